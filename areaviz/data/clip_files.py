@@ -98,7 +98,8 @@ def _read(content: bytes) -> tuple[list[Pixels], int]:
 
 
 def _frames(image: Image.Image) -> tuple[list[Pixels], int]:
-    each = image.width * image.height / 1e6
+    size = image.size
+    each = size[0] * size[1] / 1e6
     if each > MAX_MEGAPIXELS:
         raise _too_large(MAX_MEGAPIXELS, "a frame")
     found: list[Pixels] = []
@@ -109,6 +110,11 @@ def _frames(image: Image.Image) -> tuple[list[Pixels], int]:
             image.seek(number)
         except EOFError:
             break
+        # A later frame of a GIF may be larger than its header says, and makes the picture grow.
+        if image.width * image.height / 1e6 > MAX_MEGAPIXELS:
+            raise _too_large(MAX_MEGAPIXELS, "a frame")
+        if image.size != size:
+            raise ValueError("frames of several sizes")
         if number >= MOST_FRAMES:
             raise InputError(f"The clip has more than {MOST_FRAMES} frames; choose a shorter one.")
         if (number + 1) * each > MOST_DECODED:

@@ -41,6 +41,8 @@ STRIP = 2.0
 """Rows that the frames take."""
 _FULL = 0.86
 """Height of the highest bar, as a share of its row."""
+_DIGITS = 9
+"""Of a frame's number at most; a trace may be a stranger's."""
 _COLOURS = len(HEAD_COLOURS) - 1
 """The last is grey, which says that a word has no colour."""
 
@@ -115,10 +117,12 @@ def watching(trace: Trace, focus: Focus) -> Watching:
 def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
     """Where actions begin and end among the frames that are watched, as far as it is known."""
     numbers = trace.details.get(GOLD, "").split()
-    if not all(one.isdecimal() for one in numbers):
+    if not all(one.isdecimal() and len(one) <= _DIGITS for one in numbers):
         return ()
-    places = np.searchsorted(chosen_N + 1, [int(one) for one in numbers]).tolist()
-    return tuple((start, end + 1) for start, end in zip(places[::2], places[1::2], strict=False))
+    frames = [int(one) for one in numbers]
+    starts = np.searchsorted(chosen_N + 1, frames[::2]).tolist()
+    ends = np.searchsorted(chosen_N + 1, frames[1::2], side="right").tolist()
+    return tuple(zip(starts, ends, strict=False))
 
 
 def figure(drawn: Watching) -> Figure:

@@ -13,6 +13,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import told_apart
 from areaviz.views.watching import VIEW, watching
 
 WATCHED = Takeaway(name="watched", table=VIEW.table, print=VIEW.print)
@@ -40,7 +41,7 @@ def watched(
     known = f"{key}:asked"
     if st.session_state.get(known) != asked or key not in st.session_state:
         st.session_state[key] = st.session_state[known] = asked
-    names = [escaped(word) for word in drawn.words]
+    names = told_apart([escaped(word) for word in drawn.words])
     chosen = st.pills(
         "Words that were written",
         range(len(names)),

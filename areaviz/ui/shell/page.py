@@ -6,7 +6,7 @@ Streamlit forgets the value of a widget that is not drawn. So what a page holds 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlencode
@@ -155,7 +155,8 @@ class Page(Generic[S_co]):
         """Buttons for any number of `options`; a field has a list of those that are chosen."""
         chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
         self.set(**{name: chosen})
-        values, label_of = list(options), options.__getitem__
+        values = list(options)
+        label_of = dict(zip(values, told_apart(list(options.values())), strict=True)).__getitem__
         self.widget(
             st.pills,
             label,
@@ -227,6 +228,22 @@ class Page(Generic[S_co]):
                     " again."
                 )
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
+
+
+def told_apart(names: Sequence[str]) -> list[str]:
+    """Names of which no two are the same: the second "the" is "the (2)".
+
+    Pills come back from the browser by their names, so of two with the same one the last would be
+    taken for both.
+    """
+    found: list[str] = []
+    for name in names:
+        number, own = 1, name
+        while own in found:
+            number += 1
+            own = f"{name} ({number})"
+        found.append(own)
+    return found
 
 
 AnyPage = Page[State]

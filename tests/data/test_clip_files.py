@@ -1,0 +1,261 @@
+"""Uploaded animations: all formats become one clip, everything else one sentence."""
+
+from __future__ import annotations
+
+import io
+import random
+import struct
+import subprocess
+import sys
+import warnings
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from areaviz.data import clip_files
+from areaviz.data.clip_files import FORMATS, decode_clip, gif
+from areaviz.data.clip_samples import clip_sample
+from areaviz.data.clips import chosen_frames
+from areaviz.trace.clip import Clip, check_clip
+from areaviz.trace.errors import InputError
+from tests import fakes
+from tests.trace.sentence import assert_one_sentence
+
+Pixels = npt.NDArray[np.uint8]
+RED = (255, 0, 0, 255)
+
+
+def steps(frames: int = 5, height: int = 20, width: int = 30) -> list[Image.Image]:
+    """A white bar that goes to the right over a dark ground."""
+    found = []
+    for number in range(frames):
+        pixels = np.full((height, width, 3), 20, np.uint8)
+        left = number * (width - 1) // frames
+        pixels[:, left : left + max(1, width // 6)] = 255
+        found.append(Image.fromarray(pixels))
+    return found
+
+
+def animation(images: list[Image.Image], kind: str = "GIF", **options: Any) -> bytes:
+    file = io.BytesIO()
+    lossless = {"lossless": True} if kind == "WEBP" else {}
+    images[0].save(file, kind, save_all=True, append_images=images[1:], **lossless, **options)
+    return file.getvalue()
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(InputError) as caught:
+        decode_clip(content)
+    assert_one_sentence(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_every_format_becomes_the_same_clip(kind: str) -> None:
+    decoded = decode_clip(animation(steps(), kind, duration=70), "yours")
+    clip = decoded.clip
+    assert clip.name == f"yours-{clip.digest}" and decoded.notes == ()
+    assert (clip.frames, clip.width, clip.height, clip.milliseconds) == (5, 30, 20, 70)
+    wanted = np.stack([np.asarray(image) for image in steps()])
+    assert np.array_equal(clip.pixels, wanted)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_large_frames_are_made_small(kind: str) -> None:
+    clip = decode_clip(animation(steps(3, 150, 512), kind)).clip
+    assert (clip.frames, clip.width, clip.height) == (3, 128, 38)
+    small = np.stack([np.asarray(image.resize((128, 38))) for image in steps(3, 150, 512)])
+    assert np.corrcoef(clip.pixels.ravel(), small.ravel())[0, 1] > 0.98
+
+
+def test_how_long_frames_stay_is_their_mean_within_what_is_possible() -> None:
+    assert decode_clip(animation(steps(), duration=[40, 60, 80, 100, 120])).clip.milliseconds == 80
+    # Browsers show a frame that says nothing for a tenth of a second, too.
+    assert decode_clip(animation(steps())).clip.milliseconds == 100
+    assert decode_clip(animation(steps(), "WEBP", duration=60_000)).clip.milliseconds == 10_000
+    assert decode_clip(animation(steps(), "WEBP", duration=1)).clip.milliseconds == 10
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_is_transparent_stands_on_white(kind: str) -> None:
+    """A red frame around nothing, which goes to the right over nothing."""
+    images, wanted = [], []
+    for number in range(3):
+        inked = np.zeros((12, 12), bool)
+        inked[2:8, 3 * number : 3 * number + 5] = True
+        inked[4:6, 3 * number + 2 : 3 * number + 3] = False
+        pixels = np.zeros((12, 12, 4), np.uint8)
+        pixels[inked] = RED
+        images.append(Image.fromarray(pixels))
+        wanted.append(np.where(inked[..., None], RED[:3], 255))
+    content = animation(images, kind, disposal=2) if kind == "GIF" else animation(images, kind)
+    assert np.array_equal(decode_clip(content).clip.pixels, np.stack(wanted))
+
+
+def test_more_frames_than_a_clip_may_have_are_thinned_and_that_is_said() -> None:
+    decoded = decode_clip(animation(steps(64, 4, 400), duration=50))
+    assert decoded.clip.frames == 32 and decoded.clip.milliseconds == 100
+    assert decoded.notes == ("32 of its 64 frames are used, evenly through it.",)
+    whole = [np.asarray(image.resize((128, 1))) for image in steps(64, 4, 400)]
+    # The bar is where it is in the frames that are chosen.
+    found = decoded.clip.pixels[:, 0, :, 0].argmax(1)
+    wanted = np.array([whole[number][0, :, 0].argmax() for number in chosen_frames(64, 32)])
+    assert np.abs(found - wanted).max() <= 2 and found[-1] > 100
+    assert decode_clip(animation(steps(32, 4, 400))).notes == ()
+
+
+def test_what_is_no_animation_is_one_sentence() -> None:
+    still = io.BytesIO()
+    steps()[0].save(still, "JPEG")
+    for content in (b"no clip at all", still.getvalue(), b"GIF89a", b"RIFF\0\0\0\0WEBP"):
+        assert "is no GIF, WebP or animated PNG file, or it is damaged" in refusal(content)
+    assert refusal(b"").startswith("The file is empty")
+    assert "10.0 MB but at most 10 are possible" in refusal(bytes((10 << 20) + 1))
+    assert "or it is damaged" in refusal(bytes(10 << 20))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_single_frame_is_no_clip(kind: str) -> None:
+    assert "one frame only" in refusal(animation(steps(1), kind))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_half_a_file_is_refused(kind: str) -> None:
+    content = animation(steps(), kind)
+    for share in (0.05, 0.3, 0.5, 0.7, 0.9):
+        refusal(content[: int(share * len(content))])
+
+
+def test_too_many_frames_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clip_files, "MOST_FRAMES", 6)
+    assert decode_clip(animation(steps(6))).clip.frames == 6
+    assert refusal(animation(steps(7))).startswith("The clip has more than 6 frames")
+
+
+def test_three_hundred_frames_are_the_most() -> None:
+    assert decode_clip(animation(steps(300, 1, 400))).clip.frames == 32
+    assert "more than 300 frames" in refusal(animation(steps(301, 1, 400)))
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_a_frame_that_is_too_large_is_refused_before_it_is_decoded(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = animation(steps(2, 1100, 2000), kind)
+
+    def small(_: Image.Image) -> Pixels:
+        raise AssertionError("it was decoded")
+
+    monkeypatch.setattr(clip_files, "_small", small)
+    assert "more than 2 megapixels in a frame" in refusal(content)
+
+
+def test_all_frames_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
+    assert decode_clip(animation(steps(5, 20, 50))).clip.frames == 5
+    assert "megapixels in all frames together" in refusal(animation(steps(6, 20, 50)))
+
+
+def test_no_more_is_decoded_than_the_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded = []
+
+    def small(image: Image.Image) -> Pixels:
+        decoded.append(image.tell())
+        return np.zeros((1, 1, 3), np.uint8)
+
+    monkeypatch.setattr(clip_files, "_small", small)
+    monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
+    refusal(animation(steps(40, 20, 50)))
+    assert decoded == [0, 1, 2, 3, 4]
+
+
+def by_hand(*sizes: tuple[int, int]) -> bytes:
+    """A GIF whose frames are as large as they say, and the first one as its header says."""
+    width, height = sizes[0]
+    content = b"GIF89a" + struct.pack("<HHBBB", width, height, 0xF6, 0, 0) + bytes(3 * 128)
+    for columns, rows in sizes:
+        content += b"," + struct.pack("<HHHHB", 0, 0, columns, rows, 0) + b"\x07"
+        # Codes of 8 bits stay so while the table is begun anew (128) often enough.
+        codes = b"".join(b"\x80" + bytes(min(columns, 100)) for _ in range(rows)) + b"\x81"
+        for first in range(0, len(codes), 255):
+            part = codes[first : first + 255]
+            content += bytes([len(part)]) + part
+        content += b"\0"
+    return content + b";"
+
+
+def test_a_later_frame_that_is_larger_than_the_first_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A header may promise small frames: what is behind it is not believed either."""
+    assert decode_clip(by_hand((10, 10), (10, 10))).clip.frames == 2
+    refusal(by_hand((10, 10), (20, 20)))
+    monkeypatch.setattr(clip_files, "MAX_MEGAPIXELS", 0.001)
+    assert "megapixels in a frame" in refusal(by_hand((10, 10), (100, 20), (10, 10)))
+
+
+@pytest.mark.parametrize("filtered", ["error", "ignore"])
+@pytest.mark.parametrize("side", [10_000, 20_000])
+def test_warnings_of_bombs_are_refusals(filtered: Any, side: int) -> None:
+    header = b"GIF89a" + struct.pack("<HHBBB", side, side, 0xF6, 0, 0) + bytes(3 * 128)
+    content = header + by_hand((10, 10), (10, 10))[len(header) :]
+    with warnings.catch_warnings():
+        warnings.simplefilter(filtered, Image.DecompressionBombWarning)
+        assert "more than 2 megapixels in a frame" in refusal(content)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_any_damage_is_a_clip_or_a_sentence(kind: str) -> None:
+    content, rng = animation(steps(3, 6, 8), kind, duration=50), random.Random(1)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(content)
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                check_clip(decode_clip(bytes(damaged)).clip)
+        except InputError as error:
+            assert_one_sentence(error)
+            refused += 1
+    assert 0 < refused < 300
+
+
+MEMORY = """
+import resource, sys
+from areaviz.data.clip_files import decode_clip
+def most():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+content, before = sys.stdin.buffer.read(), most()
+assert decode_clip(content).clip.frames == 32
+print(most() - before)
+"""
+
+
+def test_frames_are_made_small_one_by_one() -> None:
+    """Thirty-two frames of a megapixel: 96 MB, were all of them kept."""
+    still = animation([Image.new("P", (1000, 1000), 3)])
+    # Behind the table of colours is the only frame, and then the end.
+    frame = still[13 + (6 << still[10] % 8) : -1]
+    content = still[:-1] + 31 * frame + b";"
+    run = subprocess.run([sys.executable, "-c", MEMORY], input=content, capture_output=True)
+    assert run.returncode == 0, run.stderr.decode()
+    assert int(run.stdout) < 60_000, "kilobytes"
+
+
+@pytest.mark.parametrize("clip", [clip_sample("three-left-grows"), fakes.clip()])
+def test_a_clip_comes_back_from_its_gif(clip: Clip) -> None:
+    again = decode_clip(gif(clip)).clip
+    assert (again.frames, again.width, again.height) == (clip.frames, clip.width, clip.height)
+    assert again.milliseconds == clip.milliseconds
+    # A GIF has 256 colours a frame.
+    assert np.abs(again.pixels.astype(int) - clip.pixels).mean() < 6
+
+
+def test_a_gif_goes_on_for_ever() -> None:
+    with Image.open(io.BytesIO(gif(fakes.clip()))) as image:
+        assert image.format == "GIF" and image.info["loop"] == 0 and image.n_frames == 6

@@ -1,0 +1,71 @@
+"""The app's own clips are there, and their digits act when they say so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.data.clip_samples import ENLARGED, SAMPLES, SEED, clip_of, clip_sample
+from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingDigit, acted
+from areaviz.evaluation.video import SEEDS
+from areaviz.trace.clip import check_clip
+from areaviz.trace.errors import InputError
+from areaviz.training.video import TRAIN_SEED, VALID_SEED
+from tests.trace.sentence import assert_one_sentence
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_digit_moves_when_it_acts_and_stands_still_beside(name: str) -> None:
+    sample, clip = SAMPLES[name], clip_sample(name)
+    check_clip(clip)
+    assert clip.name == name and clip.frames == FRAMES
+    assert clip.width == clip.height == SIDE * ENLARGED
+    changes_T = np.abs(np.diff(clip.pixels.astype(int), axis=0)).mean((1, 2, 3))
+    acts: list[float] = []
+    still: list[float] = []
+    for frame, change in enumerate(changes_T, start=1):
+        inside = any(start <= frame < end for start, end in sample.windows)
+        (acts if inside else still).append(change)
+    assert min(acts) > max(still)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_its_sentence_and_its_frames_fit(name: str) -> None:
+    sample = SAMPLES[name]
+    frames = clip_sample(name).pixels[..., 0]
+    made = MovingDigit(frames, sample.digit, sample.actions, sample.windows)
+    assert sample.text == made.text and sample.title.lower() == sample.text
+    assert sample.title[0] == "T" and set(sample.actions) <= set(ACTIONS)
+    (start, end), (again, last) = sample.windows
+    assert 0 <= start < end < again < last <= FRAMES
+    # From 1, and the last frame is named itself.
+    assert sample.acts == f"{start + 1} {end} {again + 1} {last}"
+    assert set(made.gold()) == {None, *sample.windows}
+
+
+def test_samples_differ_and_each_is_the_same_every_time() -> None:
+    clips = [clip_sample(name) for name in SAMPLES]
+    assert len({clip.digest for clip in clips}) == len({one.text for one in SAMPLES.values()}) == 5
+    clip_sample.cache_clear()
+    assert [clip_sample(name) for name in SAMPLES] == clips
+
+
+def test_no_other_clips_are_of_their_seed() -> None:
+    assert len({SEED, TRAIN_SEED, VALID_SEED, *SEEDS.values()}) == 5
+
+
+def test_a_drawn_clip_is_shown_twice_as_large_and_grey() -> None:
+    plan = (7, ("grows", "moves up"), ((1, 5), (7, 11)))
+    moving = acted(DigitBank(1, 0), np.random.default_rng(0), [plan])[0]
+    clip = clip_of("drawn", moving)
+    check_clip(clip)
+    for channel in range(3):
+        assert np.array_equal(clip.pixels[:, ::2, ::2, channel], moving.frames)
+        assert np.array_equal(clip.pixels[:, 1::2, 1::2, channel], moving.frames)
+
+
+def test_an_unknown_clip_is_one_sentence() -> None:
+    for name in ("nothing", "", "x" * 500):
+        with pytest.raises(InputError, match="choose one of: three-left-grows") as caught:
+            clip_sample(name)
+        assert_one_sentence(caught.value)

@@ -1,0 +1,217 @@
+"""Clips of digits: what the sentence says happens, when it says so, and nothing else does.
+
+Shapes: T frames, S side in pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import permutations
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from PIL import Image
+
+from areaviz.data import moving_digits as module
+from areaviz.data.moving_digits import (
+    ACTIONS,
+    DIGITS,
+    FRAMES,
+    FUNCTION_WORDS,
+    SIDE,
+    DigitBank,
+    MovingDigit,
+    acted,
+    moving_digits,
+)
+
+WINDOWS = ((2, 6), (9, 13))
+PAUSES = ((1, 6), (8, 13))
+"""A frame before and a frame behind each of these windows."""
+LEVEL = 100
+"""Noise is never as bright, and nearly all of a digit is."""
+Frame = npt.NDArray[np.uint8]
+
+
+@pytest.fixture(scope="module")
+def bank() -> DigitBank:
+    return DigitBank(2, seed=5)
+
+
+@pytest.fixture(scope="module")
+def clips(bank: DigitBank) -> list[MovingDigit]:
+    return moving_digits(bank, np.random.default_rng(0), 150)
+
+
+def ink(frame_SS: Frame) -> Frame:
+    """A frame without its noise."""
+    return np.where(frame_SS > LEVEL, frame_SS, 0).astype(np.uint8)
+
+
+def centre(frame_SS: Frame) -> tuple[float, float]:
+    """The middle of the ink, across and down."""
+    weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
+    y, x = np.mgrid[:SIDE, :SIDE]
+    return float((weights_SS * x).sum()), float((weights_SS * y).sum())
+
+
+def extent(frame_SS: Frame) -> float:
+    """How far the ink is from its middle."""
+    weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
+    y, x = np.mgrid[:SIDE, :SIDE]
+    across, down = centre(frame_SS)
+    return float(np.sqrt((weights_SS * ((x - across) ** 2 + (y - down) ** 2)).sum()))
+
+
+def likeness(before_SS: Frame, after_SS: Frame, turn: float, size: float) -> float:
+    """How well ink that is turned clockwise, scaled and moved covers other ink, up to 1."""
+    (left, top), (x, y) = centre(before_SS), centre(after_SS)
+    cosine, sine = np.cos(2 * np.pi * turn) / size, np.sin(2 * np.pi * turn) / size
+    # From a place in the picture behind back to the one before.
+    across = (cosine, sine, left - cosine * x - sine * y)
+    down = (-sine, cosine, top + sine * x - cosine * y)
+    moved = Image.fromarray(ink(before_SS)).transform(
+        (SIDE, SIDE), Image.Transform.AFFINE, across + down, Image.Resampling.BILINEAR
+    )
+    one, other = np.asarray(moved, float), ink(after_SS).astype(float)
+    return float((one * other).sum() / np.sqrt((one**2).sum() * (other**2).sum()))
+
+
+def pairs(name: str, bank: DigitBank, digits: Sequence[int]) -> list[tuple[Frame, Frame]]:
+    """Frames before and behind an action, first or second beside every other one."""
+    plans = []
+    places: list[tuple[int, int]] = []
+    for digit in digits:
+        for other in ACTIONS:
+            if other != name:
+                plans += [(digit, (name, other), WINDOWS), (digit, (other, name), WINDOWS)]
+                places += PAUSES
+    made = acted(bank, np.random.default_rng(1), plans)
+    return [(c.frames[b], c.frames[a]) for c, (b, a) in zip(made, places, strict=True)]
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_a_digit_does_what_the_words_say_and_nothing_else(name: str, bank: DigitBank) -> None:
+    action = ACTIONS[name]
+    for before, after in pairs(name, bank, (2, 4, 7)):
+        (left, top), (x, y) = centre(before), centre(after)
+        assert x - left == pytest.approx(action.across * SIDE, abs=1.5)
+        assert y - top == pytest.approx(action.down * SIDE, abs=1.5)
+        assert extent(after) / extent(before) == pytest.approx(action.size, rel=0.08)
+        like = {
+            turn: likeness(before, after, turn, action.size) for turn in (-0.2, -0.1, 0.0, 0.1, 0.2)
+        }
+        assert max(like, key=like.__getitem__) == action.turn
+
+
+def test_left_and_up_are_towards_the_first_pixel_and_right_turns_are_clockwise() -> None:
+    signs = {}
+    for name, action in ACTIONS.items():
+        parts = (action.across, action.down, action.turn, np.log(action.size))
+        signs[name] = tuple(np.sign(parts).astype(int).tolist())
+    assert signs == {
+        "moves left": (-1, 0, 0, 0),
+        "moves right": (1, 0, 0, 0),
+        "moves up": (0, -1, 0, 0),
+        "moves down": (0, 1, 0, 0),
+        "turns left": (0, 0, -1, 0),
+        "turns right": (0, 0, 1, 0),
+        "grows": (0, 0, 0, 1),
+        "shrinks": (0, 0, 0, -1),
+    }
+
+
+def test_something_moves_within_the_windows_and_nothing_outside(
+    bank: DigitBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_NOISE", 0.0)
+    for clip in moving_digits(bank, np.random.default_rng(2), 60):
+        changes_T = np.abs(np.diff(clip.frames.astype(int), axis=0)).mean((1, 2))
+        for frame, change in enumerate(changes_T, start=1):
+            acts = any(start <= frame < end for start, end in clip.windows)
+            assert change > 0.4 if acts else change == 0
+
+
+def test_noise_is_there_and_less_than_motion(clips: list[MovingDigit]) -> None:
+    still: list[float] = []
+    moving: list[float] = []
+    for clip in clips:
+        changes_T = np.abs(np.diff(clip.frames.astype(int), axis=0)).mean((1, 2))
+        for frame, change in enumerate(changes_T, start=1):
+            acts = any(start <= frame < end for start, end in clip.windows)
+            (moving if acts else still).append(change)
+    assert min(still) > 4 and max(still) < 11 < np.percentile(moving, 10)
+    assert np.mean(moving) > 1.5 * np.mean(still)
+
+
+def test_digits_stay_within_the_picture(clips: list[MovingDigit]) -> None:
+    inked = np.stack([clip.frames > LEVEL for clip in clips])
+    border = inked.copy()
+    border[:, :, 1:-1, 1:-1] = False
+    assert border.sum() < 0.001 * inked.sum()
+    # A digit is always there, and as large as one that can be read.
+    assert inked.sum((2, 3)).min() > 30
+
+
+def test_the_text_says_the_digit_and_both_actions_in_turn() -> None:
+    frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+    clip = MovingDigit(frames, 3, ("moves left", "grows"), ((1, 6), (9, 14)))
+    assert clip.text == "the three moves left and then grows"
+    first, second = (1, 6), (9, 14)
+    assert clip.gold() == [None, None, first, first, None, None, second]
+
+
+def test_every_word_of_an_action_has_its_window() -> None:
+    frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+    for first, second in permutations(ACTIONS, 2):
+        clip = MovingDigit(frames, 0, (first, second), WINDOWS)
+        told: dict[object, list[str]] = {None: [], WINDOWS[0]: [], WINDOWS[1]: []}
+        for word, window in zip(clip.text.split(), clip.gold(), strict=True):
+            told[window].append(word)
+        assert told[WINDOWS[0]] == first.split() and told[WINDOWS[1]] == second.split()
+        assert told[None] == ["the", "zero", "and", "then"]
+        assert set(told[None]) - FUNCTION_WORDS == {"zero"}
+
+
+def test_plans_are_drawn_within_their_limits(clips: list[MovingDigit]) -> None:
+    for clip in clips:
+        (start, end), (again, last) = clip.windows
+        assert start >= 0 and 3 <= end - start <= 5
+        assert end < again and 3 <= last - again <= 5 and last <= FRAMES
+        assert clip.actions[0] != clip.actions[1]
+        assert clip.frames.shape == (FRAMES, SIDE, SIDE) and clip.frames.dtype == np.uint8
+    assert {clip.digit for clip in clips} == set(range(len(DIGITS)))
+    for which in (0, 1):
+        assert {clip.actions[which] for clip in clips} == set(ACTIONS)
+        assert {end - start for start, end in (c.windows[which] for c in clips)} == {3, 4, 5}
+
+
+def test_a_frame_alone_tells_little_of_which_action_it_is_in(clips: list[MovingDigit]) -> None:
+    within_2T = np.zeros((2, FRAMES))
+    for clip in clips:
+        for which, (start, end) in enumerate(clip.windows):
+            within_2T[which, start:end] += 1 / len(clips)
+    assert within_2T.max() < 0.78
+    assert min(clip.windows[0][0] for clip in clips) == 0
+    assert max(clip.windows[1][1] for clip in clips) == FRAMES
+
+
+def test_the_same_seed_draws_the_same_clips() -> None:
+    one, same, other = (
+        moving_digits(DigitBank(1, seed), np.random.default_rng(7), 4) for seed in (3, 3, 4)
+    )
+    for clip, twin, stranger in zip(one, same, other, strict=True):
+        assert np.array_equal(clip.frames, twin.frames)
+        assert (clip.text, clip.windows) == (twin.text, twin.windows)
+        # Another bank has other hands, and the same plans.
+        assert clip.text == stranger.text and not np.array_equal(clip.frames, stranger.frames)
+    later = moving_digits(DigitBank(1, 3), np.random.default_rng(8), 4)
+    assert [clip.windows for clip in later] != [clip.windows for clip in one]
+
+
+def test_a_bank_gives_the_digit_that_is_asked_for() -> None:
+    many, rng = DigitBank(3, seed=5), np.random.default_rng(0)
+    fours, fives = ({many.one_of(d, rng).tobytes() for _ in range(40)} for d in (4, 5))
+    assert len(fours) == len(fives) == 3 and not fours & fives
+    assert many.one_of(4, rng).shape == (28, 28)

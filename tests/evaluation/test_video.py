@@ -1,0 +1,242 @@
+"""The figures of a watcher, against what a reader of the clips would count."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.tasks import TASKS, load
+from areaviz.data.clip_samples import clip_of
+from areaviz.data.moving_digits import FRAMES, SIDE, MovingDigit, Window
+from areaviz.evaluation import video
+from areaviz.evaluation.measure import Options
+from areaviz.evaluation.video import (
+    attention_figures,
+    drawn,
+    evaluate_video,
+    usual_frames,
+    word_accuracy,
+)
+from areaviz.models.inputs import clip_field
+from areaviz.models.recurrent import SITE
+from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request
+from areaviz.training.sentences import run_tokenizer
+from tests.pages import folder
+
+BLANK = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
+WINDOWS = ((1, 5), (9, 12))
+LEFT_GROWS = MovingDigit(BLANK, 3, ("moves left", "grows"), WINDOWS)
+TURNS_UP = MovingDigit(BLANK, 8, ("turns right", "moves up"), ((2, 5), (7, 12)))
+CLIPS = [LEFT_GROWS, TURNS_UP]
+
+
+@pytest.fixture(autouse=True)
+def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("CLIPS", 5), ("EACH", 1), ("KNOWN", 6)):
+        monkeypatch.setattr(video, name, value)
+
+
+class Eye:
+    """Looks where it is told to for the words of an action, and at the first frame for others.
+
+    Args:
+        clips: that it is shown, in turn.
+        where: the area that is looked at for an action of these frames.
+        untrained: the same network before it learned anything.
+    """
+
+    card = folder.card("watcher", "area")
+
+    def __init__(self, clips: Sequence[MovingDigit], where: Any, untrained: Eye | None = None):
+        self.where, self._untrained = where, untrained or self
+        self.clips = {clip.text: clip for clip in clips}
+        self.asked: list[Request] = []
+
+    def untrained(self) -> Eye:
+        return self._untrained
+
+    def trace(self, requests: Sequence[Request]) -> list[Trace]:
+        self.asked += requests
+        return [self._look(request) for request in requests]
+
+    def _look(self, request: Request) -> Trace:
+        assert request.clip is not None and request.target is not None
+        words = request.target.split()
+        anchors = np.zeros((len(words), 2), np.int64)
+        target = Field("target", "text", request.target, tuple(words), anchors)
+        grid = AreaGrid(1, FRAMES, 1, 5)
+        weights = np.zeros((1, 1, len(words), grid.count), np.float32)
+        for row, window in enumerate(self.clips[request.target].gold()):
+            first, behind = (0, 1) if window is None else self.where(window)
+            weights[0, 0, row, grid.index(Area(0, first, 1, behind - first))] = 1.0
+        attention = AttentionMap(SITE, "target", "clip", grid, weights)
+        fields = {"target": target, "clip": clip_field(request.clip, FRAMES)}
+        likely = np.ones(len(words), np.float32)
+        result = Output("target", likely, tuple(((word, 1.0),) for word in words))
+        return Trace(request, fields, result, {SITE: attention})
+
+
+def at(window: Window) -> Window:
+    return window
+
+
+def behind(window: Window) -> Window:
+    return (window[1], window[1] + 1)
+
+
+def beginning(window: Window) -> Window:
+    return (window[0], window[0] + 1)
+
+
+def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
+    return attention_figures(eye, clips)  # type: ignore[arg-type]
+
+
+def test_telling_words_are_counted_where_they_stand() -> None:
+    right = [clip.text for clip in CLIPS]
+    assert word_accuracy(right, CLIPS) == 1.0
+    # Of three moves left grows all but one; of eight turns right moves up all.
+    assert word_accuracy(["the three moves right and then grows", right[1]], CLIPS) == 8 / 9
+    # Function words count for nothing, and what is missing or in another place is wrong.
+    assert word_accuracy(["a three moves left or so grows", right[1]], CLIPS) == 1.0
+    assert word_accuracy(["the three grows and then moves left", right[1]], CLIPS) == 6 / 9
+    assert word_accuracy(["the three", ""], CLIPS) == 1 / 9
+    assert word_accuracy(["", f"{right[1]} and then grows"], CLIPS) == 5 / 9
+
+
+def test_the_usual_frame_is_the_one_that_is_most_often_of_an_action() -> None:
+    # Of the first action 1-4 and 2-4: 2 is the first of those that are twice; then 9-11 and 7-11.
+    assert usual_frames(CLIPS) == (2, 9)
+    third = replace(LEFT_GROWS, windows=((4, 7), (11, 14)))
+    assert usual_frames([*CLIPS, third]) == (4, 11)
+
+
+def test_attention_at_every_action_hits_and_what_ignores_the_clip_does_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(video, "drawn", lambda *_: CLIPS)
+    found = figures(Eye(CLIPS, at, Eye(CLIPS, behind)))
+    for name in ("peak", "first", "area", "multi_share"):
+        assert found[name] == 1.0
+    assert found["peak_untrained"] == 0.0 and found["clips"] == 2
+    # By hand: two words of 4 frames and one of 3; two of 3 and two of 5.
+    assert found["peak_uniform"] == pytest.approx(np.mean([11 / 48, 16 / 64]))
+    # The usual frames, 2 and 9, are frames of all these actions.
+    assert found["peak_position"] == 1.0
+    for clip in CLIPS:
+        later = replace(clip, windows=((6, 8), (12, 15)))
+        assert figures(Eye([later], at), [later])["peak_position"] == 0.0
+
+
+def test_attention_beside_every_action_never_hits() -> None:
+    found = figures(Eye(CLIPS, behind))
+    for name in ("peak", "first", "area", "multi_share"):
+        assert found[name] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("where", "peak", "first", "area"),
+    [
+        # All frames of an area have the same share, so its peak is its middle.
+        (lambda start, end: (start, end + 1), 1.0, 1.0, 0.0),
+        (lambda start, end: (start - 1, end - 1), 1.0, 0.0, 0.0),
+        (lambda start, end: (start - 1, start + 1), 0.0, 0.0, 0.0),
+        (lambda start, end: (end - 1, end + 1), 0.0, 1.0, 0.0),
+        (lambda start, end: (start + 1, end), 1.0, 1.0, 1.0),
+    ],
+)
+def test_an_area_may_hit_in_its_middle_at_its_beginning_or_as_a_whole(
+    where: Any, peak: float, first: float, area: float
+) -> None:
+    found = figures(Eye(CLIPS, lambda window: where(*window)), [LEFT_GROWS])
+    assert (found["peak"], found["first"], found["area"]) == (peak, first, area)
+    assert found["multi_share"] == 1.0
+
+
+def test_bits_tell_attention_that_depends_on_words_from_one_that_does_not() -> None:
+    """Seven words look at three places alone: four at the first frame, two and one elsewhere."""
+    found = figures(Eye(CLIPS, beginning, Eye(CLIPS, lambda _: (0, 1))), [LEFT_GROWS])
+    shares = np.array([4, 2, 1]) / 7
+    assert found["dependence"] == pytest.approx(-(shares * np.log2(shares)).sum(), abs=1e-5)
+    assert found["dependence_untrained"] == pytest.approx(0.0, abs=1e-6)
+    assert found["dependence"] < found["dependence_diagonal"] <= np.log2(7) + 1e-6
+
+
+def test_the_sentence_that_is_right_is_given() -> None:
+    eye = Eye(CLIPS, at)
+    figures(eye)
+    assert [request.target for request in eye.asked[:2]] == [clip.text for clip in CLIPS]
+    assert eye.asked[0].clip == clip_of("drawn", LEFT_GROWS) and eye.asked[0].model == "watcher"
+
+
+def test_splits_are_the_same_for_every_model_and_differ() -> None:
+    one, again, other = drawn("val", 4), drawn("val", 4), drawn("test", 4)
+    for clip, twin in zip(one, again, strict=True):
+        assert np.array_equal(clip.frames, twin.frames) and clip.windows == twin.windows
+    assert [clip.text for clip in one] != [clip.text for clip in other]
+
+
+def untrained_model(path: Path, **options: Any) -> WritingModel:
+    texts = [clip.text for clip in drawn("val", 40)]
+    tokenizer = run_tokenizer(path / "tokens.model", texts, 60)
+    torch.manual_seed(0)
+    config = WatcherConfig(len(tokenizer), side=16, width=16, area_size=3, **options)
+    card = replace(folder.card("watcher", "area"), task="video", family="watcher")
+    card = replace(card, level="word", config=asdict(config))
+    return WritingModel(card, tokenizer, Watcher(config).eval())
+
+
+def test_a_model_that_learned_nothing_is_measured_all_the_same(tmp_path: Path) -> None:
+    model = untrained_model(tmp_path)
+    found = evaluate_video(model, tmp_path, "test", Options(beam=2, traces=2))
+    assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
+    clips = drawn("test", 5)
+    requests = [Request("watcher", "", "beam", 2, clip=clip_of("drawn", c)) for c in clips]
+    assert list(found.outputs) == model.outputs(requests)
+    assert found.figures["words"] == word_accuracy(found.outputs, clips) < 0.5
+    assert found.figures["right"] == 0.0
+    measured = found.attention[f"{SITE}, test"]
+    assert measured == attention_figures(model, clips[:2]) and measured["clips"] == 2
+    # It is its own baseline: the network before it learned anything is of the same seed.
+    assert measured["peak"] == measured["peak_untrained"]
+    assert measured["dependence"] == measured["dependence_untrained"]
+    for name, value in measured.items():
+        assert name == "clips" or 0.0 <= value <= 4.0
+
+
+def test_without_attention_or_traces_there_is_no_attention_to_measure(tmp_path: Path) -> None:
+    blind = evaluate_video(untrained_model(tmp_path, attends=False), tmp_path, "val", Options(1, 2))
+    assert blind.attention == {} and len(blind.outputs) == 5
+    model = untrained_model(tmp_path)
+    assert evaluate_video(model, tmp_path, "val", Options(1, traces=0)).attention == {}
+
+
+def test_right_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
+    class Writer:
+        card = folder.card("watcher", "none")
+        network = type("Network", (), {"config": type("Config", (), {"layers": 0})})
+
+        def outputs(self, requests: Sequence[Request]) -> list[str]:
+            texts = [clip.text for clip in drawn("val", 5)]
+            return [*texts[:3], f"{texts[3]} and", ""]
+
+    found = evaluate_video(Writer(), tmp_path, "val", Options())  # type: ignore[arg-type]
+    assert found.figures["right"] == 0.6
+    # A word too many at the end is no wrong word, but no right sentence either.
+    assert 0.7 < found.figures["words"] < 0.9
+
+
+def test_the_task_is_measured_here() -> None:
+    task = TASKS["video"]
+    assert load(task.evaluate) is evaluate_video
+    assert set(task.splits) <= set(video.SEEDS)

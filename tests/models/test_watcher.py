@@ -1,0 +1,333 @@
+"""The watcher: a pass and its steps agree, what is hidden is not seen, frames and motion apart."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.attention.interventions import Changed
+from areaviz.data.tokenizer import START
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.inputs import clip_field
+from areaviz.models.recurrent import SITE
+from areaviz.models.watcher import ENCODERS, Watcher, WatcherConfig
+from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.request import Request
+from areaviz.training.sentences import run_tokenizer
+from tests import fakes
+from tests.pages import folder
+
+VOCABULARY, FRAMES, SIDE = 9, 5, 16
+FORMS: dict[str, dict[str, Any]] = {
+    "frames": {"encoder": "frames"},
+    "motion": {"encoder": "motion"},
+    "both": {"encoder": "both"},
+    "two heads": {"heads": 2},
+    "mean keys": {"area_size": 3},
+    "boundary keys": {"area_size": 3, "key_mode": "boundary"},
+    "everything": {"area_size": 2, "key_mode": "boundary", "convolution": 3, "size_bias": True},
+    "none, frames": {"encoder": "frames", "attends": False},
+    "none, motion": {"encoder": "motion", "attends": False},
+    "none": {"attends": False},
+}
+ATTENDING = [name for name in FORMS if not name.startswith("none")]
+ALL = tuple(range(FRAMES))
+CHANGES: list[tuple[Change, ...]] = [
+    (),
+    (Hide("clip", (1,)),),
+    (Hide("clip", (0, 3)), Hide("clip", (4,))),
+    (Hide("clip", ALL),),
+    (Weigh(SITE, (2, 1)),),
+    (Weigh(SITE, areas=(Area(0, 1, 1, 1),), factor=5.0),),
+    (Gate(SITE, 0, 0),),
+]
+TARGET = torch.tensor([[START, 5, 6, 7], [START, 8, 4, 4]])
+
+
+def watcher(form: str = "both", **options: Any) -> Watcher:
+    """Random weights; convolutions and size biases, which begin at zero, are random, too."""
+    torch.manual_seed(5)
+    sizes = {"frames": FRAMES, "side": SIDE, "width": 16, **FORMS[form], **options}
+    network = Watcher(WatcherConfig(VOCABULARY, **sizes)).eval().requires_grad_(False)
+    for name, value in network.named_parameters():
+        if name.endswith(("convolution.weight", "size_bias")):
+            torch.nn.init.normal_(value, std=0.3)
+    return network
+
+
+def clips(count: int = 2, frames: int = FRAMES, seed: int = 1) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    shape = (count, frames, SIDE, SIDE)
+    return torch.randint(0, 256, shape, generator=generator, dtype=torch.uint8)
+
+
+def change(network: Watcher, changes: tuple[Change, ...]) -> Changed:
+    return Changed.of(changes, network.sites, network.config.heads)
+
+
+def holds(network: Watcher, frame: int) -> Tensor:
+    """Which areas hold a frame, bool [A]."""
+    _, left, _, width = torch.from_numpy(network.areas("clip").grid(FRAMES).table()).T
+    held: Tensor = (left <= frame) & (frame < left + width)
+    return held
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_one_step_at_a_time_gives_what_a_pass_gives(form: str, changes: tuple[Change, ...]) -> None:
+    network = watcher(form)
+    changed = change(network, changes)
+    logits = network.attend(clips(), TARGET, changed=changed).logits
+    assert logits.isfinite().all()
+    wanted = token_log_probabilities(logits)
+    stepper = network.write(clips(), changed=changed)
+    # Two beams of each sentence; what the second does must not reach the first.
+    for time in range(4):
+        tokens = torch.stack([TARGET[:, time], torch.tensor([START, START])], 1).flatten()
+        found = stepper.step(tokens)
+        torch.testing.assert_close(found[::2], wanted[:, time], atol=1e-5, rtol=1e-5)
+        if time == 1:
+            stepper.select(torch.tensor([0, 0, 2, 2]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_clip_does_not_depend_on_its_neighbours(form: str) -> None:
+    network = watcher(form)
+    together = network.attend(clips(), TARGET).logits
+    for row in range(2):
+        alone = network.attend(clips()[row : row + 1], TARGET[row : row + 1]).logits
+        torch.testing.assert_close(together[row], alone[0], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("hidden", [(1,), (0,), (0, 1), (4,), (1, 2, 4)], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_what_is_hidden_is_not_seen(form: str, hidden: tuple[int, ...]) -> None:
+    network = watcher(form)
+    changed = change(network, (Hide("clip", hidden),))
+    other = clips()
+    other[:, list(hidden)] = clips(seed=2)[:, list(hidden)]
+    one, two = (network.attend(clip, TARGET, changed=changed) for clip in (clips(), other))
+    assert torch.equal(one.logits, two.logits)
+    steps = [network.write(clip, changed=changed).step(TARGET[:, 0]) for clip in (clips(), other)]
+    assert torch.equal(*steps)
+    # Unless it is hidden, it is seen.
+    plain = [network.attend(clip, TARGET).logits for clip in (clips(), other)]
+    assert (plain[0] - plain[1]).abs().max() > 1e-5
+
+
+@pytest.mark.parametrize("hidden", [(1,), (0, 4), (0, 1, 2, 3)], ids=str)
+@pytest.mark.parametrize("form", ATTENDING)
+def test_no_area_with_a_hidden_frame_has_weight(form: str, hidden: tuple[int, ...]) -> None:
+    network = watcher(form)
+    changed = change(network, (Hide("clip", hidden),))
+    weights = network.attend(clips(), TARGET, changed=changed).weights[SITE][0]
+    for frame in hidden:
+        assert (weights[..., holds(network, frame)] == 0).all()
+    torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:3]))
+
+
+@pytest.mark.parametrize("form", ATTENDING)
+def test_weights_sum_to_one_and_depend_on_what_is_seen(form: str) -> None:
+    network = watcher(form)
+    one, other = (network.attend(clip, TARGET).weights[SITE] for clip in (clips(), clips(seed=9)))
+    assert len(one) == 1
+    areas = network.areas("clip").grid(FRAMES).count
+    assert one[0].shape == (2, network.config.heads, 4, areas)
+    assert one[0].min() >= 0
+    torch.testing.assert_close(one[0].sum(-1), torch.ones(one[0].shape[:3]))
+    assert (one[0] - other[0]).abs().max() > 1e-4
+    assert network.attend(clips(), TARGET, need_weights=False).weights == {}
+
+
+@pytest.mark.parametrize("form", ATTENDING)
+def test_where_all_is_hidden_nothing_is_read(form: str) -> None:
+    network = watcher(form)
+    run = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", ALL),)))
+    assert (run.weights[SITE][0] == 0).all() and run.logits.isfinite().all()
+    other = network.attend(clips(seed=3), TARGET, changed=change(network, (Hide("clip", ALL),)))
+    assert torch.equal(run.logits, other.logits)
+
+
+def test_bans_and_gates_change_what_is_read() -> None:
+    network = watcher("boundary keys")
+    plain = network.attend(clips(), TARGET)
+    banned = network.attend(clips(), TARGET, changed=change(network, (Weigh(SITE, (2,)),)))
+    weights = banned.weights[SITE][0]
+    assert (weights[..., holds(network, 2)] == 0).all()
+    kept = plain.weights[SITE][0].clone()
+    kept[..., holds(network, 2)] = 0
+    torch.testing.assert_close(weights, kept / kept.sum(-1, keepdim=True))
+    closed = network.attend(clips(), TARGET, changed=change(network, (Gate(SITE, 0, 0),)))
+    assert torch.equal(closed.weights[SITE][0], plain.weights[SITE][0])
+    assert (closed.logits - plain.logits).abs().max() > 1e-4
+
+
+@pytest.mark.parametrize("hidden", [(), (1,), (0, 3), ALL], ids=str)
+@pytest.mark.parametrize("form", ["none", "none, frames", "none, motion"])
+def test_without_attention_the_mean_of_what_is_seen_is_read(
+    form: str, hidden: tuple[int, ...]
+) -> None:
+    """Frame by frame and word by word; in place of a hidden frame the one before it is seen."""
+    network = watcher(form)
+    found = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", hidden),)))
+    assert found.weights == {} and network.sites == {}
+    for row in range(2):
+        shown = clips()[row].float() / 255
+        for frame in range(FRAMES):
+            if frame in hidden:
+                visible = [other for other in range(FRAMES) if other not in hidden]
+                before = [other for other in visible if other < frame] or visible[:1] or [0]
+                shown[frame] = clips()[row, before[-1]].float() / 255
+        mean, seen = torch.zeros(16), 0
+        for frame in range(FRAMES):
+            item = network.time[frame].clone()
+            if network.seeing is not None:
+                item += network.seeing(shown[None, frame : frame + 1])[0, 0]
+            if network.moving is not None:
+                item += network.moving(shown[None])[0, frame]
+            if frame not in hidden:
+                mean, seen = mean + item, seen + 1
+        mean = mean / max(1, seen)
+        hidden_state, cell = torch.zeros(1, 1, 16), torch.zeros(1, 1, 16)
+        for time in range(4):
+            word = network.embedding.weight[TARGET[row, time]] * 16**0.5
+            top, (hidden_state, cell) = network.decoder(word[None, None], (hidden_state, cell))
+            mixed = torch.tanh(network.hidden_out(top[0, 0]) + mean)
+            logits = mixed @ network.embedding.weight.T
+            torch.testing.assert_close(found.logits[row, time], logits, atol=1e-5, rtol=1e-4)
+
+
+def test_frames_are_seen_one_by_one() -> None:
+    seeing = watcher("frames").seeing
+    assert seeing is not None
+    pixels, other = clips(1).float() / 255, clips(1).float() / 255
+    other[:, 2] = 1 - other[:, 2]
+    differs = (seeing(pixels) - seeing(other)).abs().amax(2)[0] > 1e-6
+    assert differs.tolist() == [False, False, True, False, False]
+
+
+def test_motion_is_what_changes_and_not_what_is_there() -> None:
+    moving = watcher("motion").moving
+    assert moving is not None
+    still = moving(torch.zeros(1, FRAMES, SIDE, SIDE))
+    for seed in (1, 2):
+        picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1) / 255
+        torch.testing.assert_close(moving(picture), still)
+    # The same brightness more in every frame is no motion.
+    pixels = clips(1).float() / 510
+    torch.testing.assert_close(moving(pixels + 0.5), moving(pixels), atol=1e-5, rtol=1e-4)
+    assert (moving(pixels) - still).abs().max() > 1e-4
+
+
+def test_motion_reaches_two_frames_each_way_and_the_one_before() -> None:
+    moving = watcher("motion").moving
+    assert moving is not None
+    pixels = clips(1, 12).float() / 255
+    other = pixels.clone()
+    other[:, 6] = 1 - other[:, 6]
+    differs = (moving(pixels) - moving(other)).abs().amax(2)[0] > 1e-6
+    assert differs.nonzero()[:, 0].tolist() == [4, 5, 6, 7, 8, 9]
+
+
+def test_time_is_seen_where_frames_are_alike() -> None:
+    network = watcher("frames")
+    pixels = clips(1, 1).expand(-1, FRAMES, -1, -1)
+    items, hidden = network.watch(pixels)
+    assert not hidden.any() and items.shape == (1, FRAMES, 16)
+    assert (items[0, 0] - items[0, 1]).abs().max() > 1e-3
+
+
+def test_smaller_areas_keep_what_was_learned_and_larger_ones_are_refused() -> None:
+    network = watcher("boundary keys")
+    config = network.config
+    assert config.resized(None) is config and config.resized(3) is config
+    for size in (1, 2):
+        smaller = config.resized(size)
+        assert (smaller.area_size, smaller.known_size) == (size, 3)
+        other = Watcher(smaller).eval()
+        other.load_state_dict(network.state_dict())
+        weights = other.attend(clips(), TARGET).weights[SITE][0]
+        grid = other.areas("clip").grid(FRAMES)
+        assert weights.shape[-1] == grid.count < network.areas("clip").grid(FRAMES).count
+        assert smaller.resized(3).area_size == 3
+    with pytest.raises(InputError, match="largest area cannot be 4; choose one of 1 to 3"):
+        config.resized(4)
+    assert watcher("mean keys").config.resized(4).area_size == 4
+
+
+def test_options_say_what_they_are() -> None:
+    assert watcher("none").config.layers == 0 and watcher("both").config.layers == 1
+    assert watcher("none").config.about == "frames and motion, no attention"
+    assert watcher("frames").config.about == "frames, regular attention"
+    assert (
+        "motion, areas up to 2 with boundary keys"
+        in replace(watcher("everything").config, encoder="motion").about
+    )
+    with pytest.raises(InputError, match='"encoder" is "guess"'):
+        WatcherConfig(VOCABULARY, "guess")
+    for encoder in ENCODERS:
+        network = watcher(encoder)
+        assert (network.seeing is None, network.moving is None) == (
+            encoder == "motion",
+            encoder == "frames",
+        )
+
+
+def model(path: Path, **options: Any) -> WritingModel:
+    tokenizer = run_tokenizer(path / "tokens.model", ["the three grows"] * 4, 20)
+    torch.manual_seed(1)
+    sizes = {"frames": FRAMES, "side": SIDE, "width": 16, "area_size": 2, **options}
+    config = WatcherConfig(len(tokenizer), **sizes)
+    card = replace(folder.card("watcher", "area"), task="video", family="watcher")
+    card = replace(card, level="word", config=asdict(config))
+    return WritingModel(card, tokenizer, Watcher(config).eval())
+
+
+@pytest.mark.parametrize("frames", [2, 5, 12])
+def test_a_trace_has_the_frames_that_are_watched(tmp_path: Path, frames: int) -> None:
+    request = Request("watcher", "", clip=fakes.clip(frames=frames), target="the three grows")
+    trace = model(tmp_path).trace([request])[0]
+    validate(trace)
+    assert trace.fields["target"].labels == ("the", "three", "grows", "⟨end⟩")
+    field, attention = trace.fields["clip"], trace.maps[SITE]
+    chosen = np.linspace(0, frames - 1, FRAMES).round().astype(int)
+    assert field.labels == tuple(f"frame {number + 1}" for number in chosen)
+    assert np.array_equal(field.anchors, np.stack([chosen, chosen + 1], 1))
+    assert attention.weights.shape == (1, 1, 4, 2 * FRAMES - 1)
+    assert clip_field(fakes.clip(frames=frames), FRAMES).labels == field.labels
+
+
+def test_a_clip_is_written_about_greedily_and_by_beams(tmp_path: Path) -> None:
+    run = model(tmp_path)
+    for method in ("greedy", "beam"):
+        requests = [
+            Request("watcher", "", method, 3, clip=fakes.clip(seed=seed)) for seed in (0, 1)
+        ]
+        traces = run.trace(requests)
+        assert run.outputs(requests) == [trace.fields["target"].raw for trace in traces]
+        for trace in traces:
+            validate(trace)
+    mean = model(tmp_path, attends=False)
+    assert mean.trace(requests)[0].maps == {}
+
+
+def test_what_a_watcher_cannot_do_is_one_sentence(tmp_path: Path) -> None:
+    run = model(tmp_path)
+    with pytest.raises(InputError, match="This model watches clips; choose or upload one"):
+        run.trace([Request("watcher", "the three grows")])
+    hidden = Request("watcher", "", clip=fakes.clip(), changes=(Hide("clip", (FRAMES,)),))
+    with pytest.raises(InputError):
+        run.trace([hidden])
+    blind = model(tmp_path, attends=False)
+    with pytest.raises(InputError, match="attends to nothing, so there is nothing to change"):
+        blind.trace([replace(hidden, changes=(Hide("clip", (0,)),))])

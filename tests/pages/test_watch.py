@@ -1,0 +1,307 @@
+"""Watch: a clip is seen, words and frames are chosen, own clips are read or refused."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend
+from areaviz.data.clip_files import decode_clip, gif
+from areaviz.data.clip_samples import SAMPLES, clip_sample
+from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.models.writing import WritingModel
+from areaviz.trace.intervention_text import to_text
+from areaviz.trace.interventions import Hide
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.training.sentences import run_tokenizer
+from areaviz.ui.forms.clip_input import UPLOAD
+from areaviz.ui.look.watch import conclusion, with_gold
+from areaviz.views.watching import watching
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+from tests.trace.test_clip import clip_trace
+
+Use = Callable[[Backend], None]
+FIRST, OTHER = "three-left-grows", "five-turns-down"
+HIDDEN = (Hide("clip", (1,)),)
+OWN = "the two grows"
+"""What is said of a clip of one's own."""
+
+
+class Watchers(fakes.FakeBackend):
+    """Two watchers that attend, and one that does not.
+
+    None of them learned anything, so what they write is given: what happens in the app's clips.
+    """
+
+    def __init__(self, path: Path) -> None:
+        texts = [sample.text for sample in SAMPLES.values()] * 2
+        tokenizer = run_tokenizer(path / "tokens.model", texts, 40)
+        self.runs: dict[str, WritingModel] = {}
+        options: dict[str, dict[str, Any]] = {
+            "watcher": {"area_size": 2},
+            "other": {"encoder": "frames"},
+            "blind": {"attends": False},
+        }
+        for seed, (name, more) in enumerate(options.items()):
+            torch.manual_seed(seed)
+            config = WatcherConfig(len(tokenizer), frames=8, side=16, width=16, **more)
+            mechanism = config.mechanism if config.attends else "none"
+            card = replace(folder.card(name, mechanism), title=f"Clips, {config.about}")
+            card = replace(card, task="video", family="watcher", level="word", size="")
+            card = replace(card, pair=name, config=asdict(config))
+            self.runs[name] = WritingModel(card, tokenizer, Watcher(config).eval())
+        super().__init__({name: run.card for name, run in self.runs.items()})
+        self.asked: list[Request] = []
+
+    def trace(self, request: Request, *_: object, **__: object) -> Trace:
+        request = request.checked()
+        self.asked.append(request)
+        sample = SAMPLES.get(request.clip.name if request.clip else "")
+        given = request.target or (sample.text if sample else OWN)
+        made = self.runs[request.model].trace([replace(request, target=given)])[0]
+        return replace(made, request=request)
+
+
+@pytest.fixture
+def backend(tmp_path: Path, use_backend: Use) -> Watchers:
+    made = Watchers(tmp_path)
+    use_backend(made)
+    return made
+
+
+def act(app: AppTest, used: Any) -> AppTest:
+    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
+    app.session_state["watch_what_if"] = True
+    app = used.run()
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return act(app, next(button for button in app.button if button.label == label).click())
+
+
+def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch")
+    assert not app.exception and not app.error
+    assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
+    text = shown(app)
+    assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
+    assert SAMPLES[FIRST].title in text and "How to read this" in text
+    assert (app.query_params["clip"], app.query_params["view"]) == (FIRST, "watching")
+    assert len(app.get("image")) == 1
+
+
+def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch", clip=OTHER, site="encoder-decoder", items="2,4")
+    assert not app.exception and not app.error
+    assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
+    assert app.selectbox(key="watch_clip_sample").value == OTHER
+    assert app.button_group(key="watched_0").value == [1, 3]
+    assert shown(app).count("attends most to frame") == 2
+    again = open_page("watch", **dict(app.query_params))
+    assert again.query_params == app.query_params
+    assert again.button_group(key="watched_0").value == [1, 3]
+
+
+def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
+    app.selectbox(key="watch_clip_sample").set_value(OTHER).run()
+    assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
+    assert app.query_params["clip"] == OTHER
+    assert app.button_group(key="watched_0").value == [] and "items" not in app.query_params
+    again = open_page("watch", **dict(app.query_params))
+    assert again.selectbox(key="watch_clip_sample").value == OTHER
+
+
+def test_a_word_that_is_chosen_is_locked(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch")
+    assert "attends most to" not in shown(app)
+    app.button_group(key="watched_0").set_value([2]).run()
+    assert not app.exception and app.query_params["items"] == "3"
+    assert "attends most to frame" in shown(app) and len(backend.asked) == 1
+    app.button_group(key="watched_0").set_value([]).run()
+    assert "items" not in app.query_params and "attends most to" not in shown(app)
+
+
+def test_of_a_word_that_occurs_twice_the_chosen_one_is_locked(
+    open_page: Open, backend: Watchers
+) -> None:
+    """The four moves right and then moves left: the first of what it does."""
+    app = open_page("watch", clip="four-right-left")
+    app.button_group(key="watched_0").set_value([2]).run()
+    assert not app.exception and app.query_params["items"] == "3"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("nothing", "which is not here"), ("yours-1234", "is not stored"), ("<b>", "is not here")],
+)
+def test_a_link_to_a_clip_that_is_not_here_keeps_the_page(
+    open_page: Open, backend: Watchers, name: str, sentence: str
+) -> None:
+    app = open_page("watch", clip=name)
+    assert not app.exception and sentence in shown(app)
+    assert backend.asked[-1].clip == clip_sample(FIRST)
+
+
+def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
+    open_page: Open, backend: Watchers
+) -> None:
+    app = open_page("watch", site="encoder-decoder", items="3")
+    app.segmented_control(key="watch_clip_source").set_value(UPLOAD).run()
+    assert "the sample stays" in shown(app) and app.query_params["items"] == "3"
+    content = gif(fakes.clip())
+    own = decode_clip(content, "yours").clip
+    app.get("file_uploader")[0].set_value(("mine.gif", content, "image/gif")).run()
+    assert not app.exception and not app.error, shown(app)
+    assert backend.asked[-1] == Request("watcher", "", clip=own)
+    assert f"Seen: **{OWN}**" in shown(app) and "which is right" not in shown(app)
+    assert "Yours, 6 frames of 10 × 8 pixels" in shown(app)
+    # Words of another sentence are other words.
+    assert app.query_params["clip"] == own.name and "items" not in app.query_params
+    count = len(backend.asked)
+    app.get("file_uploader")[0].set_value(("bad.gif", b"no clip", "image/gif")).run()
+    assert not app.exception and len(app.error) == 1
+    assert "is no GIF, WebP or animated PNG file" in shown(app)
+    assert len(backend.asked) == count and app.query_params["clip"] == own.name
+    # The next one is taken, and the sentence goes.
+    long = io.BytesIO(gif(fakes.clip(frames=7, seed=3)))
+    app.get("file_uploader")[0].set_value(("more.gif", long.getvalue(), "image/gif")).run()
+    assert not app.error and backend.asked[-1].clip is not None
+    assert backend.asked[-1].clip.frames == 7
+
+
+def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch")
+    app.session_state["watch_what_if"] = True
+    app = app.run()
+    kinds = app.segmented_control(key="watch_kind_of_change")
+    assert kinds.options == ["Hide frames", "Weigh an area", "Switch heads off"]
+    app = act(app, kinds.set_value("hide"))
+    assert "the frame before it is seen" in shown(app)
+    assert app.button_group(key="watch_words").options[1] == "frame 3"
+    app = act(app, app.button_group(key="watch_words").set_value([1]))
+    app = press(app, "Add this change")
+    assert "Hidden: frame 3" in shown(app) and len(backend.asked) == 1
+    app = press(app, "Decode again")
+    asked = backend.asked[0]
+    assert backend.asked[1:] == [
+        replace(asked, changes=HIDDEN),
+        replace(asked, changes=HIDDEN, target=SAMPLES[FIRST].text),
+    ]
+    assert app.query_params["changes"] == to_text(HIDDEN)
+    assert "Mean probability of the original output" in shown(app)
+    again = open_page("watch", **dict(app.query_params))
+    assert not again.exception and "Hidden: frame 3" in shown(again)
+
+
+def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
+    open_page: Open, backend: Watchers
+) -> None:
+    """Of two frames eight are watched, so four have the same name."""
+    app = open_page("watch")
+    app = act(app, app.segmented_control(key="watch_clip_source").set_value(UPLOAD))
+    file = ("two.gif", gif(fakes.clip(frames=2)), "image/gif")
+    app = act(app, app.get("file_uploader")[0].set_value(file))
+    app = act(app, app.segmented_control(key="watch_kind_of_change").set_value("hide"))
+    app = act(app, app.button_group(key="watch_words").set_value([0, 5]))
+    app = press(press(app, "Add this change"), "Decode again")
+    assert backend.asked[-1].changes == (Hide("clip", (0, 5)),)
+
+
+def test_changes_are_of_their_clip_alone(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch", clip=FIRST, changes=to_text(HIDDEN))
+    assert any(request.changes == HIDDEN for request in backend.asked)
+    app = act(app, app.selectbox(key="watch_clip_sample").set_value(OTHER))
+    assert "changes" not in app.query_params
+    assert not any(one.changes for one in backend.asked if one.clip == clip_sample(OTHER))
+    app = act(app, app.selectbox(key="watch_clip_sample").set_value(FIRST))
+    assert app.query_params["changes"] == to_text(HIDDEN)
+
+
+def test_changes_wait_for_the_clip_that_their_link_is_about(
+    open_page: Open, backend: Watchers
+) -> None:
+    content = gif(fakes.clip())
+    name = decode_clip(content, "yours").clip.name
+    app = open_page("watch", clip=name, changes=to_text(HIDDEN))
+    assert not app.exception and "upload it again" in shown(app)
+    assert backend.asked and not any(request.changes for request in backend.asked)
+    app = act(app, app.segmented_control(key="watch_clip_source").set_value(UPLOAD))
+    uploader = app.get("file_uploader")[0]
+    app = act(app, uploader.set_value(("mine.gif", content, "image/gif")))
+    assert app.query_params["clip"] == name
+    assert any(request.changes == HIDDEN for request in backend.asked)
+
+
+def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> None:
+    app = open_page("watch", clip=OTHER)
+    app.selectbox(key="watch_compare").set_value("other").run()
+    assert not app.exception and not app.error
+    clip = clip_sample(OTHER)
+    assert backend.asked[-2:] == [Request(name, "", clip=clip) for name in ("watcher", "other")]
+    assert shown(app).count("Seen:") >= 2 and app.query_params["compare"] == "other"
+    assert len(app.get("image")) == 2
+    for index in (0, 1):
+        app.button_group(key=f"watched_{index}").set_value([0]).run()
+        assert not app.exception and not app.error
+    again = open_page("watch", **dict(app.query_params))
+    assert not again.error and backend.asked[-1].model == "other"
+
+
+def test_a_model_without_attention_has_nothing_to_look_at(
+    open_page: Open, backend: Watchers
+) -> None:
+    app = open_page("watch")
+    app.selectbox(key="watch_model").set_value("blind").run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1] == Request("blind", "", clip=clip_sample(FIRST))
+    assert "There is nothing to look at" in shown(app)
+    assert "reads the whole clip once, before it writes" in shown(app)
+    assert "Seen:" in shown(app) and not app.get("image")
+    assert app.query_params["model"] == "blind" and app.query_params["clip"] == FIRST
+
+
+def test_decoding_is_part_of_the_request_and_of_the_link(
+    open_page: Open, backend: Watchers
+) -> None:
+    app = open_page("watch")
+    app.segmented_control(key="watch_method").set_value("beam").run()
+    app.select_slider(key="watch_area_size").set_value(1).run()
+    wanted = Request("watcher", "", "beam", 4, 1, clip=clip_sample(FIRST))
+    assert not app.exception and backend.asked[-1] == wanted
+    open_page("watch", **dict(app.query_params))
+    assert backend.asked[-1] == wanted
+
+
+def test_conclusions_say_what_happens() -> None:
+    sample = SAMPLES[FIRST]
+    seen = clip_trace(sample.text)
+    assert conclusion(seen) == f"Seen: **{sample.text}**"
+    named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
+    assert conclusion(named) == f"Seen: **{sample.text}**, which is right."
+    wrong = replace(clip_trace("the two grows"), request=named.request)
+    assert conclusion(wrong) == f"Seen: **the two grows**; what happens: {sample.text}."
+    assert conclusion(replace(clip_trace(" "), request=named.request)).startswith("Seen: **nothing")
+    assert "**\\*" in conclusion(clip_trace("*x*"))
+
+
+def test_the_frames_of_the_apps_own_clips_are_known() -> None:
+    seen = clip_trace("31", clip_sample(FIRST))
+    assert watching(seen, Focus("encoder-decoder")).actions == ()
+    # Of actions in frames 2 to 6 and 10 to 14, as one counts.
+    known = watching(with_gold(seen), Focus("encoder-decoder"))
+    assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
+    own = clip_trace("31")
+    assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details

@@ -1,0 +1,116 @@
+"""The shipped watcher attends to what happens: another clip, or a still one, changes where."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.cards.tasks import TASKS
+from areaviz.data.clip_samples import SAMPLES, clip_of, clip_sample
+from areaviz.data.moving_digits import DigitBank, MovingDigit, acted
+from areaviz.data.places import CHECKPOINTS
+from areaviz.models.writing import WritingModel
+from areaviz.trace.clip import Clip
+from areaviz.trace.interventions import Hide
+from areaviz.trace.query import item_shares, top_areas
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.request import Request
+
+NAME, SITE = "video-both", "encoder-decoder"
+SENTENCE = SAMPLES["three-left-grows"].text
+
+
+@pytest.fixture(scope="module")
+def watcher() -> WritingModel:
+    folder = CHECKPOINTS / NAME
+    return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+
+
+def seen(watcher: WritingModel, clip: Clip, target: str | None = None) -> Trace:
+    return watcher.trace([Request(NAME, "", clip=clip, target=target)])[0]
+
+
+def weights(trace: Trace) -> FloatArray:
+    """Of every word the attention to each frame."""
+    return item_shares(trace.maps[SITE], 0, None)
+
+
+def middle(trace: Trace, word: int) -> float:
+    """The middle of a word's heaviest area: its frames have the same attention."""
+    area = top_areas(trace.maps[SITE], 0, None, word, k=1)[0].area
+    return area.left + (area.width - 1) / 2
+
+
+def test_its_page_opens_with_it(watcher: WritingModel) -> None:
+    assert watcher.card.task == "video" and TASKS["video"].opens == NAME
+    assert watcher.card.mechanism == "area"
+
+
+def test_it_says_what_happens_in_the_apps_clips(watcher: WritingModel) -> None:
+    right = [
+        seen(watcher, clip_sample(name)).fields["target"].raw == sample.text
+        for name, sample in SAMPLES.items()
+    ]
+    assert sum(right) >= 4
+
+
+def test_words_of_an_action_attend_to_its_frames(watcher: WritingModel) -> None:
+    hits = []
+    for name, sample in SAMPLES.items():
+        trace = seen(watcher, clip_sample(name), sample.text)
+        frames = clip_sample(name).pixels[..., 0]
+        gold = MovingDigit(frames, sample.digit, sample.actions, sample.windows).gold()
+        hits.append(
+            all(
+                window[0] <= middle(trace, word) <= window[1] - 1
+                for word, window in enumerate(gold)
+                if window is not None
+            )
+        )
+    assert len(hits) == 5 and sum(hits) >= 3
+
+
+def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: WritingModel) -> None:
+    clip = clip_sample("three-left-grows")
+    plain = weights(seen(watcher, clip, SENTENCE))
+    np.testing.assert_array_equal(weights(seen(watcher, clip, SENTENCE)), plain)
+    still = clip.pixels[:1].repeat(clip.frames, 0)
+    others = [clip_sample("eight-shrinks-right"), Clip.of("still", still)]
+    for other in others:
+        changed = weights(seen(watcher, other, SENTENCE))
+        # Of the attention of one of the words of actions a quarter at least goes elsewhere.
+        moved = np.abs(changed - plain)[[2, 3, 6]].sum(1) / 2
+        assert moved.max() > 0.25
+    assert seen(watcher, others[1]).fields["target"].raw != SENTENCE
+
+
+def test_what_happens_later_is_attended_to_later(watcher: WritingModel) -> None:
+    moved: list[float] = []
+    for digit, actions in ((2, ("moves up", "shrinks")), (4, ("grows", "turns left"))):
+        found = []
+        for windows in (((1, 5), (7, 11)), ((5, 9), (11, 15))):
+            # The same hand and the same places, by the same seed.
+            rng = np.random.default_rng(3)
+            made = acted(DigitBank(1, 99), rng, [(digit, actions, windows)])[0]
+            trace = seen(watcher, clip_of("drawn", made), made.text)
+            words = [word for word, window in enumerate(made.gold()) if window]
+            found.append([middle(trace, word) for word in words])
+        earlier, later = map(np.array, found)
+        moved += (later - earlier).tolist()
+    assert min(moved) > 0 and np.median(moved) == pytest.approx(4, abs=1)
+
+
+def test_what_is_hidden_is_not_read_and_changes_what_is_said(watcher: WritingModel) -> None:
+    request = Request(NAME, "", clip=clip_sample("three-left-grows"), target=SENTENCE)
+    first = tuple(range(1, 6))
+    changed = replace(request, changes=(Hide("clip", first),))
+    plain, hidden = watcher.trace([request])[0], watcher.trace([changed])[0]
+    assert weights(hidden)[:, 1:6].max() == 0.0
+    # Without the frames in which it moves nothing says that it does; that it grows is still seen.
+    moves, grows = 2, 6
+    assert plain.output.probabilities[moves] > 0.5 > hidden.output.probabilities[moves]
+    assert hidden.output.probabilities[grows] > 0.5

@@ -1,0 +1,222 @@
+"""The clip of a request: what is refused, and that files, links and the wire carry it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.backend.cached import key_of
+from areaviz.backend.wire import (
+    MAX_REQUEST_BYTES,
+    LayerMessage,
+    TraceMessage,
+    layer_from_json,
+    layer_to_json,
+    trace_from_json,
+    trace_to_json,
+)
+from areaviz.trace import codec, link
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.check import validate
+from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip, check_clip
+from areaviz.trace.document import from_document, to_arrays, to_document
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.trace.sentence import assert_one_sentence
+
+OLD_KEY = "1968930ef360f8da42e516939d5b835c40ef2fb46724f25198865a4601184f96"
+"""What the key of a text was before requests knew clips."""
+
+
+def clip_trace(text: str = "31", seen: Clip | None = None) -> Trace:
+    """What a watcher might have seen: each sign is read from a frame of its own, mostly."""
+    seen = seen or fakes.clip()
+    starts_N = np.arange(seen.frames)
+    labels = tuple(f"frame {number + 1}" for number in starts_N)
+    field = Field("clip", "clip", "", labels, np.stack([starts_N, starts_N + 1], 1))
+    target = fakes.text_field("target", text)
+    weights_TN = np.full((len(target), seen.frames), 0.2 / seen.frames, np.float32)
+    for row in range(len(target)):
+        weights_TN[row, row % seen.frames] += 0.8
+    grid = AreaGrid(1, seen.frames, 1, 1)
+    attention = AttentionMap("encoder-decoder", "target", "clip", grid, weights_TN[None, None])
+    shares = np.linspace(0.9, 0.5, len(target)).astype(np.float32)
+    likely = tuple(((label, float(p)),) for label, p in zip(target.labels, shares, strict=True))
+    request = Request("fake-watcher", "", clip=seen)
+    fields = {"clip": field, "target": target}
+    return Trace(request, fields, Output("target", shares, likely), {attention.site: attention})
+
+
+def test_a_clip_is_what_it_was_made_of() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (4, 3, 5, 3)).astype(np.uint8)
+    clip = Clip.of("clip", pixels, 40)
+    assert np.array_equal(clip.pixels, pixels) and clip.pixels.dtype == np.uint8
+    assert (clip.frames, clip.height, clip.width, clip.milliseconds) == (4, 3, 5, 40)
+    # Pixels that do not lie in a row in memory are the same pixels.
+    mirrored = Clip.of("clip", pixels[:, :, ::-1])
+    assert np.array_equal(mirrored.pixels, pixels[:, :, ::-1])
+    assert not clip.pixels.flags.writeable
+
+
+def test_a_pixel_a_size_and_a_pace_make_another_clip() -> None:
+    pixels = np.zeros((2, 4, 6, 3), np.uint8)
+    changed = pixels.copy()
+    changed[1, 3, 5, 2] = 1
+    clips = [Clip.of("a", pixels), Clip.of("a", changed), Clip.of("a", pixels, 121)]
+    clips += [Clip.of("a", pixels.reshape(shape)) for shape in ((2, 6, 4, 3), (4, 2, 6, 3))]
+    digests = [clip.digest for clip in clips]
+    assert len(set(digests)) == len(clips) and {len(digest) for digest in digests} == {12}
+    assert Clip.of("b", pixels).digest == digests[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (Clip("A name", 2, 2, 2, 100, bytes(24)), "signs a link cannot carry"),
+        (Clip("one", 1, 2, 2, 100, bytes(12)), "has 1 frames but 2 to 32 are possible"),
+        (Clip("many", 33, 2, 2, 100, bytes(396)), "has 33 frames but 2 to 32 are possible"),
+        (Clip("wide", 2, 129, 1, 100, bytes(774)), "has 129 x 1 pixels but sides of 1 to 128"),
+        (Clip("high", 2, 1, 129, 100, bytes(774)), "has 1 x 129 pixels but sides of 1 to 128"),
+        (Clip("empty", 2, 0, 4, 100, b""), "has 0 x 4 pixels but sides of 1 to 128"),
+        (Clip("fast", 2, 2, 2, 9, bytes(24)), "stays 9 milliseconds but 10 to 10,000"),
+        (Clip("slow", 2, 2, 2, 10_001, bytes(24)), "stays 10,001 milliseconds but 10 to 10,000"),
+        (Clip("short", 2, 2, 2, 100, bytes(23)), "pixels do not fit its size"),
+        (Clip("long", 2, 2, 2, 100, bytes(25)), "pixels do not fit its size"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Clip) else "",
+)
+def test_what_no_clip_can_be_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> None:
+    for check in (check_clip, lambda clip: Request("watcher", "", clip=clip).checked()):
+        with pytest.raises(InputError, match=sentence) as caught:
+            check(wrong)
+        assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("frames", FRAMES)
+@pytest.mark.parametrize("side", [1, MAX_SIDE])
+@pytest.mark.parametrize("milliseconds", MILLISECONDS)
+def test_the_limits_themselves_are_possible(frames: int, side: int, milliseconds: int) -> None:
+    check_clip(Clip.of("edge", np.zeros((frames, side, side, 3), np.uint8), milliseconds))
+
+
+def test_a_request_may_have_a_clip_in_place_of_a_text() -> None:
+    assert Request("watcher", "", clip=fakes.clip()).checked().clip == fakes.clip()
+    with pytest.raises(InputError, match="type a sentence"):
+        Request("watcher", "").checked()
+
+
+def test_files_and_the_wire_carry_it(tmp_path: Path) -> None:
+    trace = clip_trace(seen=replace(fakes.clip(), milliseconds=70))
+    validate(trace)
+    codec.save(trace, tmp_path / "seen.npz")
+    again = codec.load(tmp_path / "seen.npz")
+    assert again.request == trace.request and again.fields["clip"].kind == "clip"
+    assert again.request.clip is not None and again.request.clip.milliseconds == 70
+    np.testing.assert_array_equal(again.fields["clip"].anchors, trace.fields["clip"].anchors)
+    message = TraceMessage(trace.request)
+    assert trace_from_json(trace_to_json(message)).request == trace.request
+    layer = LayerMessage(trace.request, "key", "encoder-decoder", 0)
+    assert layer_from_json(layer_to_json(layer)) == layer
+
+
+def test_a_link_has_its_name_alone() -> None:
+    request = clip_trace().request
+    params = link.to_params(request)
+    assert params == {"model": "fake-watcher", "clip": "fake"}
+    assert link.from_params(params)[0] == replace(request, clip=None)
+
+
+def test_the_largest_clip_fits_into_a_message() -> None:
+    pixels = np.zeros((FRAMES[1], MAX_SIDE, MAX_SIDE, 3), np.uint8)
+    message = TraceMessage(Request("watcher", "x" * 4096, clip=Clip.of("large", pixels)))
+    assert len(trace_to_json(message)) < MAX_REQUEST_BYTES
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda entries: entries.pop("frames"),
+        lambda entries: entries.update(frames=[1, 2]),
+        lambda entries: entries["frames"].pop("rgb"),
+        lambda entries: entries["frames"].update(rgb="not base 64"),
+        lambda entries: entries["frames"].update(rgb=entries["frames"]["rgb"][:-4]),
+        lambda entries: entries["frames"].update(rgb="", frames=0),
+        lambda entries: entries["frames"].update(frames=7),
+        lambda entries: entries["frames"].update(frames=-1, width=-1),
+        lambda entries: entries["frames"].update(height="8"),
+        lambda entries: entries["frames"].update(frames=480, width=1, height=1),
+        lambda entries: entries["request"].update(clip="fake"),
+        lambda entries: entries["request"]["clip"].pop("milliseconds"),
+        lambda entries: entries["request"]["clip"].update(milliseconds=True),
+        lambda entries: entries["request"]["clip"].update(milliseconds=0),
+        lambda entries: entries["request"]["clip"].update(name="<b>"),
+    ],
+)
+def test_a_damaged_message_is_one_sentence(damage: Callable[[dict[str, Any]], object]) -> None:
+    entries = json.loads(trace_to_json(TraceMessage(clip_trace().request)))
+    damage(entries)
+    with pytest.raises(InputError) as caught:
+        trace_from_json(json.dumps(entries).encode())
+    assert_one_sentence(caught.value)
+
+
+def test_a_file_whose_pixels_are_none_is_refused() -> None:
+    trace = clip_trace()
+    document = json.loads(json.dumps(to_document(trace)))
+    arrays = to_arrays(trace)
+    assert from_document(document, arrays).request == trace.request
+    pixels = arrays["request.clip"]
+    for wrong in (pixels.astype(np.float32), pixels[0], pixels[..., :2]):
+        with pytest.raises(ValueError, match="the clip is no array"):
+            from_document(document, {**arrays, "request.clip": wrong})
+    with pytest.raises(InputError, match="has 1 frames"):
+        from_document(document, {**arrays, "request.clip": pixels[:1]})
+
+
+def test_a_file_from_before_there_were_clips_is_read() -> None:
+    trace = fakes.trace()
+    document = json.loads(json.dumps(to_document(trace)))
+    del document["request"]["clip"]
+    assert from_document(document, to_arrays(trace)).request == trace.request
+
+
+def test_another_clip_of_the_same_name_is_another_request() -> None:
+    request = clip_trace().request
+    keys = {key_of(request, None)}
+    keys.add(key_of(replace(request, clip=fakes.clip(seed=1)), None))
+    keys.add(key_of(replace(request, clip=replace(fakes.clip(), milliseconds=50)), None))
+    keys.add(key_of(replace(request, clip=None), None))
+    assert len(keys) == 4
+    assert key_of(clip_trace().request, None) in keys
+
+
+def test_a_request_without_a_clip_keeps_the_key_it_had() -> None:
+    assert key_of(Request("reader", "A dog."), None) == OLD_KEY
+
+
+def test_its_pixels_count_as_memory() -> None:
+    size = clip_trace().nbytes - _without_clip(clip_trace()).nbytes
+    assert size == len(fakes.clip().rgb) > 0
+
+
+def test_anchors_lie_within_the_clip() -> None:
+    trace = clip_trace()
+    field = trace.fields["clip"]
+    for anchors in (field.anchors + 1, field.anchors - 1, field.anchors[:, ::-1].copy()):
+        beyond = replace(field, anchors=anchors)
+        with pytest.raises(ValueError, match="outside its 6 frames"):
+            validate(replace(trace, fields={**trace.fields, "clip": beyond}))
+    with pytest.raises(ValueError, match="the request has none"):
+        validate(_without_clip(trace))
+
+
+def _without_clip(trace: Trace) -> Trace:
+    return replace(trace, request=replace(trace.request, clip=None))
