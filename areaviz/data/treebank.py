@@ -2,7 +2,8 @@
 
 The trees are a parser's, made from part-of-speech tags by hand: a model learns that parser's
 judgement. Texts of some genres are for non-commercial use; the corpus is not part of this
-repository.
+repository. It is stored as lines of six columns between tabs, packed by gzip: split, document,
+genre, words between blanks, their tags, and the linear tree without functions, traces and root.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def read_treebank(data: Path, split: str, longest: int = LONGEST) -> list[Parsed
     path = data / "treebank" / "gum.linear.tsv.gz"
     if not path.exists():
         raise FileNotFoundError(
-            f"{path} is missing; make it of GUM's trees as configs/parser-boundary.toml says."
+            f"{path} is missing; make it of GUM's trees (areaviz/data/treebank.py says how)."
         )
     return [one for one in _sentences(path, SPLITS[split]) if one.words <= longest]
 
