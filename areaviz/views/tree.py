@@ -229,18 +229,27 @@ def figure(drawn: Growing) -> Figure:
             hovertemplate="%{text}<extra></extra>",
         )
     )
+    _grow(result, drawn)
+    return result
+
+
+def _grow(result: Figure, drawn: Growing) -> None:
+    """Draw the tree up to the step, and its words."""
     for is_open, dash in ((False, "solid"), (True, "dot")):
         x, y = _joined([line for line, still in drawn.branches() if still == is_open])
         line = {"color": EDGE, "width": 1.2, "dash": dash}
         result.add_trace(Scatter(x=x, y=y, mode="lines", line=line, hoverinfo="skip"))
-    places = [drawn.place(node) for node in drawn.nodes()]
-    names = [f"<b>{escape(node.label)}</b>" for node in drawn.nodes()]
-    across, down = (list(one) for one in zip(*places, strict=True)) if places else ([], [])
+    across, down, names = [], [], []
+    for node in drawn.nodes():
+        left, top = drawn.place(node)
+        across.append(left)
+        down.append(top)
+        names.append(f"<b>{escape(node.label)}</b>")
     result.add_trace(written(across, down, names, {"size": 11.5}))
+    columns = len(drawn.words)
     shown = [escape(clip(word, _LONGEST)) for word in drawn.words]
-    ends = list(range(columns)), [drawn.words_row] * columns
-    result.add_trace(written(*ends, shown, {"size": 11}))
-    return result
+    row = [drawn.words_row] * columns
+    result.add_trace(written(list(range(columns)), row, shown, {"size": 11}))
 
 
 def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:

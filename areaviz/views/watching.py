@@ -147,25 +147,33 @@ def figure(drawn: Watching) -> Figure:
         bargap=0.12,
         barmode="overlay",
     )
-    for number, pixels in enumerate(drawn.frames):
-        place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
-        size = {"x": number, "y": -0.6 - STRIP / 2, "sizex": 0.96, "sizey": STRIP - 0.2}
-        middle = {"xanchor": "center", "yanchor": "middle"}
-        result.add_layout_image(source=uri(pixels), **place, **size, **middle)
+    _lay_frames(result, drawn)
     for row in range(rows):
-        heights_N = drawn.bars(row)
-        result.add_trace(
-            Bar(
-                x=list(range(count)),
-                y=-heights_N,
-                base=[row + _FULL / 2] * count,
-                marker={"color": drawn.colour(row), "line": {"color": EDGE, "width": 0.5}},
-                hoverinfo="skip",
-            )
-        )
+        result.add_trace(_bars(drawn, row))
     across, down, texts = _hovers(drawn)
     result.add_trace(hover_points(across, down, texts, 22))
     return result
+
+
+def _lay_frames(result: Figure, drawn: Watching) -> None:
+    """Lay the frames over the rows, each as large as fits over its bars."""
+    place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
+    middle = {"xanchor": "center", "yanchor": "middle"}
+    for number, pixels in enumerate(drawn.frames):
+        size = {"x": number, "y": -0.6 - STRIP / 2, "sizex": 0.96, "sizey": STRIP - 0.2}
+        result.add_layout_image(source=uri(pixels), **place, **size, **middle)
+
+
+def _bars(drawn: Watching, row: int) -> Bar:
+    """A word's bars, which stand on the lower edge of its row."""
+    count = len(drawn.numbers)
+    return Bar(
+        x=list(range(count)),
+        y=-drawn.bars(row),
+        base=[row + _FULL / 2] * count,
+        marker={"color": drawn.colour(row), "line": {"color": EDGE, "width": 0.5}},
+        hoverinfo="skip",
+    )
 
 
 def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
