@@ -176,6 +176,16 @@ EXAMPLES: tuple[Example, ...] = (
         page="pages/listen.py",
     ),
     Example(
+        "Two listeners, fourteen digits",
+        "",
+        "Runs of the same digit, longer than any of training: one listener goes on from where it"
+        " listened before, the other knows only what things sound like, and leaves digits out.",
+        Focus("encoder-decoder", items=(4,)),
+        compare=COUNTERPART,
+        sound="digits-long",
+        page="pages/listen.py",
+    ),
+    Example(
         "What happens, frame by frame",
         "",
         "“The three moves left and then grows”: the words of each action are read from the frames"

@@ -26,10 +26,10 @@ PRINTS: dict[str, Takeaway] = {
     "clip": watching.VIEW,
 }
 """What is drawn of a memory of a kind; of all others the ribbon."""
-WIDE = ("sound", "clip")
-"""Kinds whose time runs to the right."""
+WIDE = {"sound": 560, "clip": 800}
+"""Kinds whose time runs to the right, with the width of their cards; sounds have fine grain."""
 WIDTH, PICTURE_SIDE, DIGIT_SIDE = 800, 320, 150
-"""Of a card's picture at most, in pixels: of what is wide, of a picture's cells, of digits."""
+"""Of a card's picture at most, in pixels: of texts, of a picture's cells, of digits."""
 
 
 def draw_cards(openings: Iterable[Opening], folder: Path) -> list[Path]:
@@ -67,7 +67,7 @@ def _attended(trace: Trace, focus: Focus) -> Image.Image:
     scale = image.height / figure.bbox.height
     edges = (box.x0, figure.bbox.height - box.y1, box.x1, figure.bbox.height - box.y0)
     cut = image.crop(tuple(round(edge * scale) for edge in edges))
-    side = WIDTH if kind in WIDE else PICTURE_SIDE
+    side = WIDE.get(kind, PICTURE_SIDE)
     if kind not in PRINTS:
         side = WIDTH
         white = Image.new("RGB", cut.size, "white")
