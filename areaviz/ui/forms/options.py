@@ -181,15 +181,17 @@ def trained_size(card: Card) -> int:
 
 
 def counterpart(card: Card, cards: Cards) -> Card | None:
-    """The model most like this one with another kind of attention, None where there is none.
+    """The model most like this one that attends otherwise, None where there is none.
 
-    It has the same task, level and pictures; one of the pair comes first, then one of its size,
-    then one of the same family.
+    It has the same task, level and pictures, and another kind of attention or, in a pair, another
+    form of the same kind; one of the pair comes first, then one of its size, then one of the same
+    family.
     """
     others = []
     for one in cards.values():
         is_like = (one.task, one.level, one.pictures) == (card.task, card.level, card.pictures)
-        if is_like and one.mechanism != card.mechanism:
+        is_twin = one.pair == card.pair and one.name != card.name
+        if is_like and (is_twin or one.mechanism != card.mechanism):
             others.append(one)
 
     def likeness(one: Card) -> tuple[bool, bool, bool]:

@@ -76,3 +76,11 @@ def test_the_counterpart_is_the_model_most_alike_with_another_attention() -> Non
         assert counterpart(area, cards) == expected
         del cards[expected.name]
     assert counterpart(area, cards) is None
+
+
+def test_of_two_models_with_the_same_kind_of_attention_a_twin_is_the_counterpart() -> None:
+    one, twin, other = (folder.card(name, "item-wise soft") for name in ("one", "twin", "other"))
+    one, twin = replace(one, pair="pair"), replace(twin, pair="pair")
+    other = replace(other, pair="other")
+    assert counterpart(one, {card.name: card for card in (other, one, twin)}) == twin
+    assert counterpart(other, {card.name: card for card in (other, one, twin)}) is None
