@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure as PrintFigure
 from matplotlib.ticker import MultipleLocator, PercentFormatter
-from plotly.graph_objects import Figure, Scatter
+from plotly.graph_objects import Figure, Heatmap, Scatter
 
 from areaviz.drawing.labels import LONGEST, Ticks, drawable, escape, ticks
 from areaviz.drawing.pictures import matrix_uri
@@ -104,9 +104,15 @@ def headless(figure: Figure) -> Figure:
 def common_top(figures: Sequence[Figure]) -> float | None:
     """Where one colour scale for all figures ends; None where they have none that can be moved."""
     tops = [figure.layout.coloraxis.cmax for figure in figures]
-    if any(figure.layout.images or top is None for figure, top in zip(figures, tops, strict=True)):
+    if None in tops or not all(map(_can_move, figures)):
         return None
     return float(max(tops))
+
+
+def _can_move(figure: Figure) -> bool:
+    """Whether another end of the colour scale changes what is drawn: not that of a picture."""
+    is_heatmap = any(isinstance(trace, Heatmap) for trace in figure.data)
+    return is_heatmap or not figure.layout.images
 
 
 def rescaled(figure: Figure, top: float | None) -> Figure:

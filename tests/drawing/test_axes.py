@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.axes import headless, screen_ticks
+from plotly.graph_objects import Figure, Heatmap
+
+from areaviz.drawing.axes import common_top, headless, screen_ticks
 from areaviz.drawing.labels import Ticks
 from areaviz.drawing.theme import Drawing, screen_figure
 
@@ -26,3 +28,12 @@ def test_level_labels_may_turn_and_turned_ones_stay() -> None:
     level = screen_ticks(Ticks((0, 1), ("a", "b"), 0))
     assert level["tickangle"] is None and level["autotickangles"] == [0, -90]
     assert screen_ticks(Ticks((0, 1), ("a", "b"), 45))["tickangle"] == -45
+
+
+def test_heat_maps_share_a_scale_also_beside_a_picture_but_pictures_of_a_map_do_not() -> None:
+    low, high = ({"cmin": 0, "cmax": top} for top in (0.5, 1.0))
+    images = [{"source": "data:,", "x": 0, "y": 0, "sizex": 1, "sizey": 1}]
+    heat = [Figure(Heatmap(z=[[0]]), {"coloraxis": axis, "images": images}) for axis in (low, high)]
+    drawn = [Figure(layout={"coloraxis": axis, "images": images}) for axis in (low, high)]
+    assert common_top(heat) == 1.0
+    assert common_top(drawn) is None and common_top([heat[0], Figure()]) is None

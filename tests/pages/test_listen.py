@@ -128,6 +128,7 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     assert not app.exception and not app.error, shown(app)
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
     assert "Heard:" in shown(app) and "said:" not in shown(app)
+    assert "It knows nothing." in shown(app), "what the model was trained for"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("digits.wav", b"no sound", "audio/wav")).run()
     assert "is no WAV, FLAC, Ogg or AIFF recording" in shown(app)

@@ -168,6 +168,8 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     assert backend.asked[-1] == Request("watcher", "", clip=own)
     assert f"Seen: **{OWN}**" in shown(app) and "which is right" not in shown(app)
     assert "Yours, 6 frames of 10 × 8 pixels" in shown(app)
+    assert "below 0.5. It knows nothing." not in shown(app), "it is said once, of its own"
+    assert "It knows nothing." in shown(app), "what the model was trained for"
     # Words of another sentence are other words.
     assert app.query_params["clip"] == own.name and "items" not in app.query_params
     count = len(backend.asked)

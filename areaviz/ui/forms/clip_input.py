@@ -20,18 +20,15 @@ from areaviz.data.clip_files import (
 )
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.trace.clip import Clip
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.ui.forms.own_file import not_here, take_file
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
-from areaviz.ui.shell.streamlit_private import is_gone
 
 SAMPLE, UPLOAD = "Samples", "Upload"
 EXTENSIONS = ("gif", "webp", "png", "apng")
 FIRST = next(iter(SAMPLES))
-_OWN = "yours"
 
 
 @dataclass(frozen=True)
@@ -55,13 +52,7 @@ class ClipState(State):
             return state
         if name in SAMPLES:
             return replace(state, clip_sample=name, clip_source=SAMPLE)
-        sentence = f'The link names a clip "{shown(name)}", which is not here; choose another one.'
-        if name.startswith(f"{_OWN}-"):
-            sentence = (
-                "The link's clip is of whoever made the link and is not stored; upload it again or"
-                " choose another one."
-            )
-        return replace(state, problem=sentence)
+        return replace(state, problem=not_here("clip", name))
 
 
 ClipPage = Page[ClipState]
@@ -80,8 +71,8 @@ def clip_input(page: ClipPage) -> Clip:
         "Animation",
         EXTENSIONS,
         key=key,
-        on_change=_take_file,
-        args=(page, key),
+        on_change=take_file,
+        args=(page, key, "own_clip", decode_clip),
         max_upload_size=MAX_MEGABYTES,
         help=(
             f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MOST_FRAMES} frames. It stays in this"
@@ -96,15 +87,3 @@ def clip_input(page: ClipPage) -> Clip:
     about = f"Yours, {own.clip.frames} frames of {own.clip.width} × {own.clip.height} pixels."
     st.caption(escaped(" ".join((about, *own.notes))))
     return own.clip
-
-
-def _take_file(page: ClipPage, key: str) -> None:
-    """Choose what was uploaded, or hold the sentence that says why not."""
-    page.set(refusal="")
-    file = st.session_state[key]
-    if file is None or is_gone(file):
-        return
-    try:
-        page.unlock(own_clip=decode_clip(file.getvalue(), _OWN))
-    except InputError as error:
-        page.set(refusal=str(error))

@@ -13,19 +13,16 @@ import streamlit as st
 
 from areaviz.data.sound_files import FORMATS_TEXT, MAX_MEGABYTES, DecodedSound, decode_sound
 from areaviz.data.sound_samples import SAMPLES, sound_sample
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
 from areaviz.trace.sound import SECONDS, Sound
+from areaviz.ui.forms.own_file import not_here, take_file
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
-from areaviz.ui.shell.streamlit_private import is_gone
 
 SAMPLE, UPLOAD, RECORD = "Samples", "Upload", "Record"
 EXTENSIONS = ("wav", "flac", "ogg", "aif", "aiff")
 FIRST = next(iter(SAMPLES))
-_OWN = "yours"
 
 
 @dataclass(frozen=True)
@@ -49,13 +46,7 @@ class SoundState(State):
             return state
         if name in SAMPLES:
             return replace(state, sound_sample=name, sound_source=SAMPLE)
-        sentence = f'The link names a sound "{shown(name)}", which is not here; choose another one.'
-        if name.startswith(f"{_OWN}-"):
-            sentence = (
-                "The link's sound is of whoever made the link and is not stored; upload it again or"
-                " choose another one."
-            )
-        return replace(state, problem=sentence)
+        return replace(state, problem=not_here("sound", name))
 
 
 SoundPage = Page[SoundState]
@@ -76,8 +67,8 @@ def sound_input(page: SoundPage) -> Sound:
             "Sound file",
             EXTENSIONS,
             key=key,
-            on_change=_take_file,
-            args=(page, key),
+            on_change=take_file,
+            args=(page, key, "own_sound", decode_sound),
             max_upload_size=MAX_MEGABYTES,
             help=(
                 f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {SECONDS[1]:.0f} seconds. It stays"
@@ -89,8 +80,8 @@ def sound_input(page: SoundPage) -> Sound:
             "Say digits in English, one after the other",
             sample_rate=16_000,
             key=key,
-            on_change=_take_file,
-            args=(page, key),
+            on_change=take_file,
+            args=(page, key, "own_sound", decode_sound),
         )
     if page.state.refusal:
         problem(page.state.refusal)
@@ -99,15 +90,3 @@ def sound_input(page: SoundPage) -> Sound:
         return sound_sample(page.state.sound_sample)
     st.caption(escaped(" ".join((f"Yours, {own.sound.seconds:.1f} seconds.", *own.notes))))
     return own.sound
-
-
-def _take_file(page: SoundPage, key: str) -> None:
-    """Choose what was uploaded or recorded, or hold the sentence that says why not."""
-    page.set(refusal="")
-    file = st.session_state[key]
-    if file is None or is_gone(file):
-        return
-    try:
-        page.unlock(own_sound=decode_sound(file.getvalue(), _OWN))
-    except InputError as error:
-        page.set(refusal=str(error))

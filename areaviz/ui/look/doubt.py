@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.cards.card import Card
+from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.language import reads_as_german
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import mismatch
 
 UNSURE = 0.5
@@ -20,12 +23,21 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
     reasons = []
     if card is not None:
         reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
+        if is_strange(trace.request):
+            reasons.append(card.limits)
     if reads_as_german(trace.request.text):
         reasons.append("This reads like German, but the model translates from English.")
     if len(trace.output.probabilities) and mean_probability(trace) < UNSURE:
-        knows = f" {first_sentence(card.limits)}" if card else ""
+        knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""
         reasons.append(f"The model is unsure: its mean probability is below {UNSURE}.{knows}")
     return [reason for reason in reasons if reason]
+
+
+def is_strange(request: Request) -> bool:
+    """Whether it has a sound or a clip of the reader's own, of which nothing is known."""
+    sound, clip = request.sound, request.clip
+    is_own_sound = sound is not None and sound.name not in RECORDINGS
+    return is_own_sound or (clip is not None and clip.name not in CLIPS)
 
 
 def mean_probability(trace: Trace) -> float:

@@ -254,7 +254,7 @@ def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus])
     st.caption(view.question)
     if not alike(traces, seen):
         st.caption(
-            "Not all of them wrote what is locked, so all show the mean over what they wrote."
+            "Not all of them wrote what is locked, so all show what was attended to for all of it."
         )
         seen = [replace(focus, side="query", items=()) for focus in seen]
     fitting = [view.fits(trace, focus) for trace, focus in zip(traces, seen, strict=True)]

@@ -37,6 +37,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 """The navigation: under what one does there, every page by its name. `pages/NAME.py` draws it."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
+_SAMPLES: Mapping[str, Mapping[str, object]] = {
+    "picture": SAMPLES,
+    "sound": RECORDINGS,
+    "clip": CLIPS,
+}
+"""The app's own inputs of a request, which a link can name, by the part of the request."""
 _OPEN = "page"
 _FIRST = {
     "selectbox": "index",
@@ -212,21 +218,13 @@ class Page(Generic[S_co]):
         self.keep(params)
         with st.popover("Link to this view", key="link"):
             st.caption("Opens what this page shows now.")
-            if request.picture and request.picture.name not in SAMPLES:
-                st.caption(
-                    "The picture is yours and is not stored: whoever opens the link has to upload"
-                    " it."
-                )
-            if request.sound and request.sound.name not in RECORDINGS:
-                st.caption(
-                    "The sound is yours and is not stored: whoever opens the link has to upload it"
-                    " again."
-                )
-            if request.clip and request.clip.name not in CLIPS:
-                st.caption(
-                    "The clip is yours and is not stored: whoever opens the link has to upload it"
-                    " again."
-                )
+            for noun, samples in _SAMPLES.items():
+                part = getattr(request, noun)
+                if part and part.name not in samples:
+                    st.caption(
+                        f"The {noun} is yours and is not stored: whoever opens the link has to"
+                        " upload it."
+                    )
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
 
 
