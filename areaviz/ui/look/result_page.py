@@ -83,10 +83,10 @@ def result_page(page: ResultPage[S_co, A]) -> None:
     page_frame(page)
     with show_errors("opening the models"):
         backend = engine()
-        cards: dict[str, Card] = {}
+        models, cards = backend.models(), dict[str, Card]()
         # The page's own task first, whose model it opens with.
         for task in (page.task, *page.also):
-            cards |= {name: card for name, card in backend.models().items() if card.task == task}
+            cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
         with show_errors("reading the link"):
