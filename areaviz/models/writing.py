@@ -18,6 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.attribution import of_writer
 from areaviz.models.base import OnStep
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
@@ -41,9 +42,10 @@ from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
 from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.trace.attribution import attribution_maps
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
-from areaviz.trace.record import Trace
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Request
 
 WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
@@ -187,6 +189,8 @@ class WritingModel:
         fields |= target_fields(found.ids, self.tokenizer)
         grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
         maps = attention_maps(run, self.network.sites, grids)
+        if request.attribution:
+            maps |= self._attributed(parts, found, changed, maps)
         result = output(run.logits[0], found.ids, self.tokenizer)
         details = {
             "device": self.device.type,
@@ -197,6 +201,19 @@ class WritingModel:
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
         return Trace(request, fields, result, maps, details)
+
+    def _attributed(
+        self,
+        parts: Mapping[str, Tensor],
+        found: Hypothesis,
+        changed: Changed,
+        maps: Mapping[str, AttentionMap],
+    ) -> dict[str, AttentionMap]:
+        """What the output depends on, beside its attention."""
+        batch = dict(zip(self._inputs, self._batch([parts]), strict=True))
+        target = shifted(pad([list(found.ids)]).to(self.device))
+        rows = of_writer(self.network, batch, found.ids, target, changed)
+        return attribution_maps(maps, "target", rows)
 
     @property
     def _inputs(self) -> dict[str, Input]:
