@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from areaviz.adapters.attributed import Items, attributed
 from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
@@ -54,6 +55,11 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     run = picture_run(shown, cut, within, classes, "class {}".format, details)
     if asks:
         run = _with_class_layers(run, cut, layers, asks)
+    if options.attribution and classes is not None:
+        items = [Items("x", "picture", cut.shape)]
+        with frozen(model):
+            found = attributed(model, lambda given: model(**given), {"x": values}, items)
+        run = replace(run, attributed=found)
     return to_trace(run, model, options)
 
 

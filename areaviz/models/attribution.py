@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -17,8 +18,9 @@ from torch import Tensor, nn
 from areaviz.attention.interventions import Changed
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.network import WritingNetwork
-from areaviz.trace.errors import InputError
-from areaviz.trace.record import FloatArray
+from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.rollout import rollout_maps
 
 # Outputs that can be asked, each of which takes a pass backwards.
 MOST_OUTPUTS = 256
@@ -37,9 +39,9 @@ def products(scores_T: Tensor, inputs: Sequence[Tensor]) -> list[FloatArray]:
         gradients = torch.autograd.grad(score, inputs, retain_graph=True, allow_unused=True)
         for rows, gradient, one in zip(found, gradients, inputs, strict=True):
             # An input that no output depends on has no gradient at all.
-            product = torch.zeros_like(one) if gradient is None else gradient * one
+            product = torch.zeros_like(one) if gradient is None else gradient.float() * one.float()
             rows.append(product.detach()[0].flatten(1).sum(1))
-    return [torch.stack(rows).float().cpu().numpy() for rows in found]
+    return [torch.stack(rows).cpu().numpy() for rows in found]
 
 
 @contextmanager
@@ -53,7 +55,8 @@ def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor
     def leaf(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
         cut = output.detach().requires_grad_()
         seen.append((given[0], cut))
-        return cut
+        # A copy, as some models scale their embeddings in place, which no leaf can be.
+        return cut.clone()
 
     hooks = [module.register_forward_hook(leaf) for module in modules]
     try:
@@ -63,38 +66,62 @@ def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor
             hook.remove()
 
 
-def check_outputs(count: int) -> None:
-    """Refuse more outputs than can be asked with an InputError."""
-    if count > MOST_OUTPUTS:
-        raise InputError(
-            f"The output has {count:,} items, but attribution takes a pass backwards for each of at"
-            f" most {MOST_OUTPUTS}; shorten it, or leave attribution out."
-        )
+def too_many(count: int) -> str:
+    """Why so many outputs are not asked about, "" where they are."""
+    if count <= MOST_OUTPUTS:
+        return ""
+    return (
+        f"left out: it takes a pass backwards for each of {count:,} outputs, more than"
+        f" {MOST_OUTPUTS}"
+    )
+
+
+def with_attribution(
+    trace: Trace,
+    network: WritingNetwork,
+    inputs: Mapping[str, Tensor | None],
+    target_1T: Tensor,
+    ids: Sequence[int],
+    changed: Changed,
+) -> Trace:
+    """A trace of a network that writes, with rollout and gradient times input beside its attention.
+
+    Args:
+        trace: of the run.
+        network: that wrote it.
+        inputs: by field, in the network's order, a batch of one each; None for a missing one.
+        target_1T: what was written, as the decoder was fed with it.
+        ids: the same as it was written.
+        changed: what was done otherwise in the run.
+
+    Raises:
+        InputError: the maps would take too much memory.
+    """
+    found, details = rollout_maps(trace.maps), dict(trace.details)
+    if why := too_many(len(ids)):
+        details[WAYS[GRADIENT]] = why
+    else:
+        rows = of_writer(network, inputs, target_1T, ids, changed)
+        found += gradient_maps(trace.maps, trace.output.field, rows)
+    maps = {**trace.maps, **{one.site: one for one in found}}
+    return replace(trace, maps=maps, details=details)
 
 
 def of_writer(
     network: WritingNetwork,
     inputs: Mapping[str, Tensor | None],
-    target_ids: Sequence[int],
     target_1T: Tensor,
+    ids: Sequence[int],
     changed: Changed,
 ) -> dict[str, FloatArray]:
     """Gradient times input of the log-probability of each item that a network writes.
 
     Of a text, items are its embeddings, without their positions; of a picture, the features of a
-    cell; of a clip, the pixels of a frame.
-
-    Args:
-        network: in the mode in which it writes.
-        inputs: by field, in the network's order, a batch of one each; None for a missing one.
-        target_ids: what was written.
-        target_1T: the same as the decoder was fed with it.
-        changed: what is done otherwise in the run.
+    cell; of a clip, the pixels of a frame. The arguments are those of `with_attribution`.
 
     Returns:
         By field, "history" for what the decoder was fed with: float32 [T, N].
     """
-    check_outputs(len(target_ids))
     # Also within `inference_mode`, whose tensors keep no graph: what it made is copied.
     with torch.inference_mode(False), torch.enable_grad(), embedded([network.embedding]) as seen:
         batch = {name: None if one is None else one.clone() for name, one in inputs.items()}
@@ -108,6 +135,6 @@ def of_writer(
         for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
             leaves[name] = embeddings
         likely_TV = token_log_probabilities(run.logits[0])
-        scores_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
+        scores_T = likely_TV[torch.arange(len(ids)), torch.tensor(ids)]
         rows = products(scores_T, list(leaves.values()))
     return dict(zip(leaves, rows, strict=True))

@@ -18,7 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.attribution import of_writer
+from areaviz.models.attribution import with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
@@ -42,10 +42,9 @@ from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
 from areaviz.models.watcher import Watcher, WatcherConfig
-from areaviz.trace.attribution import attribution_maps
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
-from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
@@ -184,13 +183,12 @@ class WritingModel:
         """The trace of an output: weights, probabilities and alternatives of the same pass."""
         target = shifted(pad([list(found.ids)]).to(self.device))
         changed = self._changed(request)
-        run = self.network.attend(*self._batch([parts]), target, changed=changed)
+        batch = self._batch([parts])
+        run = self.network.attend(*batch, target, changed=changed)
         fields = {name: self._inputs[name].field(request) for name in parts}
         fields |= target_fields(found.ids, self.tokenizer)
         grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
         maps = attention_maps(run, self.network.sites, grids)
-        if request.attribution:
-            maps |= self._attributed(parts, found, changed, maps)
         result = output(run.logits[0], found.ids, self.tokenizer)
         details = {
             "device": self.device.type,
@@ -200,20 +198,11 @@ class WritingModel:
         text = request.text if "source" in parts else ""
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
-        return Trace(request, fields, result, maps, details)
-
-    def _attributed(
-        self,
-        parts: Mapping[str, Tensor],
-        found: Hypothesis,
-        changed: Changed,
-        maps: Mapping[str, AttentionMap],
-    ) -> dict[str, AttentionMap]:
-        """What the output depends on, beside its attention."""
-        batch = dict(zip(self._inputs, self._batch([parts]), strict=True))
-        target = shifted(pad([list(found.ids)]).to(self.device))
-        rows = of_writer(self.network, batch, found.ids, target, changed)
-        return attribution_maps(maps, "target", rows)
+        trace = Trace(request, fields, result, maps, details)
+        if not request.attribution:
+            return trace
+        inputs = dict(zip(self._inputs, batch, strict=True))
+        return with_attribution(trace, self.network, inputs, target, found.ids, changed)
 
     @property
     def _inputs(self) -> dict[str, Input]:

@@ -11,7 +11,7 @@ Shapes: L layers, Q queries, N items.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap
-from areaviz.trace.rollout import ROLLOUT, rollout_maps
+from areaviz.trace.rollout import ROLLOUT
 from areaviz.trace.weights import divide_by_sums
 
 # What the site of a map ends in that was made of gradients.
@@ -36,7 +36,7 @@ TOP = 3
 FloatQ = npt.NDArray[np.float64]
 
 
-def gradient_map(attention: AttentionMap, products_QN: FloatArray) -> AttentionMap:
+def gradient_map(attention: AttentionMap, products_QN: FloatArray, query: str = "") -> AttentionMap:
     """Gradient times input as a map beside one of attention, of one layer.
 
     An item's weight is the size of its product as a share of the sizes of all:
@@ -46,14 +46,15 @@ def gradient_map(attention: AttentionMap, products_QN: FloatArray) -> AttentionM
     (Shrikumar et al. 2016, section 3; the sign, for or against the output, is not shown).
 
     Args:
-        attention: whose queries and memory it has.
+        attention: beside which it stands, over whose memory.
         products_QN: x_n . d log p_q / d x_n.
+        query: the field that is asked about, where it is not the one that attends.
     """
     shares_QN = np.abs(products_QN).astype(np.float32)
     divide_by_sums(shares_QN)
     return AttentionMap(
         attention.site + GRADIENT,
-        attention.query,
+        query or attention.query,
         attention.memory,
         AreaGrid(attention.grid.height, attention.grid.width, 1, 1),
         shares_QN[None, None],
@@ -62,24 +63,30 @@ def gradient_map(attention: AttentionMap, products_QN: FloatArray) -> AttentionM
     )
 
 
-def attribution_maps(
-    maps: Mapping[str, AttentionMap], query: str, products: Mapping[str, FloatArray]
-) -> dict[str, AttentionMap]:
-    """All that stands beside the attention of a run: rollouts, then gradients, by their sites.
+def gradient_maps(
+    maps: Mapping[str, AttentionMap], output: str, products: Mapping[str, FloatArray]
+) -> list[AttentionMap]:
+    """Gradient times input beside the attention of a run.
 
     Args:
         maps: of its attention.
-        query: the field whose items are asked about.
-        products: by field, see `gradient_map`; those of a field that the query does not attend to
-            are left out.
+        output: the field whose items are asked about.
+        products: by field, see `gradient_map`; those of a field that nothing attends to are left
+            out.
     """
-    found = rollout_maps(maps)
+    found = []
     for memory, products_QN in products.items():
-        for one in maps.values():
-            if (one.query, one.memory) == (query, memory) and not one.derived:
-                found.append(gradient_map(one, products_QN))
-                break
-    return {one.site: one for one in found}
+        sites = [one for one in maps.values() if one.memory == memory and not one.derived]
+        if not sites:
+            continue
+        # Queries that are the output, else as many, such as a class token, else the output alone.
+        attend = [one for one in sites if one.query == output]
+        attend += [one for one in sites if one.weights.shape[2] == len(products_QN)]
+        if attend:
+            found.append(gradient_map(attend[0], products_QN))
+        else:
+            found.append(gradient_map(sites[0], products_QN, output))
+    return found
 
 
 def attributed_site(site: str) -> tuple[str, str]:
@@ -132,6 +139,27 @@ def agreement(
     theirs_QN = item_shares(other, other_layer, None)
     rows = [_agreement(*row, top) for row in zip(ours_QN, theirs_QN, strict=True)]
     return Agreement(*np.array(rows, np.float64).reshape(-1, 3).T)
+
+
+def agreements(
+    maps: Mapping[str, AttentionMap],
+    site: str,
+    layer: int,
+    head: int | None,
+    queries: Sequence[int],
+) -> dict[str, tuple[float, float, float]]:
+    """How far each attribution beside a layer and head agrees with it, by the name of its way.
+
+    Means over some queries of the correlation, the share in common, and the same by chance; see
+    `Agreement`.
+    """
+    means, chosen = {}, list(queries)
+    for ending, (other, other_layer) in beside(maps, site, layer).items():
+        found = agreement(maps[site], layer, head, other, other_layer)
+        parts = found.correlation, found.common, found.chance
+        correlation, common, chance = (mean_of(part[chosen]) for part in parts)
+        means[WAYS[ending]] = correlation, common, chance
+    return means
 
 
 def mean_of(values_Q: FloatQ) -> float:

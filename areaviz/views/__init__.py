@@ -10,6 +10,7 @@ from areaviz.drawing.base import View
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
+    beside,
     both,
     facts,
     film,
@@ -37,6 +38,7 @@ TEXTS = (
     overview.VIEW,
     sizes.VIEW,
     probabilities.VIEW,
+    beside.VIEW,
 )
 """Those that fit attention from text to text."""
 _ALL = (

@@ -130,12 +130,14 @@ def test_a_changed_run_is_asked_as_it_ran(model: WritingModel) -> None:
     assert not np.allclose(plain.maps[site].weights, changed.maps[site].weights)
 
 
-def test_too_long_an_output_is_refused(
+def test_of_too_long_an_output_gradients_are_left_out_and_that_is_said(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attribution, "MOST_OUTPUTS", 2)
-    with pytest.raises(InputError, match="at most 2; shorten it"):
-        model.trace([ASKED])
+    (found,) = model.trace([ASKED])
+    assert "more than 2" in found.details["gradient × input"]
+    assert "encoder-decoder rollout" in found.maps
+    assert "encoder-decoder gradient" not in found.maps
 
 
 def test_a_request_says_whether_it_is_wanted() -> None:
