@@ -38,7 +38,6 @@ TEXTS = (
     overview.VIEW,
     sizes.VIEW,
     probabilities.VIEW,
-    beside.VIEW,
 )
 """Those that fit attention from text to text."""
 _ALL = (
@@ -57,6 +56,7 @@ _ALL = (
     retina.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
+    beside.VIEW,
 )
 VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 """Every view by its name, in the order the pages offer them."""
