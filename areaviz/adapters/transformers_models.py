@@ -101,7 +101,7 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
         return ModelRun([], [], details=written.details)
-    source = heard.times(layers[0].weights.shape[-1])
+    source = heard.times(layers[0].shape[-1])
     sites = _text_sites(written, len(source))
     fields = [source, *_fields(written.target)]
     return ModelRun(fields, sites, output=written.output, details=written.details)
@@ -118,10 +118,10 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     cut = cells_of(config, seen, across or within)
     sites, details = [], options.of_batch(written.details, seen.batch)
     if across:
-        every = [torch.arange(heads.weights.shape[1]) for heads in across]
+        every = [torch.arange(heads.shape[1]) for heads in across]
         looks = [some_items(heads, q, cut.cells) for heads, q in zip(across, every, strict=True)]
         sites.append(Site(CROSS, "target", "picture", cut.shape, looks))
-    if {heads.weights.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
+    if {heads.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
         sites += picture_sites(within, cut)
     elif within:
         details["encoder self"] = "not shown, as its layers have other items than its result"

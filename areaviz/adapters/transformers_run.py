@@ -143,7 +143,7 @@ def sites_of_both(model: Any) -> SiteOf:
             return ""
         if _VISION.search(name):
             # A pooling layer asks with an item of its own.
-            return ENCODER if heads.weights.shape[1] == heads.weights.shape[2] else ""
+            return ENCODER if heads.shape[1] == heads.shape[2] else ""
         if said:
             return said
         if towers and _TEXT_TOWER.search(f"{name}."):

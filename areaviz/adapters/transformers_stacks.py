@@ -86,7 +86,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
     layers = seen.found.get(ENCODER, [])
     if not layers:
         return ModelRun([], [], details=seen.details)
-    source = heard.times(layers[0].weights.shape[-1])
+    source = heard.times(layers[0].shape[-1])
     logits = logits_of(seen.outputs)
     return _encoder(model, source, seen.found, logits, Texts(options.tokenizer), seen.details)
 
@@ -135,7 +135,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
             have no one place.
     """
     patch = getattr(config, "patch_size", None)
-    sizes = {heads.weights.shape[-1] for heads in layers}
+    sizes = {heads.shape[-1] for heads in layers}
     if patch is None or len(sizes) != 1:
         counts = ", ".join(f"{size:,}" for size in sorted(sizes))
         raise InputError(
@@ -144,7 +144,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
         )
     behind = int(getattr(config, "num_detection_tokens", 0) or 0)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)
-    return patches(seen.values, patch, layers[0].weights.shape[-1], behind, registers)
+    return patches(seen.values, patch, layers[0].shape[-1], behind, registers)
 
 
 def decoder_run(
