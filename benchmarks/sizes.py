@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.report import command, markdown, processor, publish
+from tests.adapters.torchvision_ops import make_importable
 
 MEBI = 2**20
 THREADS = 1
@@ -163,7 +164,7 @@ def _apart(name: str, measure: str) -> dict[str, float]:
     asked = [sys.executable, "-m", "benchmarks.sizes", "--alone", measure, "--cases", name]
     threads = {"OMP_NUM_THREADS": str(THREADS), "MALLOC_ARENA_MAX": "2"}
     done = subprocess.run(
-        asked, capture_output=True, text=True, check=True, env={**os.environ, **threads}
+        asked, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **threads}
     )
     found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -190,6 +191,7 @@ def main() -> None:
     parser.add_argument("--alone", choices=list(MEASURES), help="measure in this process, as JSON")
     options = parser.parse_args()
     if options.alone:
+        make_importable()
         print(json.dumps(MEASURES[options.alone](CASES[options.cases[0]])))
         return
     rows = []
