@@ -81,7 +81,7 @@ def buckets(report: Report) -> list[Markup]:
     parts: list[Markup] = []
     for name, how in bucketings(report.corpus).items():
         found = bucket_table(frame, how, report.leading or "length", runs)
-        if name == "score" and USUAL not in report.measures:
+        if found.empty or (name == "score" and USUAL not in report.measures):
             continue
         values = {title: list(found[f"{column}_{run}"]) for run, title in enumerate(report.names)}
         names = list(found["bucket"])
