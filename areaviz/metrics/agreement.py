@@ -60,12 +60,11 @@ def _distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
     """The squared difference of every two values."""
     if level == "nominal":
         return 1.0 - np.eye(len(values_V))
+    places_V: Floats = values_V
     if level == "ordinal":
         # Between two values lie the ratings in between, and half of those with either value.
         places_V = np.cumsum(total_V) - total_V / 2
-    elif level == "interval":
-        places_V = values_V
-    else:
+    elif level != "interval":
         raise ValueError(f'"{level}" is no level of measurement.')
     found: Floats = np.subtract.outer(places_V, places_V) ** 2
     return found
