@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from areaviz.drawing.labels import clip, visible
+from areaviz.drawing.labels import clip, readable, visible
+from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import is_text
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
@@ -21,6 +22,8 @@ _NAMES = {
     "target": "output",
     "history": "output so far",
 }
+LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
+"""Kinds of fields whose items are named one by one, by their labels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,6 +235,20 @@ def quote(
         text += visible(field.labels[item])
         last = end
     return f"“{clip(text, length)}”"
+
+
+def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
+    """An area as a quotation, by its labels, or as rows and columns of a picture's cells."""
+    if memory.kind == "text":
+        return f"{quote(memory, grid.items_of(area))} ({span_text(area)})"
+    if memory.kind in LABELLED:
+        return label_words(memory, grid.items_of(area))
+    return area_text(area)
+
+
+def label_words(field: Field, items: tuple[int, ...]) -> str:
+    """Facts as quotations, points by their numbers."""
+    return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
 
 
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from typing import Self
 
 from areaviz.cards.card import Card, Opening
 from areaviz.cards.tasks import TASKS
+from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
@@ -79,6 +80,10 @@ class State:
     focused_model: str = ""
     opening: Mapping[str, Opening] = field(default_factory=dict)
     opened: str = ""
+    # Of which query, which area and which other one "Why this weight" is asked.
+    why_query: int | None = None
+    why_area: Area | None = None
+    why_beside: Area | None = None
     # Whether the difference of two maps is shown.
     differs: bool = False
     # Whether a row of looks is lit against the average of them.
