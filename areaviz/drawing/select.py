@@ -27,6 +27,16 @@ LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Words(Field):
+    """A text whose items are whole words: see `areaviz.drawing.worded`."""
+
+
+def noun(field: Field) -> str:
+    """What the items of a field are called: "word" or "item"."""
+    return "word" if isinstance(field, Words) else "item"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class FocusedMap:
     """The attention that a focus names."""
 
@@ -51,9 +61,9 @@ class FocusedMap:
         """Whose attention is drawn, in words, markup unescaped."""
         name = field_name(self.query)
         if not self.focused:
-            return f"Mean over all {len(self.query)} {name} items"
+            return f"Mean over all {len(self.query)} {name} {noun(self.query)}s"
         quoted = quote(self.query, self.queries)
-        return f"{name.capitalize()} {positions(self.queries)} {quoted}"
+        return f"{name.capitalize()} {positions(self.queries, noun(self.query))} {quoted}"
 
     @property
     def head_words(self) -> str:
@@ -262,10 +272,10 @@ def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def positions(items: Sequence[int]) -> str:
+def positions(items: Sequence[int], noun: str = "item") -> str:
     """Items counted from 1, runs joined: "item 3", "items 3-5, 9"."""
     runs = [
         str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
     ]
     text = ", ".join(runs[:4]) + (" and more" if len(runs) > 4 else "")
-    return f"{'item' if len(items) == 1 else 'items'} {text}"
+    return f"{noun if len(items) == 1 else noun + 's'} {text}"

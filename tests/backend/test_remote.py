@@ -117,6 +117,7 @@ def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend)
 
 @pytest.mark.parametrize("content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1)))])
 def test_logits_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
+    backend.models()
     server.faults = [Reply(200, wire.NPZ, content)]
     with pytest.raises(BackendError, match="something else than"):
         backend.logits(ASKED, "encoder self", 1)

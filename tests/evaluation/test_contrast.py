@@ -134,7 +134,9 @@ def test_over_several_inputs() -> None:
     found, taken = contrasted([ASKED, ASKED], Probe(k=1, draws=2), Letters(), "xy", "zy")
     assert taken == 2 and found.items == 2
     found, taken = contrasted([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
-    assert found.probability == pytest.approx(0.9 - 1.0) and taken == 1
+    assert found.probability == pytest.approx(0.9 - 0.9) and taken == 1
+    # Without item 1 the first is half as likely; without item 4 the other.
+    assert found.comprehensiveness == pytest.approx(0.4 - 0.4)
     for word, part in (("", "say which word"), ("no", "None of the 1 outputs")):
         with pytest.raises(InputError, match=part):
             contrasted([ASKED], Probe(k=1), Letters(), word, "z")

@@ -11,7 +11,8 @@ from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Progress, Request
+from areaviz.trace.request import Focus, Progress, Request
+from areaviz.views.why_parts import candidates
 from tests import fakes
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -46,9 +47,7 @@ class Explained(fakes.FakeBackend):
 
 
 def opened(open_page: Open, **params: str) -> AppTest:
-    app = open_page("translate", **{**LINK, **params})
-    app.session_state["translate_why"] = True
-    app = app.run()
+    app = open_page("translate", **{**LINK, "why": "", **params})
     assert not app.exception
     return app
 
@@ -64,6 +63,20 @@ def test_it_follows_the_lock(open_page: Open, use_backend: Use) -> None:
     assert "of head" in said and "which is surest here" in said
     area, beside = (app.selectbox(key=f"translate_why_{name}") for name in ("area", "beside"))
     assert area.value != beside.value and area.value not in beside.options
+
+
+def test_a_link_opens_it_at_its_areas(open_page: Open, use_backend: Use) -> None:
+    use_backend(backend := Explained())
+    weights = backend.made.maps[SITE].weights[1, :, 3]
+    head = int(weights.max(-1).argmax())
+    names = list(candidates(backend.made, Focus(SITE, 1), head, 3))
+    link = ".".join(f"1-{area.left + 1}-1-{area.width}" for area in (names[3], names[0]))
+    app = opened(open_page, why=link)
+    assert app.session_state["translate"].why_area == names[3]
+    assert app.session_state["translate"].why_beside == names[0]
+    assert app.query_params["why"] in (link, [link])
+    for broken in ("1-2-3", "0-1-1-1", "x", "1-999-1-1.1-1-1-1", "9" * 50):
+        assert "of the attention" in shown(opened(open_page, why=broken))
 
 
 def test_without_a_lock_it_says_what_to_click(open_page: Open, use_backend: Use) -> None:

@@ -24,12 +24,14 @@ def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
     """Draw the panel, where what the weights are made of can be known."""
     if not _is_offered(trace, focus):
         return
-    expander = st.expander(
-        TITLE,
-        key=page.key("why"),
-        expanded=page.state.why_area is not None,
-        on_change="rerun",
-    )
+    key = page.key("why")
+    if st.session_state.get(key) != page.state.is_why_open:
+        st.session_state[key] = page.state.is_why_open
+
+    def take() -> None:
+        page.set(is_why_open=st.session_state[key])
+
+    expander = st.expander(TITLE, key=key, on_change=take)
     if expander.open:
         with expander, show_errors("explaining a weight"):
             st.caption(

@@ -65,10 +65,7 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
             then=then,
         )
         first, last = words[page.state.word if page.state.word is not None else next(iter(words))]
-        own = text_of(output, first, last)
-        others = [label for label, _ in trace.output.alternatives[first]]
-        # The end and other symbols stand for no text.
-        others = [one for one in others if one.strip() and not one.startswith("⟨") and one != own]
+        others = _others(trace, first, last)
         page.widget(
             st.selectbox,
             "And not",
@@ -76,11 +73,21 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
             others,
             index=None,
             accept_new_options=True,
-            placeholder="Choose or type another word",
+            placeholder="Choose or type another word" if others else "Type another word",
             width=300,
         )
     foil = page.state.foil
     return Contrast(first, last, foil[:LONGEST]) if foil else None
+
+
+def _others(trace: Trace, first: int, last: int) -> list[str]:
+    """What the model nearly wrote in place of a word; nothing where a word has several items."""
+    if last - first > 1:
+        return []
+    labels = [label for label, _ in trace.output.alternatives[first]]
+    own = trace.fields[trace.output.field].labels[first]
+    # The end and other symbols stand for no text.
+    return [one for one in labels if one.strip() and not one.startswith("⟨") and one != own]
 
 
 def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
