@@ -41,15 +41,13 @@ def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) 
 def _can_be_given(trace: Trace) -> bool:
     """Whether the output is a text that was written item by item."""
     output = trace.fields[trace.output.field]
-    return output.kind == "text" and "history" in trace.fields and bool(output.raw.strip())
+    return "history" in trace.fields and output.kind == "text" and bool(output_words(output))
 
 
 def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     """A word of the output, at first the one that is locked, and what stands against it."""
     output = trace.fields[trace.output.field]
     words = {first: (first, last) for first, last in output_words(output)}
-    if not words:
-        return None
     if page.state.word not in words:
         page.set(word=_locked(trace, focus, words), foil=None)
     names = {first: f"{text_of(output, *run)} (item {first + 1})" for first, run in words.items()}
