@@ -102,9 +102,7 @@ def _shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGri
     return grid, partial(_shares_of_layer, attention, rows, columns)
 
 
-def _shares_of_layer(
-    attention: AttentionMap, rows: Runs, columns: Runs, layer: int
-) -> FloatArray:
+def _shares_of_layer(attention: AttentionMap, rows: Runs, columns: Runs, layer: int) -> FloatArray:
     heads = [item_shares(attention, layer, head) for head in range(attention.heads)]
     return np.stack([merge_items(shares_QN, rows, columns) for shares_QN in heads])
 
@@ -116,7 +114,9 @@ def _spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid
     first_A, last_A = word_N[left_A], word_N[left_A + width_A - 1]
     grid = AreaGrid(1, len(columns), 1, int((last_A - first_A).max()) + 1)
     begins_S = np.array([grid.slab(1, width)[0] for width in range(1, grid.max_width + 1)])
-    return grid, partial(_spans_of_layer, attention, rows, begins_S[last_A - first_A] + first_A, grid)
+    return grid, partial(
+        _spans_of_layer, attention, rows, begins_S[last_A - first_A] + first_A, grid
+    )
 
 
 def _spans_of_layer(

@@ -128,8 +128,8 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     note = (
-        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; each row has a scale of its own,"
-        " up to its largest cell; at its right end what the row sums to"
+        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; each row has a"
+        " scale of its own, up to its largest cell; at its right end what the row sums to"
     )
     if shortest > 1:
         left_out = _percent(float(weights_A[: grid.items].sum()))

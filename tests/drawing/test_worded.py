@@ -98,7 +98,9 @@ def test_every_view_of_a_map_shows_words(trace: Trace, name: str) -> None:
 
 def test_rows_of_the_overview_are_as_many_as_words(trace: Trace) -> None:
     table = VIEWS["overview"].table(trace, IN_WORDS)
-    assert "mean distance (words)" not in table.columns and "mean area size (words)" in table.columns
+    assert (
+        "mean distance (words)" not in table.columns and "mean area size (words)" in table.columns
+    )
     coverage = VIEWS["coverage"].table(trace, IN_WORDS)
     text = str(coverage.columns) + str(coverage.rows[:20])
     assert "dog" in text

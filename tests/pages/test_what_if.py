@@ -243,9 +243,7 @@ def test_the_faithfulness_of_the_map_is_measured_when_asked(
 def against(app: AppTest, word: int, foil: str) -> AppTest:
     """The page after a word and a foil were chosen; `AppTest` cannot type into a list."""
     open_panel(app)
-    app.session_state["translate"] = replace(
-        app.session_state["translate"], word=word, foil=foil
-    )
+    app.session_state["translate"] = replace(app.session_state["translate"], word=word, foil=foil)
     return app.run()
 
 
