@@ -60,7 +60,7 @@ def figure(drawn: Why) -> Figure:
         170,
         above=26,
         below=depth(across) + 34,
-        across=axis("items", domain=[0, 0.58], **screen_ticks(across)),
+        across=axis(drawn.across, domain=[0, 0.58], **screen_ticks(across)),
         down=axis(drawn.unit, **rules),
         xaxis2=axis("parts of the logit", domain=[0.68, 1], anchor="y2"),
         yaxis2=axis(anchor="x2", **rules),
@@ -121,7 +121,7 @@ def paper(drawn: Why) -> PrintFigure:
         axes.set_axisbelow(True)
     left.bar(range(len(drawn.items)), drawn.heights, 0.8, color=_colours(drawn))
     print_ticks(left, print_labels(drawn.labels, room=220))
-    print_titles(left, "items", drawn.unit)
+    print_titles(left, drawn.across, drawn.unit)
     broad = 0.8 / len(drawn.asked)
     for number, (one, colour) in enumerate(zip(drawn.asked, COLOURS, strict=False)):
         heights = one.values(drawn.parts)

@@ -69,8 +69,9 @@ class Why(Drawing):
     items: tuple[int, ...]
     labels: tuple[str, ...]
     scores: tuple[float, ...]
-    # What `scores` are.
+    # What `scores` are, and what they are of.
     unit: str
+    across: str
 
     @property
     def parts(self) -> list[str]:
@@ -130,6 +131,7 @@ def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> W
         labels=tuple(_label(memory, grid, item) for item in items),
         scores=tuple(logits.item[question.head, question.query, list(items)].tolist()),
         unit=unit,
+        across="cells (row, column)" if grid.height > 1 else "items",
     )
 
 
@@ -186,7 +188,8 @@ def _label(memory: Field, grid: AreaGrid, item: int) -> str:
 
 def _title(asked: Sequence[Asked]) -> str:
     first = asked[0]
-    title = f"{first.name} has {first.weight:.0%} of the attention"
+    # An area of a picture is no quotation and begins the sentence.
+    title = f"{first.name[:1].upper()}{first.name[1:]} has {first.weight:.0%} of the attention"
     if len(asked) == 1 or not asked[1].weight:
         return title
     return f"{title}, {first.weight / asked[1].weight:.3g} times as much as {asked[1].name}"

@@ -122,7 +122,7 @@ def test_cells_of_a_picture_are_named_by_row_and_column() -> None:
     found = explain(trace, replace(FOCUS, items=(0,)), logits, question)
     assert found.labels == ("1, 1", "2, 3", "3, 3")
     assert [found.holder(item) for item in found.items] == [1, 0, 0]
-    assert found.title.startswith("rows 2-3, column 3 has")
+    assert found.title.startswith("Rows 2-3, column 3 has") and "cells" in found.across
 
 
 def test_the_surest_head_is_taken_where_none_is_chosen(text: tuple[Trace, Logits]) -> None:

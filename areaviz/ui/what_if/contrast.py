@@ -114,8 +114,8 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
     word = text_of(trace.fields[trace.output.field], asked.first, asked.last)
     columns = {
         "": [name for name, _ in found],
-        f"p({escaped(word)})": [f"{one.word:.3f}" for _, one in found],
-        f"p({escaped(asked.foil)})": [f"{one.foil:.3f}" for _, one in found],
+        f"p({escaped(word)})": [_share(one.word) for _, one in found],
+        f"p({escaped(asked.foil)})": [_share(one.foil) for _, one in found],
         "Difference": [_signed(one.difference) for _, one in found],
         "Log ratio": [f"{one.log_ratio:+.2f}".replace("-", "−") for _, one in found],
     }
@@ -124,6 +124,11 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
         "How probable each is behind the same words; of several items the product. A log ratio"
         " above 0 is for the word that was written; 0.69 is twice as probable."
     )
+
+
+def _share(probability: float) -> str:
+    """With more digits where it is small, as foils are."""
+    return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"
 
 
 def _signed(value: float) -> str:
