@@ -64,6 +64,9 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
         )
         first, last = words[page.state.word if page.state.word is not None else next(iter(words))]
         others = _others(trace, first, last)
+        typed = page.state.foil
+        if typed and typed not in others:
+            others.append(typed)
         page.widget(
             st.selectbox,
             "And not",
