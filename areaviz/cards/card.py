@@ -141,6 +141,13 @@ class Card:
         return can | {"areas"} if has_areas else can
 
     @property
+    def has_logits(self) -> bool:
+        """Whether its weights are those of queries and keys of items, so that a logit has parts."""
+        # Keys of whole areas, the largest of their items or those of Eq. 9, have none.
+        kinds = {options.get("key_mode") for options in (self.config, self.config.get("text", {}))}
+        return "areas" in self.can and not kinds & {"max", "features"}
+
+    @property
     def length_limit(self) -> LengthLimit | None:
         """The longest output for a text; None for a model that needs none."""
         limit = self.recipe.get("length_limit")

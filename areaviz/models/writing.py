@@ -13,7 +13,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import Changed, Noting
 from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
@@ -44,6 +44,7 @@ from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransforme
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -111,11 +112,26 @@ class WritingModel:
             # Unlike inputs, such as a text alone and one with a picture, do not batch.
             return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
-        if requests[0].target is None:
-            found = self.decode(requests[0], parts, on_step)
-        else:
-            found = [given(self.tokenizer, request.target or "") for request in requests]
+        found = self._found(requests, parts, on_step)
         return [self.record(*one) for one in zip(requests, parts, found, strict=True)]
+
+    @torch.inference_mode()
+    def logits(self, request: Request, site: str, layer: int) -> Logits:
+        """See `Explaining`."""
+        self._check(request)
+        parts = self.read([request])
+        (found,) = self._found([request], parts)
+        noted: list[Logits] = []
+        changed = replace(self._changed(request), noting=Noting(site, layer, noted.append))
+        target = shifted(pad([list(found.ids)]).to(self.device))
+        self.network.attend(*self._batch(parts), target, changed=changed)
+        if not noted:
+            raise InputError(
+                f'What the weights of "{site}", layer {layer + 1}, are made of is not known: this'
+                " model does not compare queries with the keys of single items there; choose"
+                " another place."
+            )
+        return noted[0]
 
     def outputs(self, requests: Sequence[Request]) -> list[str]:
         """What is written for each of many requests that share their options."""
@@ -151,6 +167,17 @@ class WritingModel:
             for parts, tensor in zip(found, one.read(requests), strict=True):
                 parts[name] = tensor
         return found
+
+    def _found(
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        on_step: OnStep | None = None,
+    ) -> list[Hypothesis]:
+        """The outputs of requests: those that were given, else what is written."""
+        if requests[0].target is None:
+            return self.decode(requests[0], parts, on_step)
+        return [given(self.tokenizer, request.target or "") for request in requests]
 
     def decode(
         self, request: Request, parts: Sequence[Mapping[str, Tensor]], on_step: OnStep | None = None

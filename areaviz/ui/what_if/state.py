@@ -69,6 +69,11 @@ class WhatIfState(State):
     # ... places of the words that are hidden, the sample that replaces the picture, ...
     words: list[int] = field(default_factory=list)
     swap: str | None = None
+    # ... the first item of the word that is asked about, what stands against it, whether the map is
+    # measured by that, ...
+    word: int | None = None
+    foil: str | None = None
+    is_contrast: bool = False
     # ... and of what, and how many, the map is measured by.
     unit: str = ""
     k: int = 5
