@@ -45,6 +45,8 @@ def watch(
             placed[name] = placed[name].to(model.dtype)
     site_of = site_of or sites_of_stacks(model)
     seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
+    if options.on_seen is not None:
+        options.on_seen(seen)
     return replace(seen, details={**seen.details, **_other_layers(model, seen)})
 
 

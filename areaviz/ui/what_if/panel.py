@@ -11,9 +11,11 @@ from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
 from areaviz.drawing.labels import readable
 from areaviz.metrics.words import word_runs
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.derived import base_site
+from areaviz.trace.interventions import KINDS, Change, Gate, Hide, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.what_if.experiment import Experiment
@@ -47,7 +49,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    if trace is not run.before or focus.site not in trace.maps:
+    if trace is not run.before or focus.site not in trace.maps or not _able(run):
         return
     if run.failure:
         problem(run.failure)
@@ -68,7 +70,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.before, focus)
+            faithful(page, backend, run.request.checked(), run.before, focus)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -86,6 +88,12 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
         )
 
 
+def _able(run: Experiment) -> frozenset[str]:
+    """The kinds of changes that the model can be asked for; of one that is gone, all."""
+    card = known_card(run.request.model)
+    return frozenset(KINDS) if card is None else card.can & KINDS.keys()
+
+
 Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 
 
@@ -94,9 +102,9 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     memory = run.before.fields[run.before.maps[focus.site].memory]
     kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
     # A pointer's weights are its output: there is nothing that a head reads.
-    if memory.name != "points":
+    if "gate" in _able(run):
         kinds["head"] = "Switch heads off", _gate
-    if "source" in run.before.fields:
+    if _text_of(run) in run.before.fields:
         kinds["hide"] = "Hide words", _hide_words
     elif memory.name == "picture":
         kinds["hide"] = "Hide cells", _hide_cells
@@ -133,15 +141,18 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
             format="%g",
         )
     grid = run.before.maps[focus.site].grid
-    overlapping = grid.count > grid.items and page.widget(
+    has_areas = grid.count > grid.items and not run.before.maps[focus.site].derived
+    overlapping = has_areas and page.widget(
         st.checkbox, "And every area that overlaps it", "overlapping"
     )
     st.caption(_meaning(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
-    if overlapping:
-        return Weigh(focus.site, items_of(area, grid), (), factor, layer, head)
-    return Weigh(focus.site, (), (area,), factor, layer, head)
+    site, derived = base_site(focus.site)
+    if overlapping or derived:
+        # Where areas are derived, the model itself attends to their items.
+        return Weigh(site, items_of(area, grid), (), factor, layer, head)
+    return Weigh(site, (), (area,), factor, layer, head)
 
 
 def _meaning(factor: float) -> str:
@@ -155,11 +166,11 @@ def _meaning(factor: float) -> str:
 def _gate(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
     where = escaped(place_words(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
-    return Gate(focus.site, focus.layer, focus.head)
+    return Gate(base_site(focus.site)[0], focus.layer, focus.head)
 
 
 def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
-    source = run.before.fields["source"]
+    source = run.before.fields[_text_of(run)]
     runs = word_runs(source)
     if len(runs) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
@@ -174,7 +185,13 @@ def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
         " still shows."
     )
     items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
-    return Hide("source", items) if items else None
+    return Hide(source.name, items) if items else None
+
+
+def _text_of(run: Experiment) -> str:
+    """The name of the text that is read: of a decoder, which has no other, its history."""
+    is_alone = run.before.fields.keys() <= {"history", "target"}
+    return "history" if is_alone else "source"
 
 
 def _hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:

@@ -13,6 +13,7 @@ from areaviz.evaluation.faithfulness import Faithfulness, Probe, faithfulness, s
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
@@ -59,9 +60,17 @@ def _odds(before: Trace, forced: Trace) -> str:
     )
 
 
-def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> None:
-    """The faithfulness of the map that is looked at, measured when asked for."""
-    if trace.maps[focus.site].memory == "history":
+def faithful(
+    page: WhatIfPage, backend: Backend, asked: Request, trace: Trace, focus: Focus
+) -> None:
+    """The faithfulness of the map that is looked at, measured when asked for.
+
+    asked: what `trace` is of, as it was asked; a model may have seen a part of its picture.
+    """
+    attention = trace.maps[focus.site]
+    card = known_card(trace.request.model)
+    reads_output = card is None or "target" in card.can
+    if attention.memory == "history" or attention.derived or not reads_output:
         return
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
@@ -72,7 +81,7 @@ def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> 
         k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
         unit = page.segments("Of what", "unit", _NAMES)
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
-        request = replace(trace.request, target=trace.fields[trace.output.field].raw)
+        request = replace(asked, target=trace.fields[trace.output.field].raw)
         subject = request, probe
         st.button(
             "Measure", key=page.key("measure"), on_click=page.set, kwargs={"measured": subject}
