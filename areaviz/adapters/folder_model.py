@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,8 +26,6 @@ from areaviz.trace.request import Request
 STEPS = 256
 # Most tokens by which a decoder goes on with one.
 CONTINUED = 24
-# What files of a tokenizer are called.
-_TOKENIZER = re.compile(r"^(tokenizer|vocab|spiece|sentencepiece)|\.(model|spm)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class FolderModel:
         check_room(card.title, weights_of(folder).needed, device)
         loaded = load(folder)
         if card.task != CAPTION or "target" in card.can:
-            check_tokenizer(loaded, folder)
+            check_tokenizer(loaded)
         loaded.model.to(device).eval().requires_grad_(False)
         return cls(card, loaded)
 
@@ -129,15 +126,13 @@ def _shown(request: Request, found: Trace) -> Request:
     return replace(request, picture=replace(seen, name=asked.name))
 
 
-def check_tokenizer(loaded: Loaded, folder: Path) -> None:
+def check_tokenizer(loaded: Loaded) -> None:
     """Check that there is a tokenizer, and that it belongs to this model.
 
     Raises:
         InputError: there is none, or it has more tokens than the model has embeddings.
     """
-    # Where there are no files of one, the library makes an empty tokenizer.
-    is_there = any(_TOKENIZER.search(path.name) for path in folder.iterdir())
-    if loaded.tokenizer is None or not is_there:
+    if loaded.tokenizer is None:
         raise InputError(
             f"The folder {loaded.name} has no tokenizer that can be read; save it beside the model,"
             " by tokenizer.save_pretrained(FOLDER)."

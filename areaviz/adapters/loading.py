@@ -17,6 +17,8 @@ from areaviz.trace.errors import InputError
 
 # Of a repository on the hub: no pickles, and no weights of other frameworks.
 _FETCHED = ["*.json", "*.safetensors", "*.model", "*.spm", "*.txt"]
+# What files of a tokenizer are called.
+_TOKENIZER = re.compile(r"^(tokenizer|vocab|spiece|sentencepiece)|\.(model|spm)$")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
@@ -60,9 +62,15 @@ def load(place: str | Path) -> Loaded:
     tokenizer = processor = None
     if model.main_input_name == "pixel_values":
         processor = _part("AutoImageProcessor", source, options)
-    if processor is not None or model.main_input_name == "input_ids":
+    reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
+    # Where there are no files of one, the library would make an empty tokenizer.
+    if reads and (not local or _has_tokenizer(folder)):
         tokenizer = _part("AutoTokenizer", source, options)
     return Loaded(model, tokenizer, processor, folder.resolve().name if local else str(place))
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    return any(_TOKENIZER.search(path.name) for path in folder.iterdir())
 
 
 def check_folder(folder: Path) -> None:

@@ -44,11 +44,12 @@ class ReadState(ModelState, WhatIfState):
 def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; returns what to run, two requests when comparing."""
     page.widget(st.text_area, "Text", "text", height=120, then=page.unlock)
-    card, other = pickers(page, cards, decodes=page.state.writes)
-    both = [card] if other is None else [card, other]
-    if any(map(_can_write, both)):
+    if any(map(_can_write, cards.values())):
         page.segments("The model shall", "writes", MODES)
-    if not page.state.writes:
+    writes = page.state.writes
+    card, other = pickers(page, cards, decodes=writes)
+    if not writes:
+        both = [card] if other is None else [card, other]
         return tuple(_read(Request(one.name, page.state.text), one) for one in both)
     st.caption("It writes up to 24 more items, and is then shown over all of them.")
     return with_options(page, Request(card.name, page.state.text), other)

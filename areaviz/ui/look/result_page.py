@@ -38,10 +38,6 @@ from areaviz.ui.what_if.state import WhatIfPage, apply_link
 A = TypeVar("A")
 _RESULT = "result"
 CHANGE = "**Change what is asked**"
-NO_MODEL = (
-    "No model here does this; start the app with one of your own: python -m areaviz serve --model"
-    " FOLDER."
-)
 LONGEST, COMPARED = 70, 2
 """Of the line that stands for the form: letters of a text, and models that are named."""
 
@@ -99,8 +95,6 @@ def result_page(page: ResultPage[S_co, A]) -> None:
         with _form_line(page, cards):
             if cards:
                 asked = page.form(page, cards)
-            else:
-                st.caption(NO_MODEL)
             with show_errors("reading the stored trace"):
                 stored = stored_trace()
         if stored:
