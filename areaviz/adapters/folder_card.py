@@ -68,7 +68,9 @@ def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
 def _task(kind: Any, config: Any, called: str) -> str:
     """What a class of models does, as `Card.task`."""
     reads, pair = kind.main_input_name, getattr(config, "is_encoder_decoder", False)
-    if reads == "input_ids" and not hasattr(config, "vision_config"):
+    if sees_and_reads(config) and kind.can_generate():
+        return CAPTION
+    if reads == "input_ids" and not sees_and_reads(config):
         return "translation" if pair else READING
     # A class is a description of one word.
     describes = kind.can_generate() or kind.__name__.endswith("ForImageClassification")
@@ -80,10 +82,16 @@ def _task(kind: Any, config: Any, called: str) -> str:
     )
 
 
+def sees_and_reads(config: Any) -> bool:
+    """Whether a configuration is that of a vision-language model."""
+    return hasattr(config, "vision_config")
+
+
 def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
     weights = weights_of(path)
     lacks = list(_NEVER)
-    if not kind._can_set_attn_implementation():
+    # Words and cells are items of the same layers there, and no site of their own.
+    if sees_and_reads(config) or not kind._can_set_attn_implementation():
         lacks += _CHANGES
     if not kind.can_generate():
         lacks.append("target")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 
 from areaviz.adapters import transformers_models
-from areaviz.adapters.folder_card import CAPTION, READING
+from areaviz.adapters.folder_card import CAPTION, READING, sees_and_reads
+from areaviz.adapters.folder_sight import STEPS as DESCRIBED
+from areaviz.adapters.folder_sight import picture_and_words
 from areaviz.adapters.loading import Loaded, load
 from areaviz.adapters.model_run import Options
 from areaviz.adapters.transformers_models import continued
@@ -74,9 +76,13 @@ class FolderModel:
             on_step=on_step,
             changes=request.changes,
         )
-        given = self._given(request)
+        given: Any = self._given(request)
         if self.card.task == READING:
             given, options = self._read(request.text, options)
+        elif request.picture is not None and sees_and_reads(self.loaded.model.config):
+            few = replace(options, steps=DESCRIBED)
+            given = picture_and_words(self.loaded, request.picture, request.text, few)
+            options = replace(options, target=None)
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
         if request.target is None and self._is_unfinished(found):
@@ -88,6 +94,7 @@ class FolderModel:
     def _is_unfinished(self, found: Trace) -> bool:
         """Whether an output that ends with a symbol of its own lacks it."""
         writes = self.card.task != READING and "target" in self.card.can
+        writes = writes and not sees_and_reads(self.loaded.model.config)
         return writes and found.fields["target"].labels[-1] != self.loaded.tokenizer.eos_token
 
     def _given(self, request: Request) -> str | Picture:

@@ -60,7 +60,9 @@ def load(place: str | Path) -> Loaded:
             "only models of the transformers library with weights as safetensors can."
         ) from error
     tokenizer = processor = None
-    if model.main_input_name == "pixel_values":
+    if hasattr(model.config, "vision_config"):
+        processor = _part("AutoProcessor", source, options)
+    elif model.main_input_name == "pixel_values":
         processor = _part("AutoImageProcessor", source, options)
     reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
     # Where there are no files of one, the library would make an empty tokenizer.

@@ -29,6 +29,7 @@ from areaviz.adapters.transformers_run import (
     check_size,
     logits_of,
     main_input,
+    placed_for,
     row,
     takes,
     watch,
@@ -148,7 +149,7 @@ def continued(model: Any, text: str, options: Options) -> str:
     ids_1N = row(tokens, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
     with frozen(model), _changed(model, text, options):
-        ids = _generated(model, given, options)
+        ids = generated(model, given, options)
     # Of the whole, as pieces alone may lose the blank before them.
     whole, before = (
         str(options.tokenizer.decode(list(some), skip_special_tokens=True))
@@ -171,7 +172,7 @@ def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written
     """The target, its probabilities and every site's heads, from one pass over the whole target."""
     texts, given = Texts(options.tokenizer), accepted(model, given)
     if options.target is None:
-        target = texts.read(_generated(model, given, options))
+        target = texts.read(generated(model, given, options))
     else:
         target = texts.read(texts.target_ids(options.target))
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
@@ -183,13 +184,13 @@ def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written
     return Written(target, output, seen.found, details | dict(seen.details))
 
 
-def _generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
+def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
     """What the model writes by itself: the most probable token each time, or the best of a beam."""
     if not model.can_generate():
         raise InputError(
             f"{type(model).__name__} writes no text by itself; give what it should write as target."
         )
-    placed = {name: value.to(model.device) for name, value in given.items()}
+    placed = placed_for(model, given)
     more: dict[str, Any] = {}
     steps = min(options.steps, _places_left(model, given))
     if options.on_step is not None:

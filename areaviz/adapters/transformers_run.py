@@ -38,16 +38,22 @@ def watch(
     site_of: SiteOf | None = None,
 ) -> Watched:
     """Run a model on named inputs, plainly and watched; `given` is brought to where it lies."""
-    placed = {}
-    for name, value in accepted(model, given).items():
-        placed[name] = value.to(model.device) if isinstance(value, Tensor) else value
-        if isinstance(value, Tensor) and value.is_floating_point():
-            placed[name] = placed[name].to(model.dtype)
+    placed = placed_for(model, accepted(model, given))
     site_of = site_of or sites_of_stacks(model)
     seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
     if options.on_seen is not None:
         options.on_seen(seen)
     return replace(seen, details={**seen.details, **_other_layers(model, seen)})
+
+
+def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs where a model lies, and in its type of numbers."""
+    placed = dict(given)
+    for name, value in given.items():
+        if isinstance(value, Tensor):
+            kind = model.dtype if value.is_floating_point() else value.dtype
+            placed[name] = value.to(model.device, kind)
+    return placed
 
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:

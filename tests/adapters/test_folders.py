@@ -24,7 +24,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Hide, Weigh
 from areaviz.trace.request import Request
 from tests import fakes, marian
-from tests.adapters import small
+from tests.adapters import seeing, small
 
 CPU = torch.device("cpu")
 
@@ -222,3 +222,27 @@ def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
     model = load(tmp_path)
     [trace] = model.trace([Request("m", "", picture=fakes.picture())])
     assert trace.fields["target"].raw in ("cat", "dog") and "target" not in model.card.can
+
+
+def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path) -> None:
+    model = load(seeing.folder(tmp_path / "seer"))
+    assert model.card.task == "caption" and model.card.can == {"target"}
+    request = Request("seer", "", picture=fakes.picture())
+    [trace] = model.trace([request])
+    validate(trace)
+    assert trace.fields["history"].raw.startswith("describe the picture.")
+    looks = trace.maps["encoder-decoder"]
+    assert (looks.grid.height, looks.grid.width, looks.memory) == (4, 4, "picture")
+    # What is shown is what the processor left of the picture, under the reader's name for it.
+    seen = trace.request.picture
+    assert seen and (seen.name, seen.width, seen.height) == (fakes.picture().name, 32, 32)
+    [answer] = model.trace([replace(request, text="a dog", target="small cat")])
+    assert answer.fields["history"].raw == "a dog small cat"
+
+
+def test_a_processor_that_cannot_take_a_picture_is_said(tmp_path: Path) -> None:
+    folder = seeing.folder(tmp_path / "seer")
+    for name in ("processor_config.json", "preprocessor_config.json"):
+        (folder / name).unlink(missing_ok=True)
+    with pytest.raises(InputError, match="The processor of seer cannot take the picture"):
+        load(folder).trace([Request("seer", "", picture=fakes.picture())])
