@@ -114,7 +114,9 @@ def changing(
             if name in names and names[name] not in places:
                 places[names[name]] = site, layer
     cells = {site.name: site.shape for site in before.sites if site.memory == "picture"}
-    changer = Changer(places, weighed(changes, sites), cells)
+    # A class token attends in the layers of its picture, which are changed as theirs.
+    hideable = {site: ends for site, ends in sites.items() if site in seen.names}
+    changer = Changer(places, weighed(changes, hideable), cells)
     for change in changer.changes:
         layers = seen.names.get(change.site, ())
         if change.layer is not None and len(set(layers)) < len(layers):

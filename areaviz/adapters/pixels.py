@@ -122,7 +122,8 @@ def pixels(
         read = processor(images=image, return_tensors="pt")["pixel_values"]
         values = torch.as_tensor(read).float()
         is_cut = any(getattr(processor, name, False) for name in _CUTS)
-        return Pixels(values, shown(values[0]) if is_cut else _small(image))
+        is_whole = getattr(processor, "do_resize", False) and not is_cut
+        return Pixels(values, _small(image) if is_whole else shown(values[0]))
     resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
     scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
     scaled_HWC /= np.array(std, np.float32)

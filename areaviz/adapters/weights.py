@@ -71,9 +71,8 @@ def weight_files(folder: Path) -> Sequence[Path]:
     Raises:
         InputError: the index is damaged, or names what is no safetensors or not there.
     """
-    index = folder / INDEX
-    if (folder / WHOLE).is_file() or not index.is_file():
-        whole = folder / WHOLE
+    index, whole = folder / INDEX, folder / WHOLE
+    if not index.is_file():
         return [whole] if whole.is_file() else sorted(folder.glob("*.safetensors"))
     try:
         parts = {str(part) for part in json.loads(index.read_bytes())["weight_map"].values()}

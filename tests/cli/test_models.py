@@ -24,7 +24,7 @@ def run(command: str, *arguments: str) -> str:
 def test_a_folder_becomes_a_trace(marian_folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "a.npz"
     said = run("trace", str(marian_folder), marian.SENTENCE, str(file), "--device", "cpu")
-    assert said.splitlines()[-1] == marian.GERMAN
+    assert marian.GERMAN in said.splitlines()
     assert codec.load(file).request.model == "small-marian"
 
 
