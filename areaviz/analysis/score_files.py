@@ -65,23 +65,23 @@ def read_scores(name: str, files: Files, count: int, usual: str = UNNAMED) -> di
         InputError: it has no scores, a score is no number, or there are not as many as examples.
     """
     header, rows = _table(name, read_column(name, files), usual)
+    columns = {}
+    for at, title in enumerate(header):
+        cells = [row[at] for row in rows]
+        if title.lower() not in _COUNTS and any(_number(cell) is not None for cell in cells):
+            columns[title] = cells
+    if not columns:
+        raise InputError(
+            f'"{shown(name)}" has no column of numbers; give a number a line, or a table whose'
+            " header names the scores."
+        )
     if len(rows) != count:
         raise InputError(
             f'"{shown(name)}" has {len(rows):,} lines of scores but the set has {count:,}'
             " examples; scores need one line for each example, in the same order."
         )
-    found = {}
-    for at, title in enumerate(header):
-        cells = [row[at] for row in rows]
-        if title.lower() not in _COUNTS and any(_number(cell) is not None for cell in cells):
-            first = 1 if header == [usual] else 2
-            found[title] = _values(name, title, cells, first)
-    if not found:
-        raise InputError(
-            f'"{shown(name)}" has no column of numbers; give a number a line, or a table whose'
-            " header names the scores."
-        )
-    return found
+    first = 1 if header == [usual] else 2
+    return {title: _values(name, title, cells, first) for title, cells in columns.items()}
 
 
 def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list[list[str]]]:

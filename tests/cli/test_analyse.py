@@ -140,7 +140,7 @@ def test_scores_errors_and_a_corpus_join_and_all_is_one_report(
     asked += ["--errors", str(place / "mqm.tsv"), "--by", "COMET"]
     assert run(*asked, "--report", str(place / "r.html")) == 0
     said = capsys.readouterr().out
-    assert "COMET, mean: 0.65, 0.875" in said and "MQM, mean: 1, nan" in said
+    assert "COMET, mean: 0.65, 0.875" in said and "MQM, mean: 1, –" in said
     assert "COMET: 1 better, 0 as good, 1 worse" in said and "chrF by COMET:" in said
     html = (place / "r.html").read_text()
     assert "<mark" in html and "Fluency/Grammar" in html and "Which is better" in html
@@ -188,7 +188,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],
             "Two of the files have the same name",
         ),
-        (["{}", "--model", "char-area"], "holds several tables (t.csv, u.tsv)"),
+        (["{}", "--model", "char-area"], "holds several tables (mqm.tsv, t.csv, u.tsv)"),
         (["{}/u.tsv", "--model", "char-area"], "a box is a word and four shares"),
         (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" is a TSV of Marot: errors that raters'),
         (
