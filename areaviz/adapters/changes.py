@@ -146,7 +146,7 @@ def check(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
         sites = {site.name: site for site in before.sites}
         meant = sites.get(getattr(change, "site", ""), next(iter(sites.values())))
         ends = {name: (site.query, site.memory) for name, site in sites.items()}
-        heads, _, _ = meant.layers[0].weights.shape
+        heads, _, _ = meant.layers[0].shape
         places = Places(ends, len(meant.layers), heads, lengths, _grids(sites, lengths))
         places.check([change])
 

@@ -7,9 +7,11 @@ of one trace at a focus.
 from collections.abc import Callable
 
 from areaviz.drawing.base import View
+from areaviz.drawing.worded import over_words
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
+    beside,
     both,
     facts,
     film,
@@ -30,12 +32,12 @@ from areaviz.views import (
 )
 
 TEXTS = (
-    pyramid.VIEW,
-    matrices.COVERAGE,
+    over_words(pyramid.VIEW, spans=True),
+    over_words(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
-    lines.VIEW,
-    overview.VIEW,
-    sizes.VIEW,
+    over_words(lines.VIEW),
+    over_words(overview.VIEW),
+    over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
 """Those that fit attention from text to text."""
@@ -55,6 +57,7 @@ _ALL = (
     retina.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
+    beside.VIEW,
 )
 VIEWS: dict[str, View] = {view.name: view for view in _ALL}
 """Every view by its name, in the order the pages offer them."""

@@ -10,6 +10,7 @@ from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.waiting import traced
 from areaviz.ui.what_if.state import NOTHING, Interventions, WhatIfPage, decoded
 
@@ -45,15 +46,20 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
     held = st.session_state.get(_RUNS)
     if held is None or held[0] != (asked, written):
         try:
-            card = backend.models().get(request.model)
-            reads_output = card is None or "target" in card.can
-            forced = replace(asked, target=written) if reads_output else asked
+            is_given = reads_output(request.model)
+            forced = replace(asked, target=written) if is_given else asked
             both = (asked,) if forced == asked else (asked, forced)
             found = traced(backend, both, "Decoding again with the changes")
         except (InputError, BackendError) as error:
             return replace(run, failure=str(error))
         held = st.session_state[_RUNS] = (asked, written), (found[0], found[-1])
     return replace(run, runs=held[1])
+
+
+def reads_output(model: str) -> bool:
+    """Whether a model can be given an output; of one that is gone, so it seems."""
+    card = known_card(model)
+    return card is None or "target" in card.can
 
 
 def written_by(trace: Trace) -> str:

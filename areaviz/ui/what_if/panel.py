@@ -11,6 +11,7 @@ from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
 from areaviz.drawing.labels import readable
 from areaviz.metrics.words import word_runs
+from areaviz.trace.attribution import WAYS
 from areaviz.trace.derived import base_site
 from areaviz.trace.interventions import KINDS, Change, Gate, Hide, Weigh
 from areaviz.trace.record import Trace
@@ -18,7 +19,8 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
-from areaviz.ui.what_if.experiment import Experiment
+from areaviz.ui.what_if.contrast import contrast
+from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
     NOTHING,
@@ -29,7 +31,7 @@ from areaviz.ui.what_if.state import (
     draft,
     set_draft,
 )
-from areaviz.ui.what_if.words import candidates, change_words, items_of, place_words
+from areaviz.ui.what_if.words import candidates, change_words, place_words
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
@@ -49,7 +51,9 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    if trace is not run.before or focus.site not in trace.maps or not _able(run):
+    # What was attributed, no head attends to: there is nothing to change.
+    is_attributed = focus.site.endswith(tuple(WAYS))
+    if trace is not run.before or focus.site not in trace.maps or is_attributed or not _able(run):
         return
     if run.failure:
         problem(run.failure)
@@ -70,7 +74,10 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.request.checked(), run.before, focus)
+            # A decoder's output is its text, of which no word can be given by itself.
+            writes = reads_output(run.request.model) and _text_of(run) != "history"
+            asked = contrast(page, backend, run, focus) if writes else None
+            faithful(page, backend, run, focus, asked)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -151,7 +158,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     site, derived = base_site(focus.site)
     if overlapping or derived:
         # Where areas are derived, the model itself attends to their items.
-        return Weigh(site, items_of(area, grid), (), factor, layer, head)
+        return Weigh(site, grid.items_of(area), (), factor, layer, head)
     return Weigh(site, (), (area,), factor, layer, head)
 
 
@@ -209,7 +216,7 @@ def _hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     items, which = focus.items, "the chosen cells"
     if focus.side == "query":
         heaviest = next(iter(candidates(run.before, focus)), None)
-        items = items_of(heaviest, attention.grid) if heaviest else ()
+        items = attention.grid.items_of(heaviest) if heaviest else ()
         which = "the cells of the heaviest area of the chosen word"
     if not items or attention.memory != "picture":
         st.caption("Click cells of the picture, or a word that attends to it, above first.")

@@ -9,15 +9,16 @@ import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.evaluation.contrast import Contrast
 from areaviz.evaluation.faithfulness import Faithfulness, Probe, faithfulness, spread
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text
-from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 from areaviz.ui.shell.waiting import waiting
+from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.ui.what_if.words import place_words
 from areaviz.views import PAIRS
@@ -27,6 +28,11 @@ CAVEAT = (
     " what this map points at, in this model and on this input; they do not say why."
 )
 _NAMES = {"item": "Items", "area": "Areas"}
+_FALL = (
+    "How much less probable the output becomes",
+    "How much of the word's lead over the other is lost",
+)
+_BY = {False: "The output", True: "The word against the other"}
 
 
 def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
@@ -61,16 +67,20 @@ def _odds(before: Trace, forced: Trace) -> str:
 
 
 def faithful(
-    page: WhatIfPage, backend: Backend, asked: Request, trace: Trace, focus: Focus
+    page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus, contrast: Contrast | None
 ) -> None:
     """The faithfulness of the map that is looked at, measured when asked for.
 
-    asked: what `trace` is of, as it was asked; a model may have seen a part of its picture.
+    Args:
+        page: holds what was measured.
+        backend: runs the model without parts of the map.
+        run: what was asked, and the trace of the map.
+        focus: the map.
+        contrast: a word and a foil, by which it can be measured, too.
     """
+    trace = run.before
     attention = trace.maps[focus.site]
-    card = known_card(trace.request.model)
-    reads_output = card is None or "target" in card.can
-    if attention.memory == "history" or attention.derived or not reads_output:
+    if attention.memory == "history" or attention.derived or not reads_output(run.request.model):
         return
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
@@ -80,7 +90,12 @@ def faithful(
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
         unit = page.segments("Of what", "unit", _NAMES)
+        by_contrast = contrast is not None and page.segments("By", "is_contrast", _BY)
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
+        if by_contrast:
+            probe = replace(probe, contrast=contrast)
+        # As it was asked: a model may have seen a part of its picture.
+        asked = run.request.checked()
         request = replace(asked, target=trace.fields[trace.output.field].raw)
         subject = request, probe
         st.button(
@@ -120,11 +135,19 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
         mean, deviation = spread(draws)
         chance.append(f"{mean:.3f} ± {deviation:.3f}".replace("-", "−"))
     columns = {
-        "How much less probable the output becomes": rows,
+        _FALL[probe.contrast is not None]: rows,
         "As the map points": [_signed(found.comprehensiveness), _signed(found.sufficiency)],
         f"By chance, {probe.draws} draws": chance,
     }
     read_table(columns)
+    if probe.contrast is not None:
+        foil = escaped(probe.contrast.foil)
+        st.caption(
+            f"The lead is the probability of the word less that of “{foil}”:"
+            f" {_signed(found.probability)} with all of the attention. Each output item loses or"
+            " keeps its own, in all layers and heads. ± is the standard deviation of the draws."
+        )
+        return
     st.caption(
         f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each"
         " loses or keeps its own, in all layers and heads of this attention. ± is the standard"
