@@ -34,8 +34,13 @@ def picture_and_words(
         options: with the answer that is given as `target`, or None for the model's own.
 
     Raises:
-        InputError: the processor cannot take them.
+        InputError: there is no processor, or it cannot take them.
     """
+    if not hasattr(loaded.processor, "image_processor"):
+        raise InputError(
+            f"The folder {loaded.name} has no processor that reads pictures; save it beside the"
+            " model, by processor.save_pretrained(FOLDER)."
+        )
     image = Image.fromarray(picture.pixels)
     try:
         prompt = _prompt(loaded.processor, question)

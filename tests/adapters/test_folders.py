@@ -240,9 +240,9 @@ def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path)
     assert answer.fields["history"].raw == "a dog small cat"
 
 
-def test_a_processor_that_cannot_take_a_picture_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_a_processor_is_refused(tmp_path: Path) -> None:
     folder = seeing.folder(tmp_path / "seer")
     for name in ("processor_config.json", "preprocessor_config.json"):
         (folder / name).unlink(missing_ok=True)
-    with pytest.raises(InputError, match="The processor of seer cannot take the picture"):
+    with pytest.raises(InputError, match="has no processor that reads pictures"):
         load(folder).trace([Request("seer", "", picture=fakes.picture())])
