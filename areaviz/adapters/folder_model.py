@@ -75,6 +75,7 @@ class FolderModel:
             beams=request.beam if request.method == "beam" else 1,
             on_step=on_step,
             changes=request.changes,
+            attribution=request.attribution,
         )
         given: Any = self._given(request)
         if self.card.task == READING:

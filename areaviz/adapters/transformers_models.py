@@ -70,7 +70,9 @@ def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
         return
     seen: list[Watched] = []
     # Which layers there are shows in the first tokens.
-    plain = replace(options, steps=2, changes=(), on_step=None, on_seen=seen.append)
+    plain = replace(
+        options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
+    )
     before = _reader(model, inputs)(model, inputs, plain)
     with changing(model, options.changes, before, seen[-1], options.target is not None):
         yield

@@ -72,6 +72,12 @@ def test_it_translates_and_its_trace_is_what_attend_records(
         np.testing.assert_array_equal(attention.weights[0], expected.maps[site].weights[0])
 
 
+def test_what_an_output_depends_on_is_attributed_on_demand(translator: FolderModel) -> None:
+    [trace] = translator.trace([Request("m", marian.SENTENCE, attribution=True)])
+    shares = trace.maps["encoder-decoder gradient"].weights[0, 0]
+    np.testing.assert_allclose(shares.sum(-1), 1, atol=1e-4)
+
+
 def test_a_given_output_is_read(translator: FolderModel) -> None:
     [trace] = translator.trace([Request("m", marian.SENTENCE, target="eine Katze singt.")])
     assert trace.fields["target"].raw == "eine Katze singt."
@@ -226,7 +232,7 @@ def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
 
 def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path) -> None:
     model = load(seeing.folder(tmp_path / "seer"))
-    assert model.card.task == "caption" and model.card.can == {"target"}
+    assert model.card.task == "caption" and model.card.can == {"target", "attribution"}
     request = Request("seer", "", picture=fakes.picture())
     [trace] = model.trace([request])
     validate(trace)
