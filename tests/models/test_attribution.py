@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.gradients import products
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
 from areaviz.models import attribution
-from areaviz.models.attribution import products
 from areaviz.models.base import check_can
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.writing import WritingModel
