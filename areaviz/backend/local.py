@@ -9,6 +9,7 @@ from pathlib import Path
 
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
+from areaviz.data.release_models import to_get_models
 from areaviz.models import MODELS
 from areaviz.models.base import Model, check_can
 from areaviz.models.device import (
@@ -47,9 +48,7 @@ class LocalBackend:
         for path in sorted(checkpoints.glob("*/card.json")):
             self._read(path)
         if not self._cards:
-            self._problems.append(
-                f"There is no model in {checkpoints.name}; restore the folder from the repository."
-            )
+            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
