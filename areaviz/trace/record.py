@@ -6,7 +6,7 @@ side of a patch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -148,7 +148,9 @@ class Trace:
         return size + held_bytes(self.maps.values())
 
     @classmethod
-    def from_arrays(cls, weights: npt.ArrayLike, *given: Any, **named: Any) -> Trace:
+    def from_arrays(
+        cls, weights: npt.ArrayLike | Sequence[object], *given: Any, **named: Any
+    ) -> Trace:
         """The same as `areaviz.from_arrays`, which says what it takes."""
         # By the door of the package, as what makes traces imports this module.
         trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)
