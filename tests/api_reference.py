@@ -30,8 +30,9 @@ OPENING = """# Reference
 
 What `areaviz.__all__` has, and so what stays ([releases.md](releases.md)); all else that can be
 imported may change. Written by `python -m tests.api_reference` from signatures and docstrings, and
-compared with them by a test. What the fields of a trace mean is in [trace.md](trace.md), and which
-models can be run in [your_models.md](your_models.md).
+compared with them by a test. What the fields of a trace mean is in [trace.md](trace.md), which
+models can be run in [your_models.md](your_models.md), and how other packages join in
+[extensions.md](extensions.md).
 """
 _HEADS = ("Args", "Returns", "Raises")
 
