@@ -72,7 +72,7 @@ def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_pa
     told = json.loads(found.stdout.splitlines()[0])
     assert told["views"][-1] == "first-and-last" and told["measures"] == 1
     assert told["cards"] == ["example-mirror"]
-    assert (tmp_path / "mirror.csv").read_text().splitlines()[0] == "query,first,last"
+    assert (tmp_path / "mirror.csv").read_text("utf-8-sig").splitlines()[0] == "query,first,last"
 
 
 @pytest.fixture

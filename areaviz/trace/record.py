@@ -19,6 +19,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.request import Request
+from areaviz.trace.summary import line_of, table_of
 
 VERSION = 5
 # How far a row of weights may be from summing to 1.
@@ -122,7 +123,7 @@ class Output:
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Trace:
     """One decoded example; fields, maps and gazes are filed under their names and sites."""
 
@@ -146,6 +147,13 @@ class Trace:
             # Of something that stands in for an array.
             size += getattr(attention.weights, "cached_bytes", 0)
         return size + held_bytes(self.maps.values())
+
+    def __repr__(self) -> str:
+        return line_of(self)
+
+    def _repr_html_(self) -> str:
+        """A table of its maps, for a notebook; `areaviz.show` is the interactive view."""
+        return table_of(self)
 
     @classmethod
     def from_arrays(

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 import pytest
 
 import areaviz
-from areaviz.publish.show import PageServer
+from areaviz.publish.loopback import PageServer
 from areaviz.trace.errors import InputError
 from tests import fakes
 from tests.publish.test_markup import read
