@@ -22,8 +22,8 @@ class PageOptions:
         areas: so many of a query and head at the most, 4 to 64; fewer make a smaller page, and
             vaguer means of several items.
         limit: how many bytes the page may have, 128 KiB to 256 MiB.
-        views: names of views whose figures stand below, where they fit, as they are where the page
-            opens.
+        views: names of views whose figures stand below, folded, where they fit; they show the layer
+            at which the page opens.
     """
 
     title: str = ""

@@ -213,9 +213,7 @@ def _body(content: _Content) -> list[Markup]:
     if shown:
         main.append(element("noscript", element("p", NO_SCRIPT, class_="note")))
     main += map(_panel, shown)
-    if content.views:
-        main.append(element("div", *map(_figure, content.views), class_="beside"))
-    main += map(_figure, content.stills)
+    main += [*map(_folded, content.views), *map(_figure, content.stills)]
     main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
     footer = NOTEBOOK_FOOTER if content.source else FOOTER
     body = [element("header", *header), element("main", *main), element("footer", footer)]
@@ -285,6 +283,13 @@ def _figure(still: Still) -> Markup:
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure", alt=alt, src=still.source)
     return element("section", element("h2", still.title), question, drawn, class_="panel")
+
+
+def _folded(still: Still) -> Markup:
+    """A figure that stands behind its question until it is asked for."""
+    alt = f"{still.title}: {still.question}"
+    drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
+    return element("details", element("summary", alt), drawn)
 
 
 def _plain(place: Place) -> dict[str, Any]:
