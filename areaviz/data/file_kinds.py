@@ -18,7 +18,8 @@ PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 FORMATS = (
     "Texts with a sentence a line, such as my.en and my.de; or one table (CSV, TSV, JSON Lines)"
     " with the columns text, reference, picture, links and boxes, as far as there are any, and the"
-    " pictures it names; or pictures alone."
+    " pictures it names; or pictures alone. Beside texts: what systems wrote, a line an example,"
+    " and scores of it, such as one.hyp.txt and one.hyp.comet.csv."
 )
 """What a set can be made of, for people."""
 # Endings of what people have beside such files. A text may have any other ending: ".en", ".1".

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from threading import Thread
 
 from areaviz.components.parts import text_of
+from areaviz.drawing.markup import Markup, element, raw
 from areaviz.publish.content import places
 from areaviz.publish.figures import first_site, picture_of
 from areaviz.publish.loopback import LayerServer
-from areaviz.publish.markup import Markup, element, raw
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import notebook_page, opening_of
 from areaviz.trace.errors import InputError
