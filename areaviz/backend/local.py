@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.data.release_models import to_get_models
 from areaviz.models import FOLDERS, MODELS
-from areaviz.models.base import Model, check_can
+from areaviz.models.base import Explaining, Model, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -21,6 +22,7 @@ from areaviz.models.device import (
     use_threads,
 )
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
@@ -71,13 +73,22 @@ class LocalBackend:
         self, request: Request, progress: Progress | None = None, background: bool = False
     ) -> Trace:
         """Run a request; raises InputError or BackendError."""
-        checked = request.checked()
-        if checked.model not in self._cards:
-            known = ", ".join(self._cards) or "none"
-            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
-        card = self._cards[checked.model]
-        check_can(checked, card.can, f"“{card.title}”")
-        return self._worker.submit(checked, progress, background)
+        return self._worker.submit(self._checked(request), progress, background)
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """See `Explaining`."""
+        checked = self._checked(request)
+
+        def explain(report: Progress) -> Logits:
+            with self._computing(report):
+                model = self._model(checked.model, checked.area_size)
+                if not isinstance(model, Explaining):
+                    raise InputError("This model has no weights that can be explained.")
+                return model.logits(checked, site, layer)
+
+        return self._worker.alone(checked, explain, progress)
 
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
@@ -106,15 +117,31 @@ class LocalBackend:
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
 
+    def _checked(self, request: Request) -> Request:
+        """A request that a model here can run; InputError says why it cannot."""
+        checked = request.checked()
+        if checked.model not in self._cards:
+            known = ", ".join(self._cards) or "none"
+            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
+        card = self._cards[checked.model]
+        check_can(checked, card.can, f"“{card.title}”")
+        return checked
+
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
-        # Threads are a setting of the thread that computes, which is the worker's.
-        use_threads(answering_threads())
-        try:
-            report(0.0, "Loading the model")
+        with self._computing(report):
             model = self._model(requests[0].model, requests[0].area_size)
             return model.trace(
                 requests, lambda done, most: report(done / most, f"Writing item {done}")
             )
+
+    @contextmanager
+    def _computing(self, report: Progress) -> Iterator[None]:
+        """What holds for all work on the device."""
+        # Threads are a setting of the thread that computes, which is the worker's.
+        use_threads(answering_threads())
+        try:
+            report(0.0, "Loading the model")
+            yield
         except Exception as error:
             if not is_out_of_memory(error):
                 raise

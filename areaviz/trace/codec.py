@@ -80,7 +80,7 @@ def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
         with zipfile.ZipFile(file) as archive:
             entry = archive.getinfo(LAYER)
             check_size(entry.file_size, MAX_BYTES, "The layer")
-            weights_HQA = _array(unpacked(archive, entry))
+            weights_HQA = array_of(unpacked(archive, entry))
         if weights_HQA.dtype != np.float32 or weights_HQA.shape != shape:
             raise ValueError(f"weights of shape {weights_HQA.shape} where {shape} was asked for")
         check_rows(weights_HQA, "A layer")
@@ -189,7 +189,7 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
         arrays = {}
         for name, entry in entries.items():
             if name.endswith(".npy"):
-                arrays[name.removesuffix(".npy")] = _array(unpacked(archive, entry))
+                arrays[name.removesuffix(".npy")] = array_of(unpacked(archive, entry))
         sizes = [_full_size(name, array) for name, array in arrays.items()]
         check_size(sum(sizes), MAX_BYTES, "The trace")
     trace = from_document(document, arrays, fetch)
@@ -212,7 +212,7 @@ def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
     return entries[DOCUMENT]
 
 
-def _array(entry: bytes) -> npt.NDArray[Any]:
+def array_of(entry: bytes) -> npt.NDArray[Any]:
     """An array of a .npy entry, as large as its header says; read-only."""
     file = io.BytesIO(entry)
     if np.lib.format.read_magic(file) != (1, 0):
@@ -264,6 +264,11 @@ def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | 
     for part in array if array.ndim == 4 else [array]:
         if part.size:
             yield np.ascontiguousarray(part, kind).data.cast("B")
+
+
+def add_array(archive: zipfile.ZipFile, name: str, array: npt.NDArray[Any]) -> None:
+    """Add an array as NumPy saves it."""
+    _add(archive, f"{name}.npy", _npy_parts(array))
 
 
 def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:

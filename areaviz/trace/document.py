@@ -213,6 +213,8 @@ def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
         clip=clip,
         sample=entry["sample"] is True,
         changes=changes,
+        # Older files have no such entry.
+        attribution=entry.get("attribution") is True,
     )
 
 

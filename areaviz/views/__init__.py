@@ -7,10 +7,12 @@ of one trace at a focus.
 from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
+from areaviz.drawing.worded import over_words
 from areaviz.trace.extensions import Joined
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
+    beside,
     both,
     facts,
     film,
@@ -31,12 +33,12 @@ from areaviz.views import (
 )
 
 TEXTS = (
-    pyramid.VIEW,
-    matrices.COVERAGE,
+    over_words(pyramid.VIEW, spans=True),
+    over_words(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
-    lines.VIEW,
-    overview.VIEW,
-    sizes.VIEW,
+    over_words(lines.VIEW),
+    over_words(overview.VIEW),
+    over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
 """Those that fit attention from text to text."""
@@ -56,6 +58,7 @@ _ALL = (
     retina.COARSE_LOOK,
     glimpse_labels.VIEW,
     *TEXTS,
+    beside.VIEW,
 )
 
 

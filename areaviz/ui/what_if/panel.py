@@ -16,6 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.what_if.contrast import contrast
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
@@ -27,7 +28,7 @@ from areaviz.ui.what_if.state import (
     draft,
     set_draft,
 )
-from areaviz.ui.what_if.words import candidates, change_words, items_of, place_words
+from areaviz.ui.what_if.words import candidates, change_words, place_words
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
@@ -47,7 +48,8 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    if trace is not run.before or focus.site not in trace.maps:
+    # What was attributed, no head attends to: there is nothing to change.
+    if trace is not run.before or focus.site not in trace.maps or trace.maps[focus.site].derived:
         return
     if run.failure:
         problem(run.failure)
@@ -68,7 +70,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.before, focus)
+            faithful(page, backend, run.before, focus, contrast(page, backend, run, focus))
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -140,7 +142,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
     if overlapping:
-        return Weigh(focus.site, items_of(area, grid), (), factor, layer, head)
+        return Weigh(focus.site, grid.items_of(area), (), factor, layer, head)
     return Weigh(focus.site, (), (area,), factor, layer, head)
 
 
@@ -192,7 +194,7 @@ def _hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     items, which = focus.items, "the chosen cells"
     if focus.side == "query":
         heaviest = next(iter(candidates(run.before, focus)), None)
-        items = items_of(heaviest, attention.grid) if heaviest else ()
+        items = attention.grid.items_of(heaviest) if heaviest else ()
         which = "the cells of the heaviest area of the chosen word"
     if not items or attention.memory != "picture":
         st.caption("Click cells of the picture, or a word that attends to it, above first.")
