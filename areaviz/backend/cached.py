@@ -125,8 +125,10 @@ class CachedBackend(Wrapper):
 def key_of(request: Request, card: Card | None) -> str:
     """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
     entries = asdict(replace(request, picture=None, sound=None, clip=None))
-    # Requests knew no sound and no clip when the stored traces were written: their keys stay.
+    # Requests knew none of these when the stored traces were written: their keys stay.
     del entries["sound"], entries["clip"]
+    if not request.attribution:
+        del entries["attribution"]
     picture = request.picture
     content = [entries, picture and picture.digest, card and card.identity]
     for one in (request.sound, request.clip):

@@ -133,7 +133,7 @@ class Card:
     @property
     def can(self) -> frozenset[str]:
         """What a request may ask of it besides an input: "areas" of another size, the kinds of
-        changes, and "target", a given output.
+        changes, "target", a given output, and "attribution".
         """
         can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
         # Attention to single cells, or to places, has no areas.

@@ -59,6 +59,10 @@ def check_can(request: Request, can: frozenset[str], title: str) -> None:
         raise InputError(f"{title} cannot {asked}; {other}.")
     if request.target is not None and "target" not in can:
         raise InputError(f"{title} cannot be given an output to read; leave the output to it.")
+    if request.attribution and "attribution" not in can:
+        raise InputError(
+            f"{title} cannot say by gradients what its output depends on; leave attribution out."
+        )
 
 
 class Family(Protocol):

@@ -18,6 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.attribution import with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
@@ -209,7 +210,8 @@ class WritingModel:
         """The trace of an output: weights, probabilities and alternatives of the same pass."""
         target = shifted(pad([list(found.ids)]).to(self.device))
         changed = self._changed(request)
-        run = self.network.attend(*self._batch([parts]), target, changed=changed)
+        batch = self._batch([parts])
+        run = self.network.attend(*batch, target, changed=changed)
         fields = {name: self._inputs[name].field(request) for name in parts}
         fields |= target_fields(found.ids, self.tokenizer)
         grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
@@ -223,7 +225,11 @@ class WritingModel:
         text = request.text if "source" in parts else ""
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
-        return Trace(request, fields, result, maps, details)
+        trace = Trace(request, fields, result, maps, details)
+        if not request.attribution:
+            return trace
+        inputs = dict(zip(self._inputs, batch, strict=True))
+        return with_attribution(trace, self.network, inputs, target, found.ids, changed)
 
     @property
     def _inputs(self) -> dict[str, Input]:

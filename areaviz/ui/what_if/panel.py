@@ -48,7 +48,8 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    if trace is not run.before or focus.site not in trace.maps:
+    # What was attributed, no head attends to: there is nothing to change.
+    if trace is not run.before or focus.site not in trace.maps or trace.maps[focus.site].derived:
         return
     if run.failure:
         problem(run.failure)

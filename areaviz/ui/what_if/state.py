@@ -80,6 +80,8 @@ class WhatIfState(State):
     # Which map was asked about last, and what was measured of the last one.
     measured: tuple[Request, Probe] | None = None
     faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
+    # Whether attribution stands beside attention.
+    attribution: bool = False
 
     def from_link(self, link: Link) -> Self:
         """With a link's interventions, of the link's input alone."""
@@ -92,7 +94,7 @@ class WhatIfState(State):
                 " another one."
             )
             return replace(state, problem=sentence)
-        return replace(state, linked=link)
+        return replace(state, linked=link, attribution=link.request.attribution)
 
 
 WhatIfPage = Page[WhatIfState]
