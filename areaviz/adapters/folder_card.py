@@ -138,7 +138,7 @@ def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in entries.items():
         if isinstance(value, str | int | float) and not name.startswith("_"):
             kept[name] = value
-    return json.loads(json.dumps(kept))
+    return kept
 
 
 def _free_name(called: str, taken: Collection[str]) -> str:

@@ -88,7 +88,10 @@ def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list
     if ending_of(name) == ".jsonl":
         return *_json_table(name, lines), 1
     separator = max(_SEPARATORS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=separator))
+    try:
+        rows = list(csv.reader(lines, delimiter=separator))
+    except csv.Error as error:
+        raise InputError(f'"{shown(name)}" is no table: {error}; mend it.') from error
     header = [cell.strip() for cell in rows[0]]
     if len(header) == 1 and _is_score(header[0]):
         header, first = [usual], 1

@@ -1,7 +1,8 @@
 """Gradient times input: what each of many scores depends on, for any network of torch.
 
-Our networks (`areaviz/models/attribution.py`) and those of others (`areaviz/adapters/attributed.py`)
-are asked by it. Shapes: B examples, of which there is one, T scores, N items.
+Our networks (`areaviz/models/attribution.py`) and those of others
+(`areaviz/adapters/attributed.py`) are asked by it.
+Shapes: B examples, of which there is one, T scores, N items.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,8 @@ from areaviz.adapters.folder_model import FolderModel
 from areaviz.adapters.weights import NoRoom
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
-from areaviz.models import MODELS
+from areaviz.data.release_models import to_get_models
+from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Family, Model, check_can
 from areaviz.models.device import (
     answering_threads,
@@ -29,8 +30,6 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
-# Every family: ours, and the models of others that come in folders of their own.
-FAMILIES: Mapping[str, Family] = {**MODELS, FAMILY: FolderModel}
 MAX_LOADED = 8
 _NO_DIGESTS = (
     "The card of %s has no digests, so a change of its files goes unnoticed; add them: areaviz"
@@ -39,7 +38,8 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder; one thread owns the device.
+    """Runs the checkpoints of a folder, and those of packages installed beside this one; one thread
+    owns the device.
 
     Args:
         checkpoints: a folder with a folder for each model.
@@ -58,14 +58,13 @@ class LocalBackend:
         self._named: dict[str, str | InputError] = {}
         self._problems: list[str] = []
         self._loaded: OrderedDict[tuple[str, int | None], Model] = OrderedDict()
-        for path in sorted(checkpoints.glob("*/card.json")):
-            self._read(path)
+        for folder in (checkpoints, *FOLDERS.values()):
+            for path in sorted(folder.glob("*/card.json")):
+                self._read(path)
         for place in folders:
             self._read_folder(place)
         if not self._cards:
-            self._problems.append(
-                f"There is no model in {checkpoints.name}; restore the folder from the repository."
-            )
+            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
@@ -117,11 +116,17 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(
-                    f"{path.parent.name} needs a newer version of areaviz; update it."
+                    f"{path.parent.name} needs a newer version of areaviz, or the package that"
+                    f' brings models of the family "{card.family}"; update or install it.'
                 )
             if card.name != path.parent.name:
                 raise BackendError(
                     f"The folder {path.parent.name} holds the model {card.name}; give it that name."
+                )
+            if card.name in self._cards:
+                raise BackendError(
+                    f"There are two models called {card.name}; the one in {path.parents[1]} is left"
+                    " out, so give it another name."
                 )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)
@@ -186,7 +191,9 @@ class LocalBackend:
 
     def _load(self, card: Card, area_size: int | None) -> Model:
         """Read a model; all others give way to one that has no room beside them."""
-        load, place = FAMILIES[card.family].load, self._places[card.name]
+        # Models of others come in folders of their own.
+        family: Family = FolderModel if card.family == FAMILY else MODELS[card.family]
+        load, place = family.load, self._places[card.name]
         try:
             return load(place, card, self._device, area_size)
         except NoRoom:
