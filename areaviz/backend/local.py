@@ -10,7 +10,8 @@ from pathlib import Path
 
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
-from areaviz.models import MODELS
+from areaviz.data.release_models import to_get_models
+from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Model, check_can
 from areaviz.models.device import (
     answering_threads,
@@ -34,7 +35,8 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder; one thread owns the device.
+    """Runs the checkpoints of a folder, and those of packages installed beside this one; one thread
+    owns the device.
 
     Args:
         checkpoints: a folder with a folder for each model.
@@ -42,16 +44,17 @@ class LocalBackend:
     """
 
     def __init__(self, checkpoints: Path, device: str = "auto") -> None:
-        self._checkpoints, self._device = checkpoints, choose_device(device)
+        self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
+        # Where each of them lies.
+        self._folders: dict[str, Path] = {}
         self._problems: list[str] = []
         self._loaded: OrderedDict[tuple[str, int | None], Model] = OrderedDict()
-        for path in sorted(checkpoints.glob("*/card.json")):
-            self._read(path)
+        for folder in (checkpoints, *FOLDERS.values()):
+            for path in sorted(folder.glob("*/card.json")):
+                self._read(path)
         if not self._cards:
-            self._problems.append(
-                f"There is no model in {checkpoints.name}; restore the folder from the repository."
-            )
+            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
@@ -96,15 +99,21 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(
-                    f"{path.parent.name} needs a newer version of areaviz; update it."
+                    f"{path.parent.name} needs a newer version of areaviz, or the package that"
+                    f' brings models of the family "{card.family}"; update or install it.'
                 )
             if card.name != path.parent.name:
                 raise BackendError(
                     f"The folder {path.parent.name} holds the model {card.name}; give it that name."
                 )
+            if card.name in self._cards:
+                raise BackendError(
+                    f"There are two models called {card.name}; the one in {path.parents[1]} is left"
+                    " out, so give it another name."
+                )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)
-            self._cards[card.name] = card
+            self._cards[card.name], self._folders[card.name] = card, path.parent
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
 
@@ -147,7 +156,7 @@ class LocalBackend:
         if key not in self._loaded:
             card = self._cards[name]
             self._loaded[key] = MODELS[card.family].load(
-                self._checkpoints / name, card, self._device, area_size
+                self._folders[name], card, self._device, area_size
             )
         self._loaded.move_to_end(key)
         while len(self._loaded) > MAX_LOADED:

@@ -17,6 +17,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.release_models import to_get_models
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
@@ -90,6 +91,9 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
+        if not cards and models:
+            # A wheel, or a folder of one's own, may have the models of other pages alone.
+            problem(f"No model here does what this page is for; {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
         asked, stored = None, None
