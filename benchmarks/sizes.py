@@ -138,7 +138,7 @@ def _held(trace: Any) -> float:
     for attention in trace.maps.values():
         held = getattr(attention.weights, "made_of", attention.weights)
         arrays[id(held)] = held.nbytes
-    return sum(arrays.values()) / MEBI
+    return float(sum(arrays.values())) / MEBI
 
 
 def _most_memory() -> float:

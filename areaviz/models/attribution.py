@@ -123,7 +123,11 @@ def of_writer(
         By field, "history" for what the decoder was fed with: float32 [T, N].
     """
     # Also within `inference_mode`, whose tensors keep no graph: what it made is copied.
-    with torch.inference_mode(False), torch.enable_grad(), embedded([network.embedding]) as seen:
+    with (
+        torch.inference_mode(False),
+        torch.enable_grad(),
+        embedded([network.get_submodule("embedding")]) as seen,
+    ):
         batch = {name: None if one is None else one.clone() for name, one in inputs.items()}
         leaves, texts = dict[str, Tensor](), list[str]()
         for name, one in batch.items():

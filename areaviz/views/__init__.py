@@ -37,7 +37,7 @@ TEXTS = (
     over_words(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
     over_words(lines.VIEW),
-    over_words(overview.VIEW),
+    over_words(overview.VIEW, spans=True),
     over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )

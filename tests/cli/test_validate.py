@@ -52,7 +52,7 @@ def test_every_stored_kind_is_sound() -> None:
 
 def test_gazes_and_arrays_are_sound(tmp_path: Path) -> None:
     codec.save(fakes.gaze_trace(), tmp_path / "gaze.npz")
-    np.savez(tmp_path / "arrays.npz", **example_arrays())
+    np.savez(tmp_path / "arrays.npz", **example_arrays())  # type: ignore[arg-type]
     found = run(tmp_path / "gaze.npz", tmp_path / "arrays.npz")
     assert found.exit_code == 0
     assert "glimpses." in found.output and "arrays, which make a trace" in found.output
