@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.attribution import embedded, products, too_many
+from areaviz.attention.gradients import embedded, products, too_many
 from areaviz.trace.record import FloatArray
 
 NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
