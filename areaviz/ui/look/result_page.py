@@ -196,7 +196,7 @@ def explore_changed(
     run = experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
-    link = replace(link, changes=run.decoded.changes)
+    link = replace(link, changes=(*link.changes, *run.decoded.changes))
     explore(page, traces, titles, link, run.decoded.params, partial(panel, page, backend, run))
 
 
