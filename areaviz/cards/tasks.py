@@ -244,6 +244,7 @@ _ALL = (
         "areaviz.training.speech:Speech",
         evaluate="areaviz.evaluation.speech:evaluate_speech",
         inputs=frozenset({"sound"}),
+        samples="Spoken digits",
         opens="speech-hybrid",
         can=WRITES | {"share"},
         measures={"error": "Error", "hit": "Boundary hit", "long_error": "Error, long repeats"},
@@ -264,6 +265,7 @@ _ALL = (
         "areaviz.training.video:Video",
         evaluate="areaviz.evaluation.video:evaluate_video",
         inputs=frozenset({"clip"}),
+        samples="Moving digits",
         opens="video-both",
         measures={"words": "Words right", "right": "Sentences right"},
         about="Clips of drawn digits that do two things, 1,000 of them held out. Words right: of"

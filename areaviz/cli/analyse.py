@@ -22,7 +22,7 @@ from areaviz.analysis.run import header, rows_of_outputs
 from areaviz.analysis.table import Rows, summary, table_csv, table_of
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.example_files import read_lines, read_pictures, read_table
+from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
@@ -46,7 +46,8 @@ def analyse(
         typer.Argument(
             metavar="SET",
             help="A text file with a sentence a line, a table "
-            "(.csv, .tsv, .jsonl), a folder of pictures, or the name of a sample set.",
+            "(.csv, .tsv, .jsonl), a folder of pictures, sounds or clips, or the name of a sample"
+            " set.",
         ),
     ],
     model: Annotated[
@@ -169,14 +170,14 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
 
 
 def _read_folder(folder: Path) -> Dataset:
-    """The set of a folder: its one table, or its pictures."""
+    """The set of a folder: its one table, or its pictures, sounds or clips."""
     files = _files(folder)
     tables = [name for name in files if ending_of(name) in TABLES]
     if len(tables) > 1:
         raise InputError(
             f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
         )
-    return read_table(tables[0], files) if tables else read_pictures(files)
+    return read_table(tables[0], files) if tables else read_files(files)
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -47,10 +47,7 @@ def faithfulness(
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
-    requests = [
-        Request(model, one.text, picture=dataset.picture(one))
-        for one in dataset.examples[:examples]
-    ]
+    requests = [dataset.asked(Request(model, ""), one) for one in dataset.examples[:examples]]
     found, taken = measured(requests, probe, backend.trace)
     if taken < len(requests):
         left = f"{len(requests) - taken:,} of {len(requests):,} examples"

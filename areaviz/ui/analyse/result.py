@@ -24,6 +24,7 @@ from areaviz.ui.shell.table import read_table
 WHOLE = {
     "examples": "Examples",
     "failed": "Not run",
+    "spoken_error": "Error",
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
     CIDER: "CIDEr-D",
