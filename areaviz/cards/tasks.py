@@ -232,6 +232,7 @@ _ALL = (
         percent=frozenset({"error"}),
         published={
             "Recurrent attention, 28x28, 6 glimpses": "1.1 to 1.3 %",
+            "Recurrent attention, 60x60 translated, 6 glimpses": "1.2 %",
             "Recurrent attention, 60x60 cluttered, 6 glimpses": "4.1 %",
             "Convolutional network, 60x60 cluttered": "8.1 %",
             "Deep recurrent attention, pairs: with, without context": "5 %, 7 %",

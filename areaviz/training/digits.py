@@ -22,6 +22,7 @@ from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
 from areaviz.models.reading import reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
+from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
@@ -53,7 +54,7 @@ class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
     Args:
-        network: "ram", "dram", "stn" or "items".
+        network: a key of `NETWORKS`.
         batch: pictures an update.
         drawn: digits of our own drawing mixed into MNIST's.
         early: weight of the cross-entropy before the last look.
@@ -162,6 +163,11 @@ def _named(config: DigitOptions) -> tuple[str, str]:
             return f"Spatial transformer on {WHERE[config.kind]}", "location-wise soft"
         case StnConfig():
             return f"No attention, {WHERE[config.kind]}", "none"
+        case RnnStnConfig():
+            return (
+                f"Spatial transformer, look by look, on {WHERE[config.kind]}",
+                "location-wise soft",
+            )
         case ItemsConfig():
             kind = "hard" if config.hard else "soft"
             title = f"{kind.capitalize()} attention to cells, {WHERE[config.kind]}"
