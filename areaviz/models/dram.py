@@ -33,9 +33,6 @@ class DramConfig:
         coarse: pixels of the coarse look.
         context: whether there is a coarse look.
         std: of the places sampled in training.
-        first_std: of the first place alone; 0 for `std`.
-        normed: whether what the coarse look says is normalised for each picture, and not cut off at
-            zero, before it becomes the first state.
         classes: labels.
     """
 
@@ -48,8 +45,6 @@ class DramConfig:
     coarse: int = 25
     context: bool = True
     std: float = 0.1
-    first_std: float = 0.0
-    normed: bool = False
     classes: int = 10
 
 
@@ -60,7 +55,7 @@ class Dram(nn.Module):
         super().__init__()
         self.config = config
         width = config.width
-        self.context = _context(config) if config.context else None
+        self.context = _convolutions(3, config.coarse, width) if config.context else None
         self.what = _convolutions(config.scales, config.side, width)
         self.where = nn.Linear(2, width)
         self.reader = nn.LSTMCell(width, width)
@@ -81,10 +76,9 @@ class Dram(nn.Module):
         mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
         glimpses = []
-        for look in range(config.digits * config.glimpses):
+        for _ in range(config.digits * config.glimpses):
             mean = torch.tanh(self.locator(mover[0]))
-            std = config.std if look else config.first_std or config.std
-            place, log_probability = sample_place(mean, std, sample)
+            place, log_probability = sample_place(mean, config.std, sample)
             baseline = self.baseline(mover[0].detach())[:, 0]
             patches, boxes = retina.read(place)
             glimpse = self.what(patches) * F.relu(self.where(place))
@@ -103,19 +97,6 @@ class Dram(nn.Module):
         """The first state of the mover: [B, N]."""
         assert self.context is not None
         return torch.tanh(self.context(coordinates(coarse_BGG)))
-
-
-def _context(config: DramConfig) -> nn.Sequential:
-    """What the coarse look [B, 3, coarse, coarse] says, [B, N].
-
-    Behind a ReLU it tells pictures apart, at first, by a tenth of what it says of all, and the
-    noise of rewards, before any look is worth more than another, switches nearly all units off for
-    every picture (measured: 93 % within 300 updates). So `normed` leaves the ReLU out.
-    """
-    layers = _convolutions(3, config.coarse, config.width)
-    if not config.normed:
-        return layers
-    return nn.Sequential(*layers[:-1], nn.LayerNorm(config.width))
 
 
 def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:

@@ -58,6 +58,23 @@ def learned(network: nn.Module, updates: int, reward: str = "answers") -> nn.Mod
 
 
 @torch.no_grad()
+def point_apart(locator: nn.Linear, network: nn.Module, pictures_2SS: Tensor) -> None:
+    """Have a locator look at the middle of one picture, and to the right in the other.
+
+    It then tells apart what the network knows of both when it is asked for the first time.
+    """
+    known: list[Tensor] = []
+    hook = locator.register_forward_pre_hook(lambda _, inputs: known.append(inputs[0]))
+    network(pictures_2SS, sample=False)
+    hook.remove()
+    one_N, other_N = known[0]
+    apart_N = other_N - one_N
+    locator.weight.zero_()
+    locator.weight[0] = apart_N / apart_N.square().sum()
+    locator.bias.copy_(-(locator.weight @ one_N))
+
+
+@torch.no_grad()
 def looked_at(network: nn.Module, look: int) -> Places:
     """Where a look (from 0) of a network goes in other pictures, without drawing."""
     pictures_BSS, _, corners_B2 = scenes(300, torch.Generator().manual_seed(9))

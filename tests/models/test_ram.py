@@ -7,7 +7,7 @@ import torch
 
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import reading_loss
-from tests.models.stripes import SIDE, learned, looked_at
+from tests.models.stripes import SIDE, learned, looked_at, point_apart
 
 CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)
 
@@ -34,13 +34,13 @@ def test_a_place_is_read_off_what_was_seen_before(ram: Ram) -> None:
     """Two pictures that differ where the first look is: their second places differ."""
     pictures = torch.zeros(2, SIDE, SIDE)
     pictures[1, 9:15, 9:15] = 1
-    with torch.no_grad():
-        ram.locator.weight.mul_(20)
+    point_apart(ram.locator, ram, pictures)
     reading = ram(pictures, sample=False)
     assert reading.corners is not None
-    middles_BT2 = reading.corners[:, :, 0].mean(2)
-    assert torch.equal(middles_BT2[0, 0], middles_BT2[1, 0])
-    assert (middles_BT2[0, 1] - middles_BT2[1, 1]).abs().max() > 1
+    first, second = reading.corners[:, :2, 0].mean(2).unbind(1)
+    assert torch.equal(first[0], first[1])
+    # At the middle and at tanh(1) of the way to the right edge.
+    torch.testing.assert_close(second, torch.tensor([[12.0, 12.0], [21.0, 12.0]]))
 
 
 def test_rewards_teach_the_locator_and_nothing_before_it(ram: Ram) -> None:

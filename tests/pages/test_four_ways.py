@@ -26,10 +26,12 @@ class PairReaders(fakes.FakeBackend):
     """Two networks that learned nothing: glimpses, and a spatial transformer of two looks."""
 
     def __init__(self, path: Path) -> None:
-        self.runs = {name: reader(name, path / name) for name in ("dram", "rnn-stn")}
+        self.runs = {}
         mechanisms = {"dram": "location-wise hard", "rnn-stn": "location-wise soft"}
-        for name, run in self.runs.items():
-            card = replace(run.card, mechanism=mechanisms[name], name=name)
+        for name, mechanism in mechanisms.items():
+            (path / name).mkdir()
+            run = reader(name, path / name)
+            card = replace(run.card, mechanism=mechanism, name=name)
             self.runs[name] = replace(run, card=card)
         super().__init__({name: run.card for name, run in self.runs.items()})
 

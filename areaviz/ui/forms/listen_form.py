@@ -34,7 +34,7 @@ class ListenState(SoundState, ModelState, WhatIfState):
         """With the switches of a link; a change that they cannot say is left to What if."""
         share = Share(SITE)
         for change in link.request.changes:
-            if isinstance(change, Share) and is_switched(change):
+            if isinstance(change, Share) and _is_switched(change):
                 share = change
         return replace(
             super().from_link(link),
@@ -47,7 +47,7 @@ class ListenState(SoundState, ModelState, WhatIfState):
 ListenPage = Page[ListenState]
 
 
-def is_switched(share: Share) -> bool:
+def _is_switched(share: Share) -> bool:
     """Whether the switches of the page can say how scores become weights here."""
     return share.site == SITE and share.factor in FACTORS and share.window in WINDOWS
 
