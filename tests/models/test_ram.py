@@ -7,7 +7,7 @@ import torch
 
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import reading_loss
-from tests.models.stripes import SIDE, learned, looked_at, point_apart
+from tests.models.stripes import SIDE, point_apart
 
 CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)
 
@@ -63,13 +63,3 @@ def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> N
         reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
     )
     assert bool(found.any())
-
-
-@pytest.mark.slow
-def test_a_tiny_network_learns_to_look_where_something_is() -> None:
-    """The first look, in the middle, shows roughly where it is; the second has to go there."""
-    torch.manual_seed(0)
-    config = RamConfig(glimpses=2, side=6, scales=3, width=32, std=0.2, classes=2)
-    places = looked_at(learned(Ram(config), updates=600), look=1)
-    assert places.spread > 2
-    assert places.hit > 2 * places.position
