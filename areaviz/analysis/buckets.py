@@ -5,21 +5,34 @@ What is good on the whole may be bad for long or rare things (Neubig et al. 2019
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from areaviz.data.examples import Files
 from areaviz.metrics.translation import bleu_and_chrf
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
 
 BEYOND = np.inf
+# Buckets by the values of a measure.
+PARTS = 5
+MAX_CORPUS_MEGABYTES = 500
 _PUNCTUATION = ".,;:!?\"'()[]„“”‚‘’«»…"
-# Edges of the buckets of words, by how often the references have a word.
+# Edges of the buckets of words, by how often the references have a word, or a corpus, which may
+# never have it.
 FREQUENCIES = (1, 2, 3, 5, 10, 20, 50, 100, 1000, BEYOND)
+CORPUS_FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000, 10_000, BEYOND)
+# How often each word is in a text, in lower case.
+Frequency = Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +50,16 @@ class Bucketing:
 
 def bucket_table(
     table: pd.DataFrame,
-    name: str,
+    how: Bucketing,
     measure: str,
     runs: int,
 ) -> pd.DataFrame:
-    """A line for each bucket of `BUCKETINGS[name]` that has examples, in rising order.
+    """A line for each bucket that has examples, in rising order.
 
     Columns: bucket, examples, places (theirs in the set); for each run R corpus_bleu_R and
     corpus_chrf_R, of the bucket's examples as one corpus (first references; NaN without any), and
     mean_R, the mean of the measure.
     """
-    how = BUCKETINGS[name]
     buckets = pd.cut(
         how.number(table),
         how.edges,
@@ -62,8 +74,10 @@ def bucket_table(
     return pd.DataFrame(rows)
 
 
-def word_table(table: pd.DataFrame, runs: int) -> pd.DataFrame:
+def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) -> pd.DataFrame:
     """How well rare and frequent words are written: a line for each bucket of frequency.
+
+    Frequencies are those of the corpus, or of the references where none is given.
 
     Columns: bucket, words (of the references), places (of the examples whose reference has such a
     word); for each run R f1_R, in 0..1, of the words of such a frequency: 2 * matched / (written +
@@ -71,20 +85,39 @@ def word_table(table: pd.DataFrame, runs: int) -> pd.DataFrame:
     both have it.
     """
     wanted = [Counter(words_of(text)) for text in table["reference"]]
-    frequency = _sum(wanted)
-    wanted_B = _by_frequency(frequency, frequency)
+    there = _sum(wanted)
+    frequency = there if corpus is None else corpus
+    edges = FREQUENCIES if corpus is None else CORPUS_FREQUENCIES
+    wanted_B = _by_frequency(there, frequency, edges)
     has_words = wanted_B > 0
-    buckets = np.array(_names(FREQUENCIES))[has_words]
-    places = _places(table.index, wanted, frequency)
+    buckets = np.array(_names(edges))[has_words]
+    places = _places(table.index, wanted, frequency, edges)
     columns: dict[str, object] = {"bucket": buckets, "words": wanted_B[has_words]}
     columns["places"] = [places[bucket] for bucket in np.flatnonzero(has_words).tolist()]
     for run in range(runs):
         written = [Counter(words_of(text)) for text in table[f"output_{run}"]]
         matched = [one & other for one, other in zip(written, wanted, strict=True)]
-        matched_B = _by_frequency(_sum(matched), frequency)
-        written_B = _by_frequency(_sum(written), frequency)
+        matched_B = _by_frequency(_sum(matched), frequency, edges)
+        written_B = _by_frequency(_sum(written), frequency, edges)
         columns[f"f1_{run}"] = 2 * matched_B[has_words] / (written_B + wanted_B)[has_words]
     return pd.DataFrame(columns)
+
+
+def by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
+    """Buckets of about as many examples each, by the values of a column; None where they are alike.
+
+    Args:
+        table: of the examples.
+        column: of a measure.
+        title: of the measure, for people.
+    """
+    values = table[column].dropna()
+    edges = np.unique(values.quantile(np.linspace(0, 1, PARTS + 1)).round(6)) if len(values) else ()
+    if len(edges) < 2:
+        return None
+    # The largest value belongs to the last bucket, too.
+    inner = tuple(float(edge) for edge in edges[1:-1])
+    return Bucketing(title, title, (-BEYOND, *inner, BEYOND), lambda some: some[column])
 
 
 def words_of(text: str) -> list[str]:
@@ -100,26 +133,30 @@ def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
     return total
 
 
-def _by_frequency(counts: Counter[str], frequency: Counter[str]) -> npt.NDArray[np.int64]:
+def _by_frequency(
+    counts: Frequency, frequency: Frequency, edges: Sequence[float]
+) -> npt.NDArray[np.int64]:
     """How many words fall into each bucket; words that no reference has count as the rarest."""
-    most = len(FREQUENCIES) - 1
-    buckets = _buckets(counts, frequency)
+    most = len(edges) - 1
+    buckets = _buckets(counts, frequency, edges)
     return np.bincount(buckets, list(counts.values()), most).astype(np.int64)
 
 
-def _buckets(words: Iterable[str], frequency: Counter[str]) -> npt.NDArray[np.int64]:
+def _buckets(
+    words: Iterable[str], frequency: Frequency, edges: Sequence[float]
+) -> npt.NDArray[np.int64]:
     """The number of each word's bucket."""
-    frequencies = [max(frequency[word], 1) for word in words]
-    return (np.searchsorted(FREQUENCIES, frequencies, "right") - 1).astype(np.int64)
+    frequencies = [max(frequency[word], edges[0]) for word in words]
+    return (np.searchsorted(edges, frequencies, "right") - 1).astype(np.int64)
 
 
 def _places(
-    index: pd.Index, wanted: Sequence[Counter[str]], frequency: Counter[str]
+    index: pd.Index, wanted: Sequence[Frequency], frequency: Frequency, edges: Sequence[float]
 ) -> list[tuple[int, ...]]:
     """For each bucket of words the places of the examples whose reference has one of them."""
-    found: list[list[int]] = [[] for _ in FREQUENCIES[:-1]]
+    found: list[list[int]] = [[] for _ in edges[:-1]]
     for place, words in zip(index, wanted, strict=True):
-        for bucket in set(_buckets(words, frequency).tolist()):
+        for bucket in set(_buckets(words, frequency, edges).tolist()):
             found[bucket].append(int(place))
     return [tuple(places) for places in found]
 
@@ -138,10 +175,14 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
 
 
 def _names(edges: Sequence[float]) -> list[str]:
-    """What buckets are called: "5", "6–8", "60+"."""
+    """What buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
     names = []
     for low, high in pairwise(edges):
-        if high == BEYOND:
+        if low == -BEYOND:
+            names.append("all" if high == BEYOND else f"below {high:.3g}")
+        elif edges[0] == -BEYOND:
+            names.append(f"{low:.3g}+" if high == BEYOND else f"{low:.3g} to {high:.3g}")
+        elif high == BEYOND:
             names.append(f"{low:,}+")
         elif high == low + 1:
             names.append(f"{low}")
@@ -159,9 +200,9 @@ def _length(table: pd.DataFrame) -> pd.Series:
     return _references(table).str.split().map(len)
 
 
-def _rarest(table: pd.DataFrame) -> pd.Series:
+def _rarest(table: pd.DataFrame, corpus: Frequency | None = None) -> pd.Series:
     words = _references(table).map(words_of)
-    frequency = _sum(map(Counter, words))
+    frequency = _sum(map(Counter, words)) if corpus is None else corpus
     return words.map(lambda words: min((frequency[word] for word in words), default=0))
 
 
@@ -183,3 +224,37 @@ BUCKETINGS: Mapping[str, Bucketing] = {
         _rarest,
     ),
 }
+
+
+def bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
+    """`BUCKETINGS`, the frequency of the rarest word taken from a corpus where one is given."""
+    if corpus is None:
+        return BUCKETINGS
+    about = "how often its rarest word is in the corpus"
+    number = partial(_rarest, corpus=corpus)
+    return {**BUCKETINGS, "rarest": Bucketing("Rarest word", about, CORPUS_FREQUENCIES, number)}
+
+
+def read_corpus(name: str, files: Files) -> Frequency:
+    """How often each word is in a text of any length, such as the one a model was trained on.
+
+    Raises:
+        InputError: the file is too large or no UTF-8.
+    """
+    content = files[name]
+    size = content.stat().st_size if isinstance(content, Path) else len(content)
+    if size > MAX_CORPUS_MEGABYTES << 20:
+        raise InputError(
+            f'"{shown(name)}" has {size >> 20:,} MB but at most {MAX_CORPUS_MEGABYTES} are possible'
+            " for a corpus; take a part of it."
+        )
+    found: Frequency = Counter()
+    with content.open("rb") if isinstance(content, Path) else io.BytesIO(content) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                found.update(words_of(line.decode("utf-8")))
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    f'Line {number:,} of "{shown(name)}" is no UTF-8 text; save the file as UTF-8.'
+                ) from error
+    return found

@@ -16,6 +16,8 @@ from areaviz.metrics.translation import Comparison, compare
 RESAMPLES, SEED = 1000, 1
 # A measure's change in each example: the second model's less the first's.
 Changes = npt.NDArray[np.floating]
+# The share of all outputs that fail, by definition.
+FAILING = 0.25
 # N-grams on a side.
 MAX_GRAMS = 12
 
@@ -95,6 +97,32 @@ def mean_change(change: Changes) -> tuple[float, float, float]:
     means = [rng.choice(known, len(known)).mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])
     return float(known.mean()), float(low), float(high)
+
+
+def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int, ...], float]:
+    """The examples where both models fail, the worst first; and the limit that was taken.
+
+    A model fails where the measure is among the worst quarter of what both models reach in all
+    examples of the table, and not the best there is.
+
+    Args:
+        table: of two runs.
+        measure: its name.
+        better: "high" or "low".
+
+    Returns:
+        places in the set; the value from which on it is a failure, NaN where nothing is known.
+    """
+    sign = -1.0 if better == "low" else 1.0
+    columns = sign * table[[f"{measure}_0", f"{measure}_1"]]
+    known = columns.to_numpy(float)
+    known = known[np.isfinite(known)]
+    if not len(known):
+        return (), np.nan
+    limit = float(np.quantile(known, FAILING))
+    fails = (columns <= limit).all(axis=1) & (columns < known.max()).all(axis=1)
+    worst = columns[fails].sum(axis=1).sort_values(kind="stable")
+    return tuple(int(place) for place in worst.index), sign * limit
 
 
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:

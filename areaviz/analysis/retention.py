@@ -13,6 +13,7 @@ from areaviz.analysis.reader_files import remove_old_files
 from areaviz.analysis.row_lines import Header, read_header
 from areaviz.analysis.rows import analyses_folder, remove_idle
 from areaviz.notes.annotations import Annotations
+from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
@@ -20,8 +21,8 @@ from areaviz.trace.files import PRIVATE_FILE
 
 # Environment variable: the address of the store (default: notes.sqlite beside the analyses).
 NOTES = "AREAVIZ_NOTES"
-# Environment variable: notes, slices and analyses that nobody changed for so many days are removed
-# (default: never).
+# Environment variable: notes, slices, judgements and analyses that nobody changed for so many days
+# are removed (default: never).
 DAYS = "AREAVIZ_KEEP_DAYS"
 MAX_DAYS = 36_500
 MAX_HEADER_BYTES = 1 << 16
@@ -32,6 +33,7 @@ class Removed(NamedTuple):
 
     notes: int
     slices: int
+    judgements: int
     analyses: int
     # Files with notes or rows that were set aside as damaged or kept of an older version.
     copies: int
@@ -85,7 +87,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     """Remove what nobody changed for so many days; an analysis that is running stays.
 
     Args:
-        store: loses its old notes and slices.
+        store: loses its old notes, slices and judgements.
         folder: loses its old analyses, and what readers kept there of sets and analyses.
         days: how old they are.
 
@@ -95,6 +97,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     limit = datetime.now(UTC) - timedelta(days=days)
     time = limit.isoformat(timespec="milliseconds")
     notes, slices = Annotations(store).remove_older(time), Slices(store).remove_older(time)
+    judgements = Judgements(store).remove_older(time)
     analyses = sum(remove_idle(path) for path in _older(folder, "*.jsonl", limit))
     copies = _older(folder, "*.jsonl.damaged-*", limit)
     if store.file:
@@ -103,7 +106,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     for path in copies:
         path.unlink(missing_ok=True)
     kept = remove_old_files(folder, limit.timestamp())
-    return Removed(notes, slices, analyses, len(copies), kept)
+    return Removed(notes, slices, judgements, analyses, len(copies), kept)
 
 
 def _older(folder: Path, pattern: str, limit: datetime) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -19,11 +20,30 @@ from areaviz.metrics.captions import caption_words, cider_d
 from areaviz.metrics.translation import bleu_and_chrf
 
 Rows = Mapping[int, Row]
-CIDER = "cider_d"
-# By name, in the order tables show them: those of rows, and what needs the whole set.
+CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"
+# By name, in the order tables show them: those of rows, what needs the whole set, what raters say.
 ALL_MEASURES: Mapping[str, Measure] = {
     **MEASURES,
     CIDER: Measure("CIDEr-D", "CIDEr-D, 0 to 10.", "high"),
+    MQM: Measure(
+        "MQM", "What the errors that raters marked cost by MQM's weights; 0 is best.", "low"
+    ),
+    JUDGED: Measure("Judged", "The score that raters gave, 0 to 100, their mean.", "high"),
+}
+# Before the name of a score from a file.
+SCORE = "score:"
+# Words in names of scores that are better the lower they are; all others are the higher.
+_LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "perplexity"))
+# Figures of the whole set that are shown first: not the mean of its sentences where both differ.
+WHOLE = {
+    "examples": "Examples",
+    "failed": "Not run",
+    "spoken_error": "Error",
+    "corpus_bleu": "BLEU",
+    "corpus_chrf": "chrF",
+    CIDER: "CIDEr-D",
+    "alignment_error": "Alignment error",
+    "confidence": "Confidence",
 }
 
 
@@ -59,6 +79,51 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
             if len(runs) == 2:
                 table[f"{name}_change"] = table[f"{name}_1"] - table[f"{name}_0"]
     return pd.DataFrame(table, index=index)
+
+
+def with_scores(
+    table: pd.DataFrame, scores: Sequence[Mapping[str, Sequence[float]]]
+) -> pd.DataFrame:
+    """A table of runs with more measures: names of `ALL_MEASURES`, or `SCORE` and a score's name.
+
+    Args:
+        table: as `table_of` makes it; it stays as it is.
+        scores: of each run, a value for every example of the set.
+    """
+    names = dict.fromkeys(name for one in scores for name in one)
+    columns: dict[str, Any] = {}
+    for name in names:
+        for run, one in enumerate(scores):
+            values = np.full(len(table), np.nan)
+            if name in one:
+                values = np.asarray(one[name], float)[table.index.to_numpy(int)]
+            columns[f"{name}_{run}"] = values
+        if len(scores) == 2:
+            columns[f"{name}_change"] = columns[f"{name}_1"] - columns[f"{name}_0"]
+    return pd.concat([table, pd.DataFrame(columns, index=table.index)], axis=1)
+
+
+def score_columns(scores: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
+    """Scores from a file by the names that measures have."""
+    return {f"{SCORE}{name}": values for name, values in scores.items()}
+
+
+def measures_of(table: pd.DataFrame) -> Mapping[str, Measure]:
+    """The measures that a table has, by name, in the order tables show them."""
+    found = {name: one for name, one in ALL_MEASURES.items() if f"{name}_0" in table}
+    for column in table.columns:
+        if column.startswith(SCORE) and column.endswith("_0"):
+            name = column.removesuffix("_0")
+            found[name] = score_measure(name)
+    return found
+
+
+def score_measure(name: str) -> Measure:
+    """How a score from a file is presented."""
+    title = name.removeprefix(SCORE)
+    words = re.split(r"[^a-z]+", title.lower())
+    better = "low" if _LOW.intersection(words) else "high"
+    return Measure(title, f"From a file of scores; {better} is good.", better)
 
 
 def table_csv(table: pd.DataFrame) -> bytes:

@@ -9,35 +9,40 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
-import pandas as pd
 import typer
 
-from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
-from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
-from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.buckets import read_corpus
 from areaviz.analysis.on_ray import analyse_on_ray
+from areaviz.analysis.report import report_page
+from areaviz.analysis.reported import Report
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
-from areaviz.analysis.table import Rows, summary, table_csv, table_of
+from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.table import Rows, score_columns, table_csv
 from areaviz.backend.local import LocalBackend
+from areaviz.cli.analyse_print import (
+    BY,
+    print_buckets,
+    print_comparison,
+    print_scores,
+    print_summary,
+)
 from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
 from areaviz.data.set_files import read_output
+from areaviz.notes.error_spans import Judgement
+from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
+from areaviz.trace.files import write_whole
 from areaviz.trace.limits import choice
 from areaviz.trace.record import Run
 from areaviz.trace.request import Request
 
 ENGINES = ("local", "ray")
-WORDS = "words"
-# Words of each side that are printed.
-MAX_WORDS = 8
-# What scores can be shown by.
-BY = (*BUCKETINGS, WORDS)
 
 
 def analyse(
@@ -64,8 +69,31 @@ def analyse(
     links: Annotated[
         Path | None, typer.Option(help="Gold links of a text file, line by line.")
     ] = None,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Scores of another tool, such as COMET: a number a line, or a table whose header "
+            "names them; one file for each of the systems."
+        ),
+    ] = None,
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            help="A text whose word frequencies sort words and examples, such as what a model was "
+            "trained on; else the references'."
+        ),
+    ] = None,
+    errors: Annotated[
+        list[Path] | None,
+        typer.Option(help="Errors that raters marked, as exported by the app or as Marot's TSV."),
+    ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
-    by: Annotated[str, typer.Option(help=f"Scores by bucket: {', '.join(BY)}.")] = "",
+    report: Annotated[
+        Path | None, typer.Option(help="Write the whole analysis here as one page (.html).")
+    ] = None,
+    by: Annotated[
+        str, typer.Option(help=f"Scores by bucket: {', '.join(BY)}, or a score of a file.")
+    ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
     checkpoints: Checkpoints = CHECKPOINTS,
@@ -80,8 +108,6 @@ def analyse(
     same set with the same models opens there at once.
     """
     choice("engine", engine, ENGINES)
-    if by:
-        choice("by", by, BY)
     if not model and not outputs:
         raise InputError("Nothing is to be analysed; name a --model or a file of --outputs.")
     dataset = _read(source, reference or [], links)
@@ -94,14 +120,50 @@ def analyse(
         place = checkpoints, device, engine
         runs[_free(name, runs)] = _run(name, dataset, replace(request, model=name), place)
     for name, rows in runs.items():
-        _print_summary(name, dataset, rows)
-    frame = table_of(dataset, list(runs.values()))
+        print_summary(name, dataset, rows)
+    judgements = _judgements(errors or [], dataset, list(runs))
+    columns = _columns(scores or [], dataset, list(runs))
+    titles = [*runs]
+    frequency = read_corpus(corpus.name, {corpus.name: corpus}) if corpus else None
+    reported = Report(
+        dataset,
+        titles,
+        titles,
+        list(runs.values()),
+        columns,
+        judgements,
+        corpus=frequency,
+    )
+    frame = reported.frame
+    print_scores(frame, titles)
     if len(runs) == 2:
-        _print_comparison(frame)
+        print_comparison(frame)
     if by:
-        _print_buckets(frame, by, list(runs))
+        print_buckets(frame, by, titles, frequency)
     if table:
         table.write_bytes(table_csv(frame))
+    if report:
+        write_whole(report, report_page(reported).encode("utf-8", "replace"))
+        typer.echo(f"The report lies in {report}")
+
+
+def _columns(
+    paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
+) -> list[dict[str, Values]]:
+    """The scores of files as measures of the systems."""
+    files = {path.name: path for path in paths}
+    if len(files) < len(paths):
+        raise InputError("Two files of scores have the same name; rename one.")
+    found = scores_of([*files], files, systems, len(dataset.examples))
+    return [score_columns(one) for one in found]
+
+
+def _judgements(paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
+    """What raters said, by their files."""
+    found: list[Judgement] = []
+    for path in paths:
+        found += read_judgements(path.name, path.read_bytes(), dataset, systems)
+    return [one for one in found if one.dataset == dataset.digest]
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:
@@ -191,50 +253,3 @@ def _trace_function(checkpoints: Path, device: str) -> Run:
 
 def _progress_in(bar: Any) -> Callable[[int, int], None]:
     return lambda done, _: bar.update(done - bar.pos)
-
-
-def _print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
-    """The figures of the whole set."""
-    typer.echo(f"{name}:")
-    for measure, value in summary(dataset, rows).items():
-        figure = f"{value:,.0f}" if measure in ("examples", "failed") else f"{value:.4g}"
-        typer.echo(f"  {measure}: {figure}")
-
-
-def _print_comparison(frame: pd.DataFrame) -> None:
-    """Of two runs how often the second is better, and whether that could be chance."""
-    typer.echo("The second against the first:")
-    for name, measure in MEASURES.items():
-        if f"{name}_change" not in frame or not measure.better:
-            continue
-        change = frame[f"{name}_change"].to_numpy(float)
-        better, same, worse = wins(change, measure.better)
-        mean, low, high = mean_change(change)
-        typer.echo(
-            f"  {name}: {better:,} better, {same:,} as good, {worse:,} worse; mean change"
-            f" {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
-        )
-    for name, change_of in corpus_change(frame).items():
-        typer.echo(
-            f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
-            f" {change_of.p_value:.3f}"
-            " (paired bootstrap)"
-        )
-    for whose, found in zip(("first", "second"), grams(frame, 1), strict=True):
-        words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
-        if words:
-            typer.echo(f"  Words that the {whose} gets right more often: {', '.join(words)}")
-
-
-def _print_buckets(frame: pd.DataFrame, by: str, names: Sequence[str]) -> None:
-    """Scores of each bucket of examples, or of words by their frequency."""
-    if by == WORDS:
-        found, column, counted = word_table(frame, len(names)), "f1", "words"
-        typer.echo("F-measure of words, by how often the references have them:")
-    else:
-        found = bucket_table(frame, by, "length", len(names))
-        column, counted = "corpus_chrf", "examples"
-        typer.echo(f"chrF by {BUCKETINGS[by].about}:")
-    for row in found.to_dict("records"):
-        values = [f"{row[f'{column}_{run}']:.3g}" for run in range(len(names))]
-        typer.echo(f"  {row['bucket']} ({row[counted]:,} {counted}): {', '.join(values)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,13 +11,14 @@ import typer
 from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import judged
 from areaviz.cards.tasks import TASKS, Task
-from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
-from areaviz.evaluation.forms import COLUMNS, FormRow, missing, read_forms
+from areaviz.data.places import CHECKPOINTS, FINDINGS, README
+from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, FormTable, missing, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
-FORMS_BEGIN, FORMS_END = "<!-- forms:begin -->", "<!-- forms:end -->"
+TABLES = {"forms": LETTERS_TABLE, "subword forms": SUBWORDS_TABLE}
+"""What stands in the marks around a table of forms -> that table."""
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 
@@ -26,18 +27,15 @@ def figures(
     readme: Annotated[
         Path, typer.Option(help="The file to write the models' figures in.")
     ] = README,
-    forms: Annotated[Path, typer.Option(help="The table of trained forms.")] = LETTERS,
     findings: Annotated[
         Path, typer.Option(help="The file to write the trained forms in.")
     ] = FINDINGS,
 ) -> None:
     """Write the tables of figures in README.md and docs/findings.md, from cards and forms."""
-    cards, rows = read_cards(checkpoints), read_forms(forms, "letters")
+    cards = read_cards(checkpoints)
     write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
-    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), rows).encode())
-    typer.echo(
-        f"{readme}: {len(cards)} models. {findings}: {sum(bool(row.seeds) for row in rows)} forms."
-    )
+    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), TABLES).encode())
+    typer.echo(f"{readme}: {len(cards)} models. {findings}: {len(TABLES)} tables of forms.")
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
@@ -73,15 +71,20 @@ def filled(text: str, cards: Sequence[Card]) -> str:
     return _between(text, BEGIN, END, lines or ["No model is shipped yet."])
 
 
-def with_forms(text: str, rows: Sequence[FormRow]) -> str:
-    """`text` with everything between its two marks replaced by the table of trained forms.
+def with_forms(text: str, tables: Mapping[str, FormTable]) -> str:
+    """`text` with everything between the two marks of each table replaced by its rows.
 
     Raises:
         InputError: when a mark is missing.
     """
-    lines = [COLUMNS, ["---", *["--:"] * (len(COLUMNS) - 1)], *(row.cells() for row in rows)]
-    table = [_row([cell.strip() for cell in line]) for line in lines]
-    return _between(text, FORMS_BEGIN, FORMS_END, [*table, "", missing(rows)])
+    for mark, table in tables.items():
+        rows, columns = read_forms(table), table.columns
+        lines = [columns, ["---", *["--:"] * (len(columns) - 1)]]
+        lines += [row.cells(table) for row in rows]
+        written = [_row([cell.strip() for cell in line]) for line in lines]
+        begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
+        text = _between(text, begin, end, [*written, "", missing(rows)])
+    return text
 
 
 def _between(text: str, begin: str, end: str, lines: Sequence[str]) -> str:

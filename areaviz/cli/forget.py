@@ -18,7 +18,7 @@ def forget(
         typer.Option(min=0, max=MAX_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
 ) -> None:
-    """Delete notes, slices and analyses that nobody changed for some days, and copies as old.
+    """Delete notes, slices, judgements and analyses that nobody changed for some days, and copies.
 
     The app does the same once an hour while it is visited, where AREAVIZ_KEEP_DAYS says the days.
     """
@@ -28,6 +28,6 @@ def forget(
     gone = remove_old(Store.open(notes_address()), analyses_folder(), chosen)
     typer.echo(
         f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
-        f" slices, {gone.analyses:,} analyses, {gone.copies:,} copies, {gone.kept:,} kept sets and"
-        " entries of lists."
+        f" slices, {gone.judgements:,} judged outputs, {gone.analyses:,} analyses, {gone.copies:,}"
+        f" copies, {gone.kept:,} kept sets and entries of lists."
     )

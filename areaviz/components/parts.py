@@ -53,6 +53,13 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     ),
     "clicks": ("clicks/clicks.html", "clicks/clicks.css", "clicks/clicks.js"),
     "rows": ("rows/rows.html", "rows/rows.css", "rows/rows.js"),
+    "judging": (
+        "judging/judging.html",
+        "judging/judging.css",
+        "judging/texts.js",
+        "judging/boxes.js",
+        "judging/judging.js",
+    ),
     "window": (
         "window/window.html",
         "window/window.css",

@@ -13,6 +13,7 @@ from areaviz.data.grounding import Box
 from areaviz.data.media import MEDIA, PICTURE
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
+from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 Files = Mapping[str, bytes | Path]
@@ -93,6 +94,16 @@ class Dataset:
         content = found.read_bytes() if isinstance(found, Path) else found
         decoded = MEDIA[self.medium].decode(content)
         return replace(request, **{self.medium: decoded})
+
+    def picture(self, example: Example) -> Picture | None:
+        """The picture of an example, decoded; None where it has none.
+
+        Raises:
+            InputError: the file cannot be used.
+        """
+        if self.medium != PICTURE:
+            return None
+        return self.asked(Request("", ""), example).picture
 
 
 def hash_of(examples: Sequence[Example]) -> hashlib._Hash:

@@ -18,7 +18,8 @@ FORMATS = (
     "Texts with a sentence a line, such as my.en and my.de; or one table (CSV, TSV, JSON Lines)"
     " with the columns text, reference, file, links and boxes, as far as there are any, and the"
     " files it names; or files alone: pictures, sounds (WAV, FLAC, Ogg, AIFF) or clips (GIF, WebP,"
-    " animated PNG)."
+    " animated PNG). Beside texts: what systems wrote, a line an example, and scores of it, such as"
+    " one.hyp.txt and one.hyp.comet.csv."
 )
 """What a set can be made of, for people."""
 # Endings of what people have beside such files. A text may have any other ending: ".en", ".1".

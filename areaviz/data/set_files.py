@@ -1,6 +1,7 @@
 """How files are read as one set of examples: which of them is what, so that they can be read again.
 
-The files of a set of texts may hold outputs of systems, too: what each wrote for the sentences.
+The files of a set of texts may hold outputs of systems, too: what each wrote for the sentences; and
+scores of these outputs that another tool gave.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from areaviz.data.media import is_medium
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
+# Parts of a name that say that the file has scores.
+_SCORES = ("score", "comet", "bleurt", "metricx")
+
 
 @dataclass(frozen=True, slots=True)
 class Roles:
@@ -33,6 +37,8 @@ class Roles:
         references: texts with references, line by line.
         links: a text with gold links, "" for none.
         outputs: texts with what systems wrote, line by line, one for each system.
+        scores: texts or tables with scores of these outputs, line by line.
+        corpus: a text whose word frequencies count, "" for none.
     """
 
     table: str = ""
@@ -40,16 +46,20 @@ class Roles:
     references: tuple[str, ...] = ()
     links: str = ""
     outputs: tuple[str, ...] = ()
+    scores: tuple[str, ...] = ()
+    corpus: str = ""
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """The roles that `entries` gave; ValueError where they are of other kinds."""
         references, outputs = tuple(values["references"]), tuple(values["outputs"])
+        # Roles that were kept before there were scores and corpora have none.
+        scores, corpus = tuple(values.get("scores", ())), values.get("corpus", "")
         table, source, links = values["table"], values["source"], values["links"]
-        names = [table, source, links, *references, *outputs]
+        names = [table, source, links, corpus, *references, *outputs, *scores]
         if not all(isinstance(name, str) for name in names):
             raise ValueError("A name of a file is no text.")
-        return cls(table, source, references, links, outputs)
+        return cls(table, source, references, links, outputs, scores, corpus)
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -99,6 +109,8 @@ def likely_roles(names: Sequence[str]) -> Roles:
         InputError: a file is of a kind that is not read here.
     """
     check_kinds(names)
+    scores = tuple(name for name in names if is_scores(name))
+    names = [name for name in names if name not in scores]
     tables = [name for name in names if ending_of(name) in TABLES]
     if tables:
         return Roles(table=tables[0])
@@ -108,10 +120,21 @@ def likely_roles(names: Sequence[str]) -> Roles:
     source = likely_source(texts)
     others = [name for name in texts if name != source]
     links = likely_links(others) or ""
-    rest = [name for name in others if name != links]
+    corpus = next((name for name in others if name != links and is_corpus(name)), "")
+    rest = [name for name in others if name not in (links, corpus)]
     outputs = [name for name in rest if is_output(name)]
     references = tuple(name for name in rest if name not in outputs)
-    return Roles("", source, references, links, tuple(outputs))
+    return Roles("", source, references, links, tuple(outputs), scores, corpus)
+
+
+def is_scores(name: str) -> bool:
+    """Whether a name says that the file has scores of outputs."""
+    return any(part in name.lower() for part in _SCORES)
+
+
+def is_corpus(name: str) -> bool:
+    """Whether a name says that the file is a corpus, whose word frequencies count."""
+    return any(part in name.lower() for part in ("corpus", "train"))
 
 
 def is_output(name: str) -> bool:

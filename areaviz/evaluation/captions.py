@@ -78,7 +78,9 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
     opening: Mapping[str, Opening] = {}
     if split == "val" and options.traces:
         heads = card_heads(model, _given(model, held)[: options.traces])
+        layer, head = place
         attention["cell"] = largest(heads[SITE], "cell")
+        attention["multi_share"] = heads[SITE]["multi_share"][layer][head]
         opening = {**openings(heads), SITE: pointing_opening(heads[SITE], place)}
     measured = {f"{SITE}, {split}": attention}
     return replace(written, attention=measured, pointing_head=place, heads=heads, opening=opening)

@@ -12,7 +12,8 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from areaviz.cards.tasks import AREA_ATTENTION
+from areaviz.cards.tasks import AREA_ATTENTION, Published
+from areaviz.data.places import LETTERS, SUBWORDS
 from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
 
 TITLES: Mapping[str, str] = {
@@ -23,24 +24,56 @@ TITLES: Mapping[str, str] = {
     "boundary": "areas, boundary keys",
     "convolution-boundary": "convolution and boundary keys",
 }
-"""Every form of a table, in the order shown; a form without a run is an empty row."""
+"""Every form that a table may have, in the order shown."""
 SEEDS = (1, 2, 3)
-PAPER = AREA_ATTENTION["character", "Tiny"]
-"""What the paper reports for letters at this size."""
-_PAPERS = {
-    "regular": f"{PAPER.regular:.2f}",
-    "mean": f"{PAPER.area:.2f} ({'p < 0.05' if PAPER.area_sign else 'not significant'})",
-}
-COLUMNS = (
-    "Form",
-    "Seeds",
-    "Validation loss",
-    "Against regular",
-    "Encoder self: spans on top",
-    "a word, times chance",
-    "Encoder-decoder: spans on top",
-    "a word, times chance ",
-    "The paper's BLEU, other data",
+
+
+@dataclass(frozen=True, slots=True)
+class FormTable:
+    """One table of forms: networks that differ in their keys alone."""
+
+    # the file that `areaviz heads --into` fills
+    path: Path
+    # what the names of its runs begin with
+    pair: str
+    # its forms, keys of `TITLES`; one without a run is an empty row
+    forms: tuple[str, ...]
+    # what the paper reports of a network of this kind; None where it has none
+    paper: Published | None
+    # whether a span can be a word: not where items are pieces of words
+    words: bool
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of its columns."""
+        one, two = "Encoder self: spans on top", "Encoder-decoder: spans on top"
+        first = ("Form", "Seeds", "Validation loss", "Against regular")
+        if self.words:
+            lift = "a word, times chance"
+            return (*first, one, lift, two, f"{lift} ", "The paper's BLEU, other data")
+        return (*first, one, two, "Alignment error, %")
+
+    def paper_bleu(self, form: str) -> str:
+        """BLEU of a form in the paper, with its significance; "" where it has no such form."""
+        if self.paper is None:
+            return ""
+        sign = "p < 0.05" if self.paper.area_sign else "not significant"
+        reported = {
+            "regular": f"{self.paper.regular:.2f}",
+            "mean": f"{self.paper.area:.2f} ({sign})",
+        }
+        return reported.get(form, "")
+
+
+LETTERS_TABLE = FormTable(
+    LETTERS, "letters", tuple(TITLES), AREA_ATTENTION["character", "Tiny"], words=True
+)
+SUBWORDS_TABLE = FormTable(
+    SUBWORDS,
+    "tokens",
+    ("regular", "convolution", "mean", "boundary", "convolution-boundary"),
+    paper=None,
+    words=False,
 )
 
 
@@ -56,33 +89,43 @@ class FormRow:
     spans: Mapping[str, SpanHead]
     # loss less that of regular attention with the same seed
     differences: tuple[float, ...] = ()
+    # the least alignment error of any head or mean of heads on validation captions, in percent, of
+    # each seed
+    errors: tuple[float, ...] = ()
     # BLEU in the paper, with its significance; "" where it has no such form
     paper: str = ""
 
-    def cells(self) -> tuple[str, ...]:
-        """One cell for each of `COLUMNS`; a dash where nothing was trained or no span wins."""
-        paper = self.paper or "–"
+    def cells(self, table: FormTable) -> tuple[str, ...]:
+        """One cell for each column; a dash where nothing was trained or no span wins."""
+        last = (self.paper or "–") if table.words else "–"
         if not self.seeds:
-            return (self.title, *["–"] * (len(COLUMNS) - 2), paper)
+            return (self.title, *["–"] * (len(table.columns) - 2), last)
         found = []
         for site in WANTED:
             span = self.spans.get(site)
-            found += [f"{span.multi_share:.0%}", f"{span.exact_lift:.1f}"] if span else ["–", "–"]
+            found.append(f"{span.multi_share:.0%}" if span else "–")
+            if table.words:
+                found.append(f"{span.exact_lift:.1f}" if span else "–")
+        if self.errors and not table.words:
+            last = _spread(self.errors, decimals=1)
         seeds = ", ".join(map(str, self.seeds))
         against = _spread(self.differences, "+") if self.differences else "–"
-        return (self.title, seeds, _spread(self.losses), against, *found, paper)
+        return (self.title, seeds, _spread(self.losses), against, *found, last)
 
 
-def _spread(values: Sequence[float], sign: str = "") -> str:
+def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
     """The mean, and the ends where there are several values."""
-    text = f"{mean(values):{sign}.3f}"
+    text = f"{mean(values):{sign}.{decimals}f}"
     if len(values) > 1:
-        text += f" ({min(values):{sign}.3f} to {max(values):{sign}.3f})"
+        ends = f"{min(values):{sign}.{decimals}f} to {max(values):{sign}.{decimals}f}"
+        text += f" ({ends})"
     return text.replace("-", "−")
 
 
 def missing(rows: Sequence[FormRow]) -> str:
     """Which runs of a table were not trained yet, in a sentence."""
+    if not rows:
+        return "No form was trained yet."
     empty = []
     for row in rows:
         seeds = [str(seed) for seed in SEEDS if seed not in row.seeds]
@@ -93,22 +136,22 @@ def missing(rows: Sequence[FormRow]) -> str:
     return f"Seeds not trained yet: {'; '.join(empty)}."
 
 
-def read_forms(path: Path, pair: str) -> list[FormRow]:
-    """The rows of all forms, of the runs whose names begin with `pair`; [] without a table."""
-    if not path.exists():
+def read_forms(table: FormTable) -> list[FormRow]:
+    """The rows of all forms of a table; [] where it has no file."""
+    if not table.path.exists():
         return []
-    table: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    entries: dict[str, dict[str, Any]] = json.loads(table.path.read_text(encoding="utf-8"))
     runs = {}
-    for form in TITLES:
-        names = [f"{pair}-{form}-seed{seed}" for seed in SEEDS]
-        runs[form] = [table[name] for name in names if name in table]
+    for form in table.forms:
+        names = [f"{table.pair}-{form}-seed{seed}" for seed in SEEDS]
+        runs[form] = [entries[name] for name in names if name in entries]
     regular = {int(one["seed"]): float(one["best_loss"]) for one in runs["regular"]}
     rows = []
-    for form, title in TITLES.items():
-        row = _row(title, runs[form])
+    for form in table.forms:
+        row = _row(TITLES[form], runs[form], table.words)
         if form != "regular":
             row = replace(row, differences=_differences(runs[form], regular))
-        rows.append(replace(row, paper=_PAPERS.get(form, "")))
+        rows.append(replace(row, paper=table.paper_bleu(form)))
     return rows
 
 
@@ -123,16 +166,22 @@ def _differences(
     return tuple(found)
 
 
-def _row(title: str, entries: Sequence[dict[str, Any]]) -> FormRow:
+def _row(title: str, entries: Sequence[dict[str, Any]], words: bool) -> FormRow:
     trained = sorted(entries, key=lambda one: float(one["best_loss"]))
     if not trained:
         return FormRow(title, (), (), {})
     median = trained[(len(trained) - 1) // 2]
     seeds = tuple(sorted(int(one["seed"]) for one in trained))
-    spans = {site: head for site in WANTED if (head := _span_head(median, site)) is not None}
-    return FormRow(title, seeds, tuple(float(one["best_loss"]) for one in trained), spans)
+    losses = tuple(float(one["best_loss"]) for one in trained)
+    errors = tuple(float(one["aer_val"]) for one in trained if "aer_val" in one)
+    spans = {}
+    for site in WANTED:
+        head = _span_head(median, site, words)
+        if head is not None:
+            spans[site] = head
+    return FormRow(title, seeds, losses, spans, errors=errors)
 
 
-def _span_head(entry: Mapping[str, Any], site: str) -> SpanHead | None:
+def _span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:
     floor = largest(entry["untrained"][site], "dependence")
-    return span_head(entry["heads"][site], floor, WANTED[site])
+    return span_head(entry["heads"][site], floor, WANTED[site], words)

@@ -10,9 +10,8 @@ from statistics import mean
 import streamlit as st
 from plotly.graph_objects import Figure
 
-from areaviz.data.places import LETTERS
 from areaviz.drawing.base import Row, Table
-from areaviz.evaluation.forms import TITLES, FormRow, missing, read_forms
+from areaviz.evaluation.forms import LETTERS_TABLE, TITLES, FormRow, missing, read_forms
 from areaviz.lessons.page_parts import as_table, columns, picture
 from areaviz.lessons.pictures import BLUE, GREEN, GREY, ORANGE, VERMILION, axes_layout, dots, lines
 from areaviz.ui.shell.frame import page_link
@@ -40,7 +39,7 @@ SITES = {"encoder self": BLUE, "encoder-decoder": ORANGE}
 @st.fragment
 def show() -> None:
     """The losses and the spans of all forms, and what they say together."""
-    rows = read_forms(LETTERS, "letters")
+    rows = read_forms(LETTERS_TABLE)
     if not any(row.seeds for row in rows):
         st.info("The figures of this lesson come with the repository and are not installed here.")
         return

@@ -47,8 +47,7 @@ class CaptionerConfig(TransformerOptions):
     @property
     def about(self) -> str:
         """The kind of attention in words."""
-        size = self.area_size
-        return f"areas up to {size}x{size}" if size > 1 else "regular attention"
+        return self.form_over((self.grid, self.grid))
 
     def areas(self, layer: int) -> AreaOptions:
         """How the given layer (0-based) sees the grid."""

@@ -42,13 +42,19 @@ class AreaChoices:
 
     @property
     def form(self) -> str:
-        """The kind of attention in words, with keys and convolution where they are special."""
-        if self.area_size == 1:
-            words = "regular attention"
-        else:
+        """The kind of attention over a sequence in words, with what is special about it."""
+        return self.form_over(None)
+
+    def form_over(self, shape: tuple[int, int] | None) -> str:
+        """The same over a grid of rows and columns."""
+        size, taps = str(self.area_size), str(self.convolution)
+        if shape is not None:
+            size, taps = f"{size}x{size}", f"{taps}x{taps}"
+        words = "regular attention"
+        if self.area_size > 1:
             keys = "" if self.key_mode == "mean" else f" with {self.key_mode} keys"
-            words = f"areas up to {self.area_size}{keys}"
-        return words + (f", convolution of {self.convolution}" if self.convolution > 1 else "")
+            words = f"areas up to {size}{keys}"
+        return words + (f", convolution of {taps}" if self.convolution > 1 else "")
 
     def known_for(self, area_size: int) -> int:
         """The largest area that anything was learned for, 0 for nothing, if another is asked for.

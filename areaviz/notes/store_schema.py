@@ -18,9 +18,11 @@ from sqlalchemy.engine import Connection
 from areaviz.trace.errors import BackendError, InputError
 
 # Stores of version 0 have no table with their version, and some of them no slices.
-VERSION = 1
+VERSION = 2
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-# Characters of each text of a note, at most.
+# Characters of a text that is judged, and of what another tool's file said of it.
+LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
+# Characters of each text of a note and of a judgement, at most.
 LENGTHS = {
     "id": 32,
     "dataset": 64,
@@ -32,6 +34,10 @@ LENGTHS = {
     "changed": 32,
     "differs": 32,
     "reader": 64,
+    "rater": LONGEST_NAME,
+    "source": LONGEST_TEXT,
+    "output": LONGEST_TEXT,
+    "origin": LONGEST_ORIGIN,
 }
 # Halves of surrogate pairs, and the character that ends a text in PostgreSQL.
 _BROKEN = re.compile("[\0\ud800-\udfff]")
@@ -72,6 +78,25 @@ SLICES = sql.Table(
     sql.Column("examples", sql.Text, nullable=False),
     _text("changed", later=True),
     _text("reader", later=True),
+)
+JUDGEMENTS = sql.Table(
+    "judgements",
+    METADATA,
+    _text("id", primary_key=True),
+    _text("dataset", index=True),
+    sql.Column("example", sql.Integer, nullable=False),
+    _text("model"),
+    _text("rater"),
+    sql.Column("source", sql.Text, nullable=False),
+    sql.Column("output", sql.Text, nullable=False),
+    # The marked errors as JSON, see `areaviz/notes/error_spans.py`.
+    sql.Column("spans", sql.Text, nullable=False),
+    sql.Column("score", sql.Float),
+    sql.Column("origin", sql.Text, nullable=False),
+    _text("changed"),
+    sql.Column("version", sql.Integer, nullable=False),
+    _text("differs"),
+    _text("reader"),
 )
 _VERSION = sql.Table(
     "store_version", METADATA, sql.Column("version", sql.Integer, primary_key=True)
@@ -122,6 +147,11 @@ def _from_0(connection: Connection) -> None:
         connection.execute(sql.update(SLICES).values(changed=now()))
 
 
+def _from_1(connection: Connection) -> None:
+    """Add the judgements of raters."""
+    JUDGEMENTS.create(connection, checkfirst=True)
+
+
 def _add(connection: Connection, column: sql.Column[str]) -> None:
     kind = column.type.compile(connection.dialect)
     connection.exec_driver_sql(
@@ -130,7 +160,7 @@ def _add(connection: Connection, column: sql.Column[str]) -> None:
 
 
 # From each version to the next.
-STEPS: tuple[Callable[[Connection], None], ...] = (_from_0,)
+STEPS: tuple[Callable[[Connection], None], ...] = (_from_0, _from_1)
 
 
 def check_text(title: str, value: str, most: int) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 from areaviz import __version__
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.labels import clip, readable
+from areaviz.drawing.markup import Markup, data_block, document, element, joined, raw
 from areaviz.interactive.grid import webp
 from areaviz.interactive.grid_print import is_coarse
 from areaviz.publish.content import (
@@ -28,7 +29,6 @@ from areaviz.publish.content import (
     stills,
     wanted_sites,
 )
-from areaviz.publish.markup import Markup, data_block, element, hash_of, joined, raw
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_text import (
     facts,
@@ -122,28 +122,10 @@ def _document(content: _Content, carried: Sequence[Payload]) -> str:
     style = text_of("page/page.css")
     script = _script(content.shown)
     styles = [style, *(parts(kind).css for kind in content.shown)]
-    # Only what these hashes name can style the page or run in it.
-    policy = (
-        "default-src 'none'",
-        f"style-src {' '.join(map(hash_of, styles))}",
-        f"script-src {hash_of(script)}",
-        "img-src data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-    )
-    head = element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="referrer", content="no-referrer"),
-        element("title", _tab_title(content)),
-        raw("style", style),
-    )
     body = _body(content)
     if content.shown:
         body += [*map(_block, carried), raw("script", script, type="module")]
-    return f"<!doctype html>\n{element('html', head, element('body', *body), lang='en')}\n"
+    return document(_tab_title(content), styles, [script], body)
 
 
 def _body(content: _Content) -> list[Markup]:

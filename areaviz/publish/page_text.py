@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.drawing.labels import readable, visible
+from areaviz.drawing.markup import Markup, element, joined
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
-from areaviz.publish.markup import Markup, element, joined
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from secrets import compare_digest, token_urlsafe
 from typing import Any
 
-from areaviz.publish.markup import element
+from areaviz.drawing.markup import element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.trace.errors import InputError

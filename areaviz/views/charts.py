@@ -5,21 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.figure import Figure as PrintFigure
 from numpy.typing import NDArray
 from plotly.graph_objects import Bar, Figure, Scatter
 
 from areaviz.cards.card import Card
 from areaviz.drawing.axes import legend
 from areaviz.drawing.base import Table
-from areaviz.drawing.labels import escape
+from areaviz.drawing.labels import escape, words_for_print
 from areaviz.drawing.theme import (
     ACCENT,
     EDGE,
+    PRINT_EDGE,
+    PRINT_FONT,
+    PRINT_RULE,
     RULE,
     SECOND,
     Drawing,
     Layout,
+    finish,
     head_colour,
+    print_figure,
     screen_figure,
 )
 from areaviz.trace.record import FloatArray
@@ -153,6 +159,34 @@ def bars(
         gridcolor=RULE,
         showgrid=True,
     )
+
+
+def bars_paper(
+    names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
+) -> PrintFigure:
+    """The same as `bars` for paper; NaN has no bar."""
+    result, plot = print_figure(Drawing(title, "", ""), 1.7)
+    width = 0.75 / len(values)
+    for number, (model, heights) in enumerate(values.items()):
+        places = np.arange(len(names)) + (number - (len(values) - 1) / 2) * width
+        plot.bar(
+            places,
+            np.nan_to_num(np.asarray(heights, float)),
+            width,
+            label=words_for_print(model),
+            color=head_colour(number),
+            edgecolor=PRINT_EDGE,
+            linewidth=0.4,
+        )
+    plot.set_xticks(range(len(names)), [words_for_print(name) for name in names])
+    plot.set_xlabel(words_for_print(axes[0]), fontsize=PRINT_FONT)
+    plot.set_ylabel(words_for_print(axes[1]), fontsize=PRINT_FONT)
+    plot.grid(axis="y", color=PRINT_RULE, linewidth=0.5)
+    plot.set_axisbelow(True)
+    if len(values) > 1:
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
+        plot.legend(frameon=False, fontsize=PRINT_FONT, borderpad=0, **place)
+    return finish(result)
 
 
 def history_figure(card: Card) -> Figure:

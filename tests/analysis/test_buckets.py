@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
+from areaviz.analysis import buckets
+from areaviz.analysis.buckets import (
+    BUCKETINGS,
+    bucket_table,
+    bucketings,
+    by_values,
+    read_corpus,
+    word_table,
+)
 from areaviz.metrics.translation import translation_scores
+from areaviz.trace.errors import InputError
 
 REFERENCES = ["der Hund rennt", "der Hund schläft im Haus", "eine Katze", ""]
 
@@ -25,7 +35,7 @@ def table(
 
 def test_examples_of_a_length_are_scored_together() -> None:
     outputs = ["der Hund rennt", "der Hund", "eine Maus", "x"]
-    found = bucket_table(table(outputs), "length", "entropy", 1)
+    found = bucket_table(table(outputs), BUCKETINGS["length"], "entropy", 1)
     (row,) = found.to_dict("records")
     scores = translation_scores(outputs[:3], REFERENCES[:3])
     assert (row["bucket"], row["examples"], row["mean_0"]) == ("1–5", 4, 3.0)
@@ -44,7 +54,7 @@ def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
             "chrf_0": rng.uniform(0, 100, 50),
         }
     )
-    found = bucket_table(made.assign(entropy_0=1.0), kind, "entropy", 1)
+    found = bucket_table(made.assign(entropy_0=1.0), BUCKETINGS[kind], "entropy", 1)
     assert found["examples"].sum() == 50 and (found["mean_0"] == 1).all()
     starts = [int(name.rstrip("+").split("–")[0].replace(",", "")) for name in found["bucket"]]
     assert starts == sorted(starts)
@@ -52,7 +62,7 @@ def test_every_example_is_in_one_bucket_and_buckets_rise(kind: str) -> None:
 
 def test_without_references_there_are_no_scores_but_means() -> None:
     made = table(["a", "b", "c", "d"], [""] * 4)
-    row = bucket_table(made, "length", "entropy", 1).to_dict("records")[0]
+    row = bucket_table(made, BUCKETINGS["length"], "entropy", 1).to_dict("records")[0]
     assert np.isnan(row["corpus_bleu_0"]) and row["mean_0"] == 3.0
 
 
@@ -72,7 +82,7 @@ def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None
         {"reference": references, "text": "x", "output_0": "a", "length_0": 1.0},
         index=range(10, 10 + len(references)),
     )
-    by_length = bucket_table(table, "length", "length", 1)
+    by_length = bucket_table(table, BUCKETINGS["length"], "length", 1)
     assert sorted(place for places in by_length["places"] for place in places) == list(table.index)
     assert [len(places) for places in by_length["places"]] == list(by_length["examples"])
     counts = Counter(word for text in references for word in text.split())
@@ -81,3 +91,39 @@ def test_buckets_name_the_examples_that_they_hold(references: list[str]) -> None
         for place, text in zip(table.index, references, strict=True):
             has_one = any(int(low) <= counts[word] <= int(high or low) for word in text.split())
             assert (place in row["places"]) == has_one
+
+
+def test_buckets_by_a_measure_hold_as_many_examples_each() -> None:
+    made = table(["a"] * 4).iloc[:1]
+    many = pd.concat([made] * 20, ignore_index=True).assign(comet_0=np.arange(20) / 20)
+    how = by_values(many, "comet_0", "COMET")
+    assert how is not None
+    found = bucket_table(many, how, "comet", 1)
+    assert found["examples"].tolist() == [4] * 5
+    assert found["bucket"].tolist()[0] == "below 0.19" and found["bucket"].tolist()[-1] == "0.76+"
+    assert by_values(many.assign(comet_0=1.0), "comet_0", "COMET") is None
+    assert by_values(many.assign(comet_0=np.nan), "comet_0", "COMET") is None
+
+
+def test_frequencies_of_a_corpus_sort_words_and_examples() -> None:
+    made = table(["der Hund rennt", "ein Hund", "eine Katze", "x"])
+    corpus = read_corpus("c.txt", {"c.txt": b"Der Hund, der bellt.\r\nDer Hund!"})
+    assert corpus == {"der": 3, "hund": 2, "bellt": 1}
+    found = word_table(made, 1, corpus)
+    # Never in the corpus: rennt, schläft, im, haus, eine, katze; 2 to 4 times: der and hund, twice.
+    assert found[["bucket", "words"]].to_numpy().tolist() == [["0", 6], ["2–4", 4]]
+    written = 2 * 3 / (6 + 5)
+    assert found["f1_0"].tolist() == pytest.approx([written, 2 * 3 / (4 + 3)])
+    by_rarest = bucket_table(made.iloc[:3], bucketings(corpus)["rarest"], "entropy", 1)
+    assert by_rarest["bucket"].tolist() == ["0"] and bucketings() is BUCKETINGS
+
+
+def test_a_corpus_that_is_no_text_or_too_large_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "c").write_bytes(b"a b\n\xff\n")
+    with pytest.raises(InputError, match='Line 2 of "c" is no UTF-8 text'):
+        read_corpus("c", {"c": tmp_path / "c"})
+    monkeypatch.setattr(buckets, "MAX_CORPUS_MEGABYTES", 0)
+    with pytest.raises(InputError, match="at most 0 are possible for a corpus"):
+        read_corpus("c", {"c": b"x" * 2**21})

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.contrast import both_fail, corpus_change, grams, mean_change, wins
 
 REFERENCES = ["der Hund rennt", "der Hund schläft", "die Katze schläft im Haus"]
 
@@ -60,3 +60,22 @@ def test_the_corpus_is_compared_where_there_are_references() -> None:
     same = corpus_change(table(REFERENCES, REFERENCES))
     assert same["bleu"].difference == 0 and same["bleu"].p_value == 1
     assert corpus_change(table(REFERENCES, REFERENCES).assign(reference="")) == {}
+
+
+def test_both_fail_where_both_are_among_the_worst_quarter_of_all_outputs() -> None:
+    made = pd.DataFrame(
+        {"chrf_0": [10.0, 20, 90, 15, np.nan], "chrf_1": [30.0, 5, 10, 95, 1]},
+        index=[2, 4, 6, 8, 9],
+    )
+    places, limit = both_fail(made, "chrf", "high")
+    assert limit == 10 and places == ()
+    worse = made.assign(chrf_0=[1.0, 0, 90, 91, np.nan], chrf_1=[3.0, 1, 92, 93, 1])
+    assert both_fail(worse, "chrf", "high")[0] == (4,)
+    assert both_fail(-worse, "chrf", "low") == ((4,), -both_fail(worse, "chrf", "high")[1])
+
+
+def test_nobody_fails_where_all_are_alike_or_nothing_is_known() -> None:
+    alike = pd.DataFrame({"a_0": [1.0, 1], "a_1": [1.0, 1]})
+    assert both_fail(alike, "a", "high")[0] == ()
+    places, limit = both_fail(alike * np.nan, "a", "high")
+    assert places == () and np.isnan(limit)

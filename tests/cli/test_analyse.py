@@ -105,7 +105,7 @@ def test_outputs_of_any_system_need_no_model(
     assert run(*asked, "--table", str(place / "t.csv")) == 0 and Backend.asked == 0
     said = capsys.readouterr().out
     assert "one.txt:\n  examples: 2" in said and "corpus_chrf: 100" in said
-    assert "bleu: 1 better, 1 as good, 0 worse" in said and "paired bootstrap" in said
+    assert "bleu: 1 better, 1 as good, 0 worse" in said and "(approximate randomisation)" in said
     assert "Words that the second gets right more often: eine (0 to 1)" in said
     assert "F-measure of words" in said and "  1 (4 words): 0.75, 1\n" in said
     rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8-sig")))

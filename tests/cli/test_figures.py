@@ -13,15 +13,14 @@ from areaviz.cards.tasks import AREA_ATTENTION, TASKS
 from areaviz.cli.figures import (
     BEGIN,
     END,
-    FORMS_BEGIN,
-    FORMS_END,
+    TABLES,
     figures,
     filled,
     read_cards,
     with_forms,
 )
-from areaviz.data.places import CHECKPOINTS, FINDINGS, LETTERS, README
-from areaviz.evaluation.forms import WANTED, read_forms
+from areaviz.data.places import CHECKPOINTS, FINDINGS, README
+from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, WANTED
 from areaviz.trace.errors import BackendError, InputError
 
 HEADLINE = TASKS["translation"].headline
@@ -150,29 +149,36 @@ def test_a_damaged_card_is_named(tmp_path: Path) -> None:
         read_cards(tmp_path)
 
 
+def marked(mark: str, text: str) -> str:
+    return f"before\n<!-- {mark}:begin -->\n{text}\n<!-- {mark}:end -->\nafter\n"
+
+
 def test_the_command_writes_the_files(tmp_path: Path) -> None:
-    readme, findings, forms = (
-        tmp_path / name for name in ("README.md", "findings.md", "letters.json")
-    )
+    readme, findings = tmp_path / "README.md", tmp_path / "findings.md"
     readme.write_text(f"{BEGIN}{END}")
-    findings.write_text(f"before\n{FORMS_BEGIN}\nold\n{FORMS_END}\nafter")
-    entry = {"seed": 2, "best_loss": 0.8125, "heads": {}, "untrained": {}}
+    findings.write_text("".join(marked(mark, "old") for mark in TABLES))
+    save(tmp_path / "checkpoints", card(bleu=20.0))
+    figures(tmp_path / "checkpoints", readme, findings)
+    assert "| 20.0 |" in readme.read_text()
+    text = findings.read_text()
+    assert "old" not in text and "| regular attention, convolution of width 5 | 1, 2, 3 |" in text
+
+
+def test_a_table_of_forms_is_written_between_its_marks(tmp_path: Path) -> None:
     sites = {
         site: {"multi_share": [[0]], "long_exact_lift": [[None]], "dependence": [[1]]}
         for site in WANTED
     }
-    forms.write_text(
-        json.dumps({"letters-mean-seed2": {**entry, "heads": sites, "untrained": sites}})
-    )
-    save(tmp_path / "checkpoints", card(bleu=20.0))
-    figures(tmp_path / "checkpoints", readme, forms, findings)
-    assert "| 20.0 |" in readme.read_text()
-    text = findings.read_text()
-    assert (
-        "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text
-        and "old" not in text
-        and text.endswith("after")
-    )
+    entry = {"seed": 2, "best_loss": 0.8125, "aer_val": 31.4, "heads": sites, "untrained": sites}
+    path = tmp_path / "table.json"
+    path.write_text(json.dumps({"letters-mean-seed2": entry, "tokens-mean-seed2": entry}))
+    letters = replace(LETTERS_TABLE, path=path)
+    text = with_forms(marked("forms", "old"), {"forms": letters})
+    assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 |" in text
+    assert "old" not in text and text.startswith("before") and text.endswith("after\n")
+    subwords = replace(SUBWORDS_TABLE, path=path)
+    text = with_forms(marked("forms", "old"), {"forms": subwords})
+    assert "| areas, mean keys (Eq. 3, 4) | 2 | 0.812 | – | – | – | 31.4 |" in text
 
 
 def test_areas_helped_in_every_published_pair() -> None:
@@ -182,7 +188,7 @@ def test_areas_helped_in_every_published_pair() -> None:
 
 def test_the_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
-    assert with_forms(text, read_forms(LETTERS, "letters")) == text, "Run: make figures"
+    assert with_forms(text, TABLES) == text, "Run: make figures"
 
 
 def test_the_readme_is_up_to_date() -> None:

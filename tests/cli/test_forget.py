@@ -15,10 +15,12 @@ from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import SETTING, RowFile
 from areaviz.cli import main
 from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.notes.error_spans import Judgement
+from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
+from areaviz.notes.store_schema import JUDGEMENTS, SLICES
 from areaviz.notes.store_schema import NOTES as TABLE
-from areaviz.notes.store_schema import SLICES
 from areaviz.trace.errors import InputError
 
 HEADER = Header("set", "d" * 64, "model", "c" * 64)
@@ -49,13 +51,16 @@ def test_what_is_old_goes_and_the_rest_stays(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = Store.open(f"sqlite:///{folder / 'notes.sqlite'}")
-    notes, slices = Annotations(store), Slices(store)
+    notes, slices, judgements = Annotations(store), Slices(store), Judgements(store)
     old, new = (notes.save(Annotation("d", place, "", "Style")) for place in (0, 1))
     for name in ("old", "new"):
         slices.save("d", name, [1])
+        judgements.save(Judgement("d", 0, "m", name, "", ""))
     with store.writer("making them old") as connection:
         connection.execute(sql.update(TABLE).where(TABLE.c.id == old.id).values(changed=OLD))
         connection.execute(sql.update(SLICES).where(SLICES.c.name == "old").values(changed=OLD))
+        by_old = JUDGEMENTS.c.rater == "old"
+        connection.execute(sql.update(JUDGEMENTS).where(by_old).values(changed=OLD))
     for name in ("old", "new", "running"):
         RowFile.open(folder / f"{name}.jsonl", replace(HEADER, model=name)).close()
     copies = [
@@ -73,8 +78,12 @@ def test_what_is_old_goes_and_the_rest_stays(
     with RowFile.open(folder / "running.jsonl", replace(HEADER, model="running")):
         aged(folder / "running.jsonl", 31)
         assert run("--days", "30") == 0
-    assert "1 notes, 1 slices, 1 analyses, 4 copies, 0 kept sets" in capsys.readouterr().out
+    assert (
+        "1 notes, 1 slices, 1 judged outputs, 1 analyses, 4 copies, 0 kept sets"
+        in capsys.readouterr().out
+    )
     assert notes.of("d") == [new] and [one.name for one in slices.of("d")] == ["new"]
+    assert [one.rater for one in judgements.of("d")] == ["new"]
     there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     assert there - {"notes.sqlite-wal", "notes.sqlite-shm"} == {
         *others, "new.jsonl", "running.jsonl", "new.jsonl.damaged-1",

@@ -16,6 +16,7 @@ FILES = {
     "my.align.txt": b"0-0\n1-1\n",
     "output-a.txt": b"Hund.\nKatze.\n",
     "hyp_b.txt": b"Ein.\nEine.\n",
+    "hyp_b.comet.csv": b"COMET\n0.5\n0.7\n",
 }
 
 
@@ -25,6 +26,7 @@ def test_roles_are_guessed_by_names_in_any_order() -> None:
         assert found.source == "my.en.txt" and found.references == ("my.de.txt",)
         assert found.links == "my.align.txt"
         assert set(found.outputs) == {"output-a.txt", "hyp_b.txt"}
+        assert found.scores == ("hyp_b.comet.csv",)
     assert likely_roles(["a.png", "set.CSV"]) == Roles(table="set.CSV")
     assert likely_roles(["a.png"]) == Roles()
 
@@ -35,6 +37,8 @@ def test_a_set_is_read_again_from_its_roles_as_it_was() -> None:
     again = Roles.of(json.loads(json.dumps(roles.entries)))
     assert again == roles and again.read(FILES).digest == dataset.digest
     written = roles.read_outputs(FILES, dataset)
+    older = {name: value for name, value in roles.entries.items() if name != "scores"}
+    assert Roles.of(older).scores == () and Roles.of(older).outputs == roles.outputs
     assert written["output-a.txt"] == ("Hund.", "Katze.")
 
 

@@ -5,13 +5,13 @@ trained.
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from areaviz.data.places import LETTERS
-from areaviz.evaluation.forms import COLUMNS, TITLES, missing, read_forms
+from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, TITLES, missing, read_forms
 from areaviz.metrics.head_choice import WANTED, SpanHead, span_head
 
 SITES = ("encoder self", "encoder-decoder")
@@ -54,20 +54,27 @@ def table(tmp_path: Path) -> Path:
 
 
 def test_every_form_has_a_row_and_what_was_not_trained_is_empty(table: Path) -> None:
-    rows = {row.title: row for row in read_forms(table, "letters")}
+    rows = {row.title: row for row in read_forms(replace(LETTERS_TABLE, path=table))}
     assert list(rows) == list(TITLES.values())
     empty = rows[TITLES["regular"]]
-    dashes = ["–"] * (len(COLUMNS) - 2)
-    assert empty.seeds == () and empty.cells() == (TITLES["regular"], *dashes, "6.90")
-    assert rows[TITLES["mean"]].cells()[-1] == "8.20 (not significant)"
+    dashes = ["–"] * (len(LETTERS_TABLE.columns) - 2)
+    assert empty.seeds == () and empty.cells(LETTERS_TABLE) == (TITLES["regular"], *dashes, "6.90")
+    assert rows[TITLES["mean"]].cells(LETTERS_TABLE)[-1] == "8.20 (not significant)"
 
 
 def test_losses_are_a_mean_with_their_ends_and_heads_are_of_the_median_run(table: Path) -> None:
-    row = next(row for row in read_forms(table, "letters") if row.title == TITLES["boundary"])
+    row = next(
+        row
+        for row in read_forms(replace(LETTERS_TABLE, path=table))
+        if row.title == TITLES["boundary"]
+    )
     assert row.seeds == (1, 2, 3) and sorted(row.losses) == [0.7, 0.8, 0.9]
     assert row.spans["encoder self"] == SpanHead(0, 0, 0.4, 3.0)
     loss = "0.800 (0.700 to 0.900)"
-    assert row.cells()[1:5] == ("1, 2, 3", loss, "–", "40%") and row.cells()[-1] == "–"
+    assert (
+        row.cells(LETTERS_TABLE)[1:5] == ("1, 2, 3", loss, "–", "40%")
+        and row.cells(LETTERS_TABLE)[-1] == "–"
+    )
 
 
 def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Path) -> None:
@@ -76,15 +83,22 @@ def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Pa
     runs["letters-boundary-seed3"] = entry(3, 0.5)
     path = tmp_path / "letters.json"
     path.write_text(json.dumps(runs))
-    found = {row.title: row.cells()[3] for row in read_forms(path, "letters")}
+    found = {
+        row.title: row.cells(LETTERS_TABLE)[3]
+        for row in read_forms(replace(LETTERS_TABLE, path=path))
+    }
     assert found[TITLES["mean"]] == "−0.150 (−0.200 to −0.100)"
     assert found[TITLES["regular"]] == found[TITLES["boundary"]] == "–"
-    assert "areas, boundary keys: 1 and 2;" in missing(read_forms(path, "letters"))
+    assert "areas, boundary keys: 1 and 2;" in missing(
+        read_forms(replace(LETTERS_TABLE, path=path))
+    )
 
 
 def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
-    row = next(row for row in read_forms(table, "letters") if row.title == TITLES["mean"])
-    assert row.cells() == (
+    row = next(
+        row for row in read_forms(replace(LETTERS_TABLE, path=table)) if row.title == TITLES["mean"]
+    )
+    assert row.cells(LETTERS_TABLE) == (
         *(TITLES["mean"], "2", "1.000", *["–"] * 5),
         "8.20 (not significant)",
     )
@@ -96,11 +110,26 @@ def test_a_head_that_depends_on_its_query_no_more_than_untrained_ones_does_not_c
         assert span_head(figures, 1.0, WANTED["encoder self"]) == chosen
 
 
+def test_of_subwords_a_span_on_top_counts_without_being_a_word(table: Path) -> None:
+    runs = json.loads(table.read_text())
+    for seed, error in ((1, 30.0), (2, 32.0)):
+        runs[f"tokens-boundary-seed{seed}"] = {**entry(seed, 2.0, lift=None), "aer_val": error}
+    table.write_text(json.dumps(runs))
+    rows = {row.title: row for row in read_forms(replace(SUBWORDS_TABLE, path=table))}
+    assert TITLES["features"] not in rows and len(rows) == 5
+    cells = rows[TITLES["boundary"]].cells(SUBWORDS_TABLE)
+    assert len(cells) == len(SUBWORDS_TABLE.columns)
+    assert cells[1:] == (
+        *("1, 2", "2.000 (2.000 to 2.000)", "−3.000", "50%", "50%"),
+        "31.0 (30.0 to 32.0)",
+    )
+
+
 def test_without_a_table_there_are_no_rows(tmp_path: Path) -> None:
-    assert read_forms(tmp_path / "none.json", "letters") == []
+    assert read_forms(replace(LETTERS_TABLE, path=tmp_path / "none.json")) == []
 
 
 def test_the_shipped_table_can_be_read() -> None:
-    rows = read_forms(LETTERS, "letters")
+    rows = read_forms(LETTERS_TABLE)
     trained = [row for row in rows if row.seeds]
     assert trained and all(0.3 < loss < 2 for row in trained for loss in row.losses)

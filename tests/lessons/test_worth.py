@@ -6,14 +6,13 @@ from statistics import mean
 
 import pytest
 
-from areaviz.data.places import LETTERS
-from areaviz.evaluation.forms import TITLES, FormRow, read_forms
+from areaviz.evaluation.forms import LETTERS_TABLE, TITLES, FormRow, read_forms
 from areaviz.lessons import worth
 
 
 @pytest.fixture(scope="module")
 def forms() -> dict[str, FormRow]:
-    return dict(zip(TITLES, read_forms(LETTERS, "letters"), strict=True))
+    return dict(zip(TITLES, read_forms(LETTERS_TABLE), strict=True))
 
 
 def test_the_conclusion_is_what_the_losses_and_spans_say(forms: dict[str, FormRow]) -> None:

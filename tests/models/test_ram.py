@@ -7,7 +7,7 @@ import torch
 
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import reading_loss
-from tests.models.stripes import SIDE, point_apart
+from tests.models.stripes import SIDE, learned, looked_at, point_apart
 
 CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)
 
@@ -63,3 +63,11 @@ def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> N
         reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
     )
     assert bool(found.any())
+
+
+@pytest.mark.slow
+def test_a_tiny_network_learns_to_look_elsewhere_in_other_pictures() -> None:
+    torch.manual_seed(0)
+    network = Ram(RamConfig(glimpses=2, side=6, scales=2, width=32, std=0.2, classes=2))
+    fresh = looked_at(network, look=1)
+    assert looked_at(learned(network, updates=300), look=1).spread > 2 > 0.5 > fresh.spread

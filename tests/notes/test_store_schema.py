@@ -14,7 +14,9 @@ import sqlalchemy as sql
 
 from areaviz.notes import store_schema
 from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.exchange import FORMATS, from_bytes
+from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import VERSION
@@ -23,8 +25,18 @@ from areaviz.trace.errors import BackendError
 STORES = Path(__file__).parent / "stores"
 DATASET = "d" * 64
 NOTE = Annotation(DATASET, 3, "char-area", "Accuracy", "minor", "changed once", "Ada")
-OLDER = ("notes_0_without_slices.db", "notes_0.db")
-"""Written by the code of that time: with no version, first without slices."""
+OLDER = ("notes_0_without_slices.db", "notes_0.db", "notes_1.db")
+"""Written by the code of that time: first with no version, no slices, last with no judgements."""
+JUDGED = Judgement(
+    DATASET,
+    3,
+    "char-area",
+    "Ada",
+    "A dog runs.",
+    "Die Katze rennt.",
+    (ErrorSpan("output", 4, 9, None, "Accuracy", "major", "not a dog"),),
+    64.5,
+)
 
 
 @pytest.fixture(params=OLDER)
@@ -54,6 +66,8 @@ def test_notes_and_slices_of_every_version_are_read(tmp_path: Path) -> None:
         assert [one.author for one in Annotations(store).of("e" * 64)] == [""]
         found = [(one.name, one.examples) for one in Slices(store).of(DATASET)]
         assert found == ([] if "without" in name else [("short ones", (3, 7))])
+        judged = [one.marks() for one in Judgements(store).of(DATASET)]
+        assert judged == ([] if name in OLDER else [JUDGED.marks()])
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -70,10 +84,12 @@ def test_an_older_store_is_kept_as_it_was_and_can_be_written(older: Path) -> Non
     older.chmod(0o644)
     before = content(older)
     notes = Annotations.open(f"sqlite:///{older}")
-    (copy,) = older.parent.glob("notes.db.version-0-*")
+    (copy,) = older.parent.glob("notes.db.version-[01]-*")
     assert content(copy) == before and copy.stat().st_mode & 0o777 == 0o600
     assert older.stat().st_mode & 0o777 == 0o600
     saved = notes.save(replace(NOTE, note="new"), "me")
+    judgements = Judgements.open(f"sqlite:///{older}")
+    assert judgements.of(DATASET) == [] and judgements.save(JUDGED) in judgements.of(DATASET)
     assert saved in notes.of(DATASET) and notes.remove_own(DATASET, "me") == 1
     Annotations.open(f"sqlite:///{older}")
     assert list(older.parent.glob("notes.db.version-*")) == [copy], "it is brought up once"
@@ -83,11 +99,11 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(connection: sql.Connection) -> None:
-        store_schema._from_0(connection)
+        connection.exec_driver_sql("CREATE TABLE half_done (id INTEGER)")
         connection.exec_driver_sql("INSERT INTO no_such_table VALUES (1)")
 
     before = content(older)
-    monkeypatch.setattr(store_schema, "STEPS", (fail,))
+    monkeypatch.setattr(store_schema, "STEPS", (fail, fail))
     with pytest.raises(BackendError, match="no_such_table.*nothing was changed"):
         Store.open(f"sqlite:///{older}")
     assert content(older) == before

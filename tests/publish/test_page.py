@@ -23,7 +23,7 @@ from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
 from tests import fakes
-from tests.publish.test_markup import read
+from tests.drawing.test_markup import read
 
 BLOCK = re.compile(
     r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">([^<]*)</script>'

@@ -14,7 +14,7 @@ import areaviz
 from areaviz.publish.show import PageServer
 from areaviz.trace.errors import InputError
 from tests import fakes
-from tests.publish.test_markup import read
+from tests.drawing.test_markup import read
 
 
 def test_a_notebook_gets_a_frame_that_can_reach_nothing_else(tmp_path: Path) -> None:

@@ -11,8 +11,15 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.buckets import BUCKETINGS, bucket_table, word_table
-from areaviz.analysis.table import ALL_MEASURES
+from areaviz.analysis.buckets import (
+    BUCKETINGS,
+    Frequency,
+    bucket_table,
+    bucketings,
+    by_values,
+    word_table,
+)
+from areaviz.analysis.table import measures_of
 from areaviz.ui.analyse.brush import place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
 from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
@@ -20,7 +27,7 @@ from areaviz.views.charts import bars
 
 # Keys of widgets.
 BUCKETS, TABLE = "buckets", "analyse_bucket_table"
-WORDS = "words"
+WORDS, MEASURE = "words", "measure"
 CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucket"}
 
 
@@ -47,14 +54,13 @@ class Buckets:
     def kept(self, number: int) -> Kept:
         """What a click on one of them keeps."""
         row = self.found.iloc[number]
-        if self.kind == WORDS:
-            title = f"with words that references have this often: {row['bucket']}"
-        else:
-            title = f"{row['bucket']} ({self.axes[0]})"
+        title = f"{row['bucket']} ({self.axes[0]})"
         return Kept(title, tuple(row["places"]), (f"{BUCKETS} {self.kind}", number))
 
 
-def by_bucket(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
+def by_bucket(
+    page: AnalysePage, table: pd.DataFrame, titles: Sequence[str], corpus: Frequency | None
+) -> None:
     """Draw scores and attention of the examples of each bucket."""
     if table.empty:
         return
@@ -68,12 +74,12 @@ def by_bucket(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> 
     if not opened.open:
         return
     with opened:
-        shown = _chosen(page, table, len(titles))
+        shown = _chosen(page, table, len(titles), corpus)
         _chart(page, shown, titles)
         _rows(page, shown, titles)
 
 
-def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int) -> Buckets:
+def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency | None) -> Buckets:
     """Let a way to sort and a measure be chosen, and measure the buckets."""
     kinds = {name: how.title for name, how in BUCKETINGS.items()}
     if "chrf_0" not in table:
@@ -82,25 +88,35 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int) -> Buckets:
     names = dict(CORPUS) if has_references else {}
     if has_references:
         kinds[WORDS] = "Frequency of words"
-    for name, measure in ALL_MEASURES.items():
-        if f"{name}_0" in table:
-            names[name] = f"{measure.title}, mean"
+    measures = measures_of(table)
+    names |= {name: f"{measure.title}, mean" for name, measure in measures.items()}
+    # By the values of the measure that orders the table, such as a score from a file.
+    own, column = None, page.state.measure
+    if column in table:
+        run = column.rpartition("_")[2]
+        mark = "change" if run == "change" else f"({int(run) + 1})" if runs > 1 else ""
+        title = f"{measures[column.rpartition('_')[0]].title} {mark}".strip()
+        own = by_values(table, column, title)
+        if own:
+            kinds[MEASURE] = title
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind = page.segments("Sort by", "bucket", kinds)
         if kind == WORDS:
+            who = "references have" if corpus is None else "the corpus has"
             return Buckets(
-                word_table(table, runs),
+                word_table(table, runs, corpus),
                 kind,
                 "f1",
                 WORDS,
-                ("how often references have the word", "F-measure"),
+                (f"how often {who} the word", "F-measure"),
                 "Words written where the reference has them, by how frequent they are",
             )
         shown = page.choose(st.selectbox, "Show", "bucket_shown", names, width=260)
     is_corpus = shown in CORPUS
-    found = bucket_table(table, kind, "length" if is_corpus else shown, runs)
-    title = f"{names[shown]} by {kinds[kind].lower()}"
-    axes = BUCKETINGS[kind].about, names[shown]
+    how = own if own and kind == MEASURE else bucketings(corpus)[kind]
+    found = bucket_table(table, how, "length" if is_corpus else shown, runs)
+    title = f"{names[shown]} by {kinds[kind] if kind == MEASURE else kinds[kind].lower()}"
+    axes = how.about, names[shown]
     return Buckets(found, kind, shown if is_corpus else "mean", "examples", axes, title)
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
-from areaviz.analysis.table import ALL_MEASURES
+from areaviz.analysis.table import measures_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
 from areaviz.ui.shell.table import read_table
@@ -48,9 +48,7 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
 def _changes(table: pd.DataFrame) -> pd.DataFrame:
     """Wins and changes, a line for each measure."""
     rows = []
-    for name, measure in ALL_MEASURES.items():
-        if f"{name}_change" not in table:
-            continue
+    for name, measure in measures_of(table).items():
         change = table[f"{name}_change"].to_numpy(float)
         counts = [f"{count:,}" for count in wins(change, measure.better)]
         if not measure.better:

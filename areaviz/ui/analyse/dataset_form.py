@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import streamlit as st
 
+from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import analyses_folder
+from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_files import MAX_MEGABYTES
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
@@ -35,6 +38,8 @@ TURN, HELD = "analyse_turn", "analyse_held"
 SETTING = "AREAVIZ_DATASETS"
 # Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
+# Pixels of a list of files: four fit beside one another on a wide page, three on a narrow one.
+WIDTH = 238
 Outputs = Mapping[str, tuple[str, ...]]
 
 
@@ -48,6 +53,8 @@ class ChosenSet:
         files: the reader's own, None of a set that is here for everybody.
         roles: what each file is.
         outputs: what systems wrote for it, by the names of their files.
+        scores: of each system, measures of these outputs from files.
+        corpus: word frequencies from a file, None for those of the references.
     """
 
     dataset: Dataset
@@ -55,6 +62,8 @@ class ChosenSet:
     files: Files | None = None
     roles: Roles = Roles()
     outputs: Outputs = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    corpus: Frequency | None = None
 
 
 def dataset_form(page: AnalysePage) -> ChosenSet | None:
@@ -178,13 +187,13 @@ def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
         if path.is_file() and path.resolve().is_relative_to(inside):
             files[path.name] = path
     read = _read(files, _choose_roles(list(files)))
-    return ChosenSet(read.dataset, f"{IN_FOLDER}{name}", None, read.roles, read.outputs)
+    return replace(read, address=f"{IN_FOLDER}{name}", files=None)
 
 
 def _choose_roles(names: list[str]) -> Roles:
     """What each file is, as its name says; where several could be meant, the reader says which."""
     likely = likely_roles(names)
-    tables = [name for name in names if ending_of(name) in TABLES]
+    tables = [name for name in names if ending_of(name) in TABLES and name not in likely.scores]
     if len(tables) > 1:
         return Roles(table=st.selectbox("Table", tables, format_func=visible))
     texts = [name for name in names if ending_of(name) not in TABLES and not is_medium(name)]
@@ -192,7 +201,9 @@ def _choose_roles(names: list[str]) -> Roles:
         return likely
     with st.container(horizontal=True):
         first = texts.index(likely.source)
-        source = st.selectbox("Sentences to run", texts, index=first, format_func=visible)
+        source = st.selectbox(
+            "Sentences to run", texts, index=first, format_func=visible, width=WIDTH
+        )
         others = [name for name in texts if name != source]
         links = st.selectbox(
             "Gold links",
@@ -200,18 +211,33 @@ def _choose_roles(names: list[str]) -> Roles:
             index=others.index(likely.links) if likely.links in others else None,
             placeholder="None",
             format_func=visible,
+            width=WIDTH,
         )
         rest = [name for name in others if name != links]
         written = [name for name in likely.outputs if name in rest]
         outputs = _several("Outputs of other systems", rest, written)
         rest = [name for name in rest if name not in outputs]
-        references = _several("References", rest, rest)
-    return Roles("", source, references, links or "", outputs)
+        given = [name for name in rest if name != likely.corpus]
+        references = _several("References", rest, given)
+        scores = _several("Scores of these outputs", [*rest, *likely.scores], [*likely.scores])
+        rest = [name for name in (*references, likely.corpus) if name and name not in scores]
+        corpus = st.selectbox(
+            "Corpus of word frequencies",
+            rest,
+            index=rest.index(likely.corpus) if likely.corpus in rest else None,
+            placeholder="None",
+            format_func=visible,
+            width=WIDTH,
+        )
+        references = tuple(name for name in references if name not in (*scores, corpus))
+    return Roles("", source, references, links or "", outputs, scores, corpus or "")
 
 
 def _several(label: str, names: list[str], default: list[str]) -> tuple[str, ...]:
     """Some of the files, chosen by the reader."""
-    chosen = st.multiselect(label, names, default=default, placeholder="None", format_func=visible)
+    chosen = st.multiselect(
+        label, names, default=default, placeholder="None", format_func=visible, width=WIDTH
+    )
     return tuple(chosen)
 
 
@@ -234,7 +260,13 @@ def _read_once(
 def _read(files: Files, roles: Roles) -> ChosenSet:
     """The set of these files in these roles; raises InputError."""
     dataset = roles.read(files)
-    return ChosenSet(dataset, set_id(dataset), files, roles, roles.read_outputs(files, dataset))
+    outputs = roles.read_outputs(files, dataset)
+    if roles.scores and not outputs:
+        raise InputError("Scores are of outputs; choose the files with the outputs, too.")
+    found = scores_of(roles.scores, files, list(outputs), len(dataset.examples))
+    scores = dict(zip(outputs, map(score_columns, found), strict=True))
+    corpus = read_corpus(roles.corpus, files) if roles.corpus else None
+    return ChosenSet(dataset, set_id(dataset), files, roles, outputs, scores, corpus)
 
 
 def about_set(chosen: ChosenSet) -> str:
@@ -253,4 +285,7 @@ def about_set(chosen: ChosenSet) -> str:
         parts.append(f"{linked:,} with gold links")
     if chosen.outputs:
         parts.append(f"outputs of {counted(len(chosen.outputs), 'system')}")
+    names = dict.fromkeys(name for one in chosen.scores.values() for name in one)
+    if names:
+        parts.append(f"scores: {', '.join(score_measure(name).title for name in names)}")
     return ", ".join(parts)

@@ -12,6 +12,7 @@ from areaviz.analysis.table import table_csv
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
+from areaviz.ui.analyse.judging import errors_on
 from areaviz.ui.analyse.notes import notes_on, systems
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows
@@ -40,13 +41,14 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     part = table.iloc[first : first + PAGE]
     st.caption(f"{counted(len(table), 'example')}. Click a row to open it below.")
     titles = _columns(page, table, runs)
+    measures = measure_titles(table, runs)
     columns, cells = [], []
     for name, title in titles.items():
-        is_number = name in measure_titles(runs)
+        is_number = name in measures
         columns.append(Column(title, name if is_number else "", is_number))
         values = part[name]
         cells.append(list(map(_figure, values)) if is_number else list(values))
-    order = rising(page)
+    order = rising(page, table)
     shown = Rows(
         columns,
         list(zip(*cells, strict=True)),
@@ -68,7 +70,7 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
 
 def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str]:
     """The columns of the table with their titles, without those that are empty."""
-    measures = measure_titles(runs)
+    measures = measure_titles(table, runs)
     titles = {"name": "Example"}
     if page.state.measure in measures:
         titles[page.state.measure] = measures[page.state.measure]
@@ -144,6 +146,8 @@ def open_example(
         with show_errors("reading the notes"):
             titles = [analysis.title for analysis in analyses]
             notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
+        with show_errors("reading the errors"):
+            errors_on(page, dataset, place, analyses, runs)
         models = [analysis for analysis in analyses if analysis.request]
         if models:
             _attention(page, backend, dataset, example, models)

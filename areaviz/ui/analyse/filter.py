@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.table import ALL_MEASURES
+from areaviz.analysis.contrast import both_fail
+from areaviz.analysis.table import measures_of
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
 from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
+from areaviz.ui.shell.markdown import counted
 
 
 def run_mark(run: int, runs: int) -> str:
@@ -15,19 +18,19 @@ def run_mark(run: int, runs: int) -> str:
     return f" ({run + 1})" if runs > 1 else ""
 
 
-def measure_titles(runs: int) -> dict[str, str]:
-    """What the columns of measures are called, by their names in `table_of`."""
+def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
+    """What the columns of measures that a table has are called, by their names there."""
     titles = {}
-    for name, measure in ALL_MEASURES.items():
+    for name, measure in measures_of(table).items():
         for run in range(runs):
             titles[f"{name}_{run}"] = measure.title + run_mark(run, runs)
         titles[f"{name}_change"] = f"{measure.title}, change"
-    return titles
+    return {name: title for name, title in titles.items() if name in table}
 
 
 def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     """Draw search, measure, plot and order; returns the rows that search and brush leave."""
-    titles = _measured(table, runs)
+    titles = measure_titles(table, runs)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         label = "Search in texts and outputs"
         wanted = page.widget(st.text_input, label, "search", width=220)
@@ -47,7 +50,7 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
             format_func=titles.__getitem__,
             width=200,
         )
-        page.choose(st.segmented_control, "Order", "order", _orders(chosen), required=True)
+        page.choose(st.segmented_control, "Order", "order", _orders(table, chosen), required=True)
     table = _found(table, wanted)
     if table.empty:
         return table
@@ -59,7 +62,7 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     """The rows in the order that is chosen; examples without the measure come last."""
-    rises = rising(page)
+    rises = rising(page, table)
     if rises is None or page.state.measure not in table:
         return table
     return table.sort_values(
@@ -70,7 +73,7 @@ def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def rising(page: AnalysePage) -> bool | None:
+def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
     """Whether the measure rises from row to row; None for the order of the set.
 
     There is no measure where no example could be run.
@@ -78,7 +81,7 @@ def rising(page: AnalysePage) -> bool | None:
     if page.state.order == AS_GIVEN or not page.state.measure:
         return None
     # Of a change, what was lost comes first.
-    is_low_good = _better(page.state.measure) == "low"
+    is_low_good = _better(table, page.state.measure) == "low"
     return (page.state.order != BEST) != is_low_good
 
 
@@ -88,6 +91,29 @@ def sort_by(page: AnalysePage, column: str) -> None:
         page.set(order=BEST, first_row=0)
     elif column:
         page.set(measure=column, order=WORST, first_row=0)
+
+
+def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows where both of two systems fail by the chosen measure, if only these are wanted.
+
+    Of what a click keeps, of a search and of a brush alike: so they are found in any bucket.
+    """
+    name = page.state.measure.rpartition("_")[0]
+    better = _better(table, page.state.measure)
+    if not better or f"{name}_1" not in table:
+        return table
+    places, limit = both_fail(table, name, better)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        is_wanted = page.widget(st.toggle, "Only where both fail", "both_fail")
+        if is_wanted and np.isfinite(limit):
+            title = measures_of(table)[name].title
+            beyond = "at least" if better == "low" else "at most"
+            st.caption(
+                f"{counted(len(places), 'example')} with a {title} of both of {beyond}"
+                f" {limit:.3g}, as the worst quarter of all outputs has",
+                width="content",
+            )
+    return table[table.index.isin(places)] if is_wanted else table
 
 
 def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
@@ -101,19 +127,15 @@ def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
     return table[table.index.isin(kept.places)]
 
 
-def _measured(table: pd.DataFrame, runs: int) -> dict[str, str]:
-    """Titles of the measures that the table has."""
-    return {name: title for name, title in measure_titles(runs).items() if name in table}
-
-
-def _better(column: str) -> str:
+def _better(table: pd.DataFrame, column: str) -> str:
     """What is better of a measure's column: "high", "low" or "" where neither is."""
-    return ALL_MEASURES[column.rpartition("_")[0]].better
+    measure = measures_of(table).get(column.rpartition("_")[0])
+    return measure.better if measure else ""
 
 
-def _orders(column: str) -> dict[str, str]:
+def _orders(table: pd.DataFrame, column: str) -> dict[str, str]:
     """The orders by a measure, in words."""
-    if _better(column):
+    if _better(table, column):
         return {WORST: "Worst first", BEST: "Best first", AS_GIVEN: "As given"}
     return {WORST: "Lowest first", BEST: "Highest first", AS_GIVEN: "As given"}
 

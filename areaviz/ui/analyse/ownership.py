@@ -104,8 +104,8 @@ def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows
                 args=(page, own),
             )
         st.caption(
-            "All that is yours on this set: analyses of any model, notes and slices; and the files"
-            " of a set of your own."
+            "All that is yours on this set: analyses of any model, notes, slices and marked"
+            " errors; and the files of a set of your own."
         )
         st.button(
             "Delete all of mine",
@@ -133,8 +133,10 @@ def _delete_all(page: AnalysePage, digest: str) -> None:
                 analyses += 1
         notes = note_store().notes.remove_own(digest, mark)
         slices = note_store().slices.remove_own(digest, mark)
+        judgements = note_store().judgements.remove_own(digest, mark)
         reader_files().remove(digest)
         delete_files(page)
         page.set(noted="", example=None)
-        gone = (f"{analyses:,} analyses", counted(notes, "note"), counted(slices, "slice"))
+        judged = counted(judgements, "judged output")
+        gone = (f"{analyses:,} analyses", counted(notes, "note"), counted(slices, "slice"), judged)
         st.toast(f"Deleted: {', '.join(gone)} and the files of the set.")

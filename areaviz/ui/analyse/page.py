@@ -113,7 +113,10 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
         page.set(outputs=kept or names[:2])
         page.widget(st.multiselect, label, "outputs", names, max_selections=2, format_func=visible)
         names = list(page.state.outputs) or names[:1]
-    found = [Analysis(visible(name), outputs=chosen.outputs[name]) for name in names]
+    found = []
+    for name in names:
+        scores = chosen.scores.get(name, {})
+        found.append(Analysis(visible(name), outputs=chosen.outputs[name], scores=scores))
     if len(found) > 1 or not cards:
         return tuple(found)
     if page.state.has_linked_model:
@@ -134,4 +137,4 @@ def _show(
     with show_errors("keeping the analysis"):
         keep(page, chosen, analyses)
     keep_address(page, chosen, analyses)
-    result(page, backend, analyses, runs)
+    result(page, backend, analyses, runs, chosen.corpus)

@@ -8,29 +8,19 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.table import ALL_MEASURES, CIDER
+from areaviz.analysis.buckets import Frequency
+from areaviz.analysis.table import WHOLE, measures_of
 from areaviz.backend.base import Backend
 from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.contrast import against
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
-from areaviz.ui.analyse.filter import in_order, kept_rows, searched
+from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched
+from areaviz.ui.analyse.judged import exchange_errors, measured, raters, report_button
 from areaviz.ui.analyse.notes_files import exchange
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, figures
+from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, note_store
 from areaviz.ui.shell.table import read_table
-
-# Shown first, a column each: of the whole set, not the mean of its sentences where both differ.
-WHOLE = {
-    "examples": "Examples",
-    "failed": "Not run",
-    "spoken_error": "Error",
-    "corpus_bleu": "BLEU",
-    "corpus_chrf": "chrF",
-    CIDER: "CIDEr-D",
-    "alignment_error": "Alignment error",
-    "confidence": "Confidence",
-}
 
 
 def result(
@@ -38,6 +28,7 @@ def result(
     backend: Backend,
     analyses: Sequence[Analysis],
     runs: tuple[StoredRows, ...],
+    corpus: Frequency | None = None,
 ) -> None:
     """Draw all of it.
 
@@ -46,28 +37,34 @@ def result(
         backend: runs an example that is opened.
         analyses: of one set.
         runs: the rows of each.
+        corpus: whose word frequencies count, None for the references'.
     """
     dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
     slices = slices_of(dataset.digest)
+    judgements = note_store().judgements.of(dataset.digest)
+    whole = measured(analyses, runs, judgements)
     st.header("The whole set", anchor=False)
-    _whole_set(runs, titles)
+    _whole_set(runs, whole, titles)
+    raters(judgements, analyses, runs)
     slice_table(runs, slices)
     st.header("Example by example", anchor=False)
-    table = in_slice(page, examples_table(runs), slices)
+    table = in_slice(page, whole, slices)
     found = searched(page, table, len(runs))
-    chosen = in_order(page, kept_rows(page, found))
+    chosen = in_order(page, failing_rows(page, kept_rows(page, found)))
     examples_list(page, chosen, len(runs))
     if len(chosen):
         with st.container(horizontal=True):
             save_slice(dataset.digest, chosen)
             table_button(chosen)
+            report_button(page, analyses, runs, judgements, found, corpus)
     open_example(page, backend, analyses, runs, [int(place) for place in chosen.index])
-    by_bucket(page, found, titles)
+    by_bucket(page, found, titles, corpus)
     against(page, found, titles)
     exchange(dataset, analyses, runs)
+    exchange_errors(dataset, analyses, judgements)
 
 
-def _whole_set(runs: Sequence[StoredRows], titles: Sequence[str]) -> None:
+def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence[str]) -> None:
     found = pd.DataFrame([figures(run) for run in runs])
     whole = found[[name for name in WHOLE if name in found]].map(_number).rename(columns=WHOLE)
     numbered = list(titles)
@@ -76,12 +73,15 @@ def _whole_set(runs: Sequence[StoredRows], titles: Sequence[str]) -> None:
     whole.insert(0, "System", numbered)
     read_table(whole)
     with st.expander("All measures, mean of the examples", key="analyse_means", type="compact"):
-        names = [name for name in ALL_MEASURES if name in found]
-        means = found[names].map(_number).T
+        measures = measures_of(table)
+        names = list(measures)
+        means = pd.DataFrame(
+            [[table[f"{name}_{run}"].mean() for run in range(len(runs))] for name in names]
+        ).map(_number)
         # Columns need names of their own, and two models may have one title.
         means.columns = pd.Index(numbered)
-        means.insert(0, "Measure", [ALL_MEASURES[name].title for name in names])
-        means["What it is"] = [ALL_MEASURES[name].about for name in names]
+        means.insert(0, "Measure", [one.title for one in measures.values()])
+        means["What it is"] = [one.about for one in measures.values()]
         read_table(means)
 
 

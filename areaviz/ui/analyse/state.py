@@ -75,6 +75,9 @@ class AnalyseState(ModelState):
     bucket: str = "length"
     bucket_shown: str = ""
     gram: int = 1
+    # Whether only examples are listed where both systems fail, and whose output is judged.
+    both_fail: bool = False
+    judged: str = ""
     # The analysis that the reader's list was told of last.
     noted: str = ""
 

@@ -16,6 +16,7 @@ from areaviz.analysis.run import outputs_digest, rows_of_outputs
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
+from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.request import Request
@@ -39,6 +40,8 @@ class Analysis:
     header: Header | None = None
     # What another system wrote, one for each example.
     outputs: tuple[str, ...] = ()
+    # More measures of it by name, a value for each example (`areaviz/analysis/table.py`).
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def rows(self, dataset: Dataset) -> StoredRows:
         """What there is of it on its set now; raises as `stored_rows`."""
@@ -144,15 +147,16 @@ def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class NoteStore:
-    """One store, with its notes and slices; opened once for all sessions."""
+    """One store, with what is in it; opened once for all sessions."""
 
     store: Store
     notes: Annotations
     slices: Slices
+    judgements: Judgements
 
 
 def note_store() -> NoteStore:
-    """The notes and slices of this app; raises BackendError where they cannot be opened."""
+    """What people wrote in this app; raises BackendError where it cannot be opened."""
     return _opened(notes_address())
 
 
@@ -177,4 +181,4 @@ def _removed_old(days: float, url: str, folder: str) -> Removed:
 def _opened(url: str) -> NoteStore:
     make_private(analyses_folder())
     store = Store.open(url)
-    return NoteStore(store, Annotations(store), Slices(store))
+    return NoteStore(store, Annotations(store), Slices(store), Judgements(store))

@@ -10,7 +10,7 @@ import streamlit as st
 
 from areaviz.drawing.base import Table, Takeaway
 from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_bytes, table_json
-from areaviz.publish.markup import element
+from areaviz.drawing.markup import element
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import check_page, page
 from areaviz.publish.python_lines import file_stem, python_lines

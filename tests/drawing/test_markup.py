@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.labels import readable
-from areaviz.publish.markup import Markup, data_block, element, escaped, hash_of, joined, raw
+from areaviz.drawing.markup import Markup, data_block, element, escaped, hash_of, joined, raw
 
 PAYLOADS = (
     "</script><script>alert(1)</script>",

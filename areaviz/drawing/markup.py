@@ -1,4 +1,4 @@
-"""HTML that is safe by its type.
+"""HTML that is safe by its type, and a page of it in one file that fetches nothing.
 
 Text becomes markup only by way of `escaped`, and `element` escapes what is no markup.
 """
@@ -9,7 +9,7 @@ import base64
 import hashlib
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from areaviz.drawing.labels import readable
 
@@ -66,3 +66,40 @@ def hash_of(content: str) -> str:
     """The source expression by which a content security policy knows an inline style or script."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def document(
+    title: str,
+    styles: Sequence[str],
+    scripts: Sequence[str],
+    body: Iterable[Markup],
+) -> Markup:
+    """A page that leads nowhere, and in which nothing but its own scripts can run.
+
+    Args:
+        title: of the tab.
+        styles: style sheets; the first one is the page's, the others are in its body.
+        scripts: modules in its body.
+        body: what the page holds.
+    """
+    # Only what these hashes name can style the page or run in it.
+    allowed = " ".join(map(hash_of, scripts)) or "'none'"
+    policy = (
+        "default-src 'none'",
+        f"style-src {' '.join(map(hash_of, styles))}",
+        f"script-src {allowed}",
+        "img-src data:",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="referrer", content="no-referrer"),
+        element("title", title),
+        raw("style", styles[0]),
+    )
+    page = element("html", head, element("body", *body), lang="en")
+    return Markup(f"<!doctype html>\n{page}\n")

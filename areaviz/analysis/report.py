@@ -1,0 +1,61 @@
+"""A whole analysis as one page in one file, which needs no app and no network to be read."""
+
+from __future__ import annotations
+
+from areaviz import __version__
+from areaviz.analysis.report_examples import examples
+from areaviz.analysis.report_figures import against, buckets, errors, whole_set, words
+from areaviz.analysis.reported import MAX_SYSTEMS, Report
+from areaviz.components.parts import text_of
+from areaviz.drawing.labels import counted
+from areaviz.drawing.markup import document, element
+from areaviz.trace.errors import InputError
+
+FOOTER = (
+    f"Made with areaviz {__version__}. All of this page is in this one file: it fetches nothing and"
+    " sends nothing."
+)
+
+
+def report_page(report: Report) -> str:
+    """The report in HTML.
+
+    Raises:
+        InputError: there are no examples to report, or more than two systems.
+    """
+    if len(report.systems) > MAX_SYSTEMS:
+        raise InputError(
+            f"A report is of at most {MAX_SYSTEMS} systems but {len(report.systems)} were given;"
+            " leave some out."
+        )
+    if report.frame.empty:
+        raise InputError("There are no examples to report; choose a slice or a search with some.")
+    sections = {
+        "The whole set": whole_set(report),
+        "Which is better": against(report),
+        "Scores by bucket": buckets(report),
+        "Words": words(report),
+        "Errors that raters marked": errors(report),
+        "Examples": examples(report),
+    }
+    links, body = [], []
+    for number, (title, parts) in enumerate(sections.items()):
+        if parts:
+            links.append(element("a", title, href=f"#part-{number}"))
+            body.append(element("section", element("h2", title), *parts, id=f"part-{number}"))
+    title = f"Analysis of {report.dataset.name}"
+    header = element(
+        "header",
+        element("h1", title),
+        element("p", _facts(report), class_="facts"),
+        element("nav", *links, aria_label="Parts"),
+    )
+    style = text_of("page/page.css") + text_of("page/report.css")
+    return document(title, [style], [], [header, *body, element("footer", FOOTER)])
+
+
+def _facts(report: Report) -> str:
+    count = counted(len(report.frame), "example")
+    if report.places is not None:
+        count += f" of {len(report.dataset.examples):,}"
+    return " · ".join([count, *report.names])

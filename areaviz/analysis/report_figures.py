@@ -1,0 +1,163 @@
+"""The figures of a report: the whole set, wins and losses, buckets, words, errors of raters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from areaviz.analysis.buckets import bucket_table, bucketings, word_table
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
+from areaviz.analysis.report_parts import figure, signed, table
+from areaviz.analysis.reported import MAX_SYSTEMS, USUAL, Report
+from areaviz.analysis.table import WHOLE, summary
+from areaviz.drawing.markup import Markup, element
+
+# Kinds of errors that are listed.
+KINDS = 20
+
+
+def whole_set(report: Report) -> list[Markup]:
+    """Figures of the set as a whole, and the mean of every measure."""
+    places = list(report.frame.index)
+    figures = []
+    for run in report.runs:
+        figures.append(summary(report.dataset, {place: run[place] for place in places}))
+    names = [name for name in WHOLE if any(name in one for one in figures)]
+    rows = []
+    for one, found in zip(report.written, figures, strict=True):
+        rows.append((one.title, *(found.get(name, np.nan) for name in names)))
+    means = []
+    for name, measure in report.measures.items():
+        columns = [report.frame[f"{name}_{run}"].mean() for run in range(len(report.runs))]
+        means.append((measure.title, *columns, measure.about))
+    heads = ["Measure, mean of the examples", *report.names, "What it is"]
+    more = element("details", element("summary", "All measures"), table(heads, means))
+    return [table(["System", *(WHOLE[name] for name in names)], rows), more]
+
+
+def against(report: Report) -> list[Markup]:
+    """Wins, ties and losses with intervals, and tests of the whole set."""
+    if len(report.runs) != MAX_SYSTEMS:
+        return []
+    rows: list[tuple[object, ...]] = []
+    for name, measure in report.measures.items():
+        change = report.frame[f"{name}_change"].to_numpy(float)
+        if measure.better and np.isfinite(change).any():
+            mean, low, high = map(signed, mean_change(change))
+            rows.append((measure.title, *wins(change, measure.better), mean, f"{low} to {high}"))
+    first, second = report.names
+    about = (
+        f"Wins are examples in which {second} is better than {first}. The interval holds the mean"
+        " change of 95 % of 1,000 sets drawn anew from these examples (bootstrap, seed 1); where it"
+        " leaves out 0, the change is hardly chance."
+    )
+    heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
+    parts = [element("p", about), table(heads, rows)]
+    for name, one in corpus_change(report.frame).items():
+        title = "BLEU" if name == "bleu" else "chrF"
+        parts.append(
+            element(
+                "p",
+                f"{title} of the whole set: {one.baseline:.2f} and {one.system:.2f}, a difference"
+                f" of {one.difference:+.2f}; the probability of one as large in either direction,"
+                f" were the systems alike, is {one.p_value:.3f} (two-sided approximate"
+                " randomisation, 1,000 draws).",
+            )
+        )
+    return parts
+
+
+def buckets(report: Report) -> list[Markup]:
+    """Scores of examples that are alike, and how many of each bucket both systems fail."""
+    frame, runs = report.frame, len(report.runs)
+    has_references = bool((frame["reference"] != "").any())
+    if not report.leading and not has_references:
+        return []
+    column = "corpus_chrf" if has_references else "mean"
+    title = "chrF of the bucket" if has_references else report.measures[report.leading].title
+    failing = set(report.failing[0])
+    parts: list[Markup] = []
+    for name, how in bucketings(report.corpus).items():
+        found = bucket_table(frame, how, report.leading or "length", runs)
+        if found.empty or (name == "score" and USUAL not in report.measures):
+            continue
+        values = {title: list(found[f"{column}_{run}"]) for run, title in enumerate(report.names)}
+        names = list(found["bucket"])
+        axes = (how.about, title)
+        parts.append(figure(names, values, axes, f"{title} by {how.title.lower()}"))
+        heads = [how.title, "Examples", *values]
+        rows = [[*row] for row in zip(names, found["examples"], *values.values(), strict=True)]
+        if runs == MAX_SYSTEMS:
+            heads.append("Both fail")
+            for row, places in zip(rows, found["places"], strict=True):
+                row.append(len(failing.intersection(places)))
+        parts.append(table(heads, rows))
+    return parts
+
+
+def words(report: Report) -> list[Markup]:
+    """How well rare words are written, and which words one system gets right more often."""
+    frame = report.frame
+    if not (frame["reference"] != "").any():
+        return []
+    found = word_table(frame, len(report.runs), report.corpus)
+    values = {title: list(found[f"f1_{run}"]) for run, title in enumerate(report.names)}
+    who = "references have" if report.corpus is None else "the corpus has"
+    axes = (f"how often {who} the word", "F-measure")
+    parts = [
+        figure(list(found["bucket"]), values, axes, "F-measure of words by their frequency"),
+        table(
+            ["Frequency", "Words", *values],
+            list(zip(found["bucket"], found["words"], *values.values(), strict=True)),
+        ),
+    ]
+    if len(report.runs) != MAX_SYSTEMS:
+        return parts
+    sides: list[Markup] = []
+    for size, noun in ((1, "Words"), (2, "Pairs of words")):
+        for some, title in zip(grams(frame, size), report.names, strict=True):
+            if some:
+                rows = [(gram.text, gram.first, gram.second) for gram in some]
+                head = element("h3", f"{noun} that {title} gets right more often")
+                sides.append(element("div", head, table((noun, *report.names), rows)))
+    return [*parts, element("div", *sides, class_="sides")]
+
+
+def errors(report: Report) -> list[Markup]:
+    """What raters marked: how much it costs, of what kinds it is, and how far raters agree."""
+    judged = [one.judged for one in report.written]
+    if not any(judged):
+        return []
+    rows = []
+    for one in report.written:
+        all_of_it = [judgement for some in one.judged.values() for judgement in some]
+        raters = {judgement.rater for judgement in all_of_it}
+        costs = [np.mean([each.mqm for each in some]) for some in one.judged.values()]
+        mean = float(np.mean(costs)) if costs else np.nan
+        rows.append((one.title, len(one.judged), len(raters), mean))
+    about = (
+        "Cost by MQM: neutral 0, minor 1 (punctuation 0.1), major 5 (no translation 25), critical"
+        " 25; of an example the mean of its raters, of a system the mean of its examples."
+    )
+    parts = [
+        element("p", about),
+        table(("System", "Outputs judged", "Raters", "Cost by MQM"), rows),
+    ]
+    kinds = kinds_of_errors(judged)
+    if kinds:
+        lines = [(category, severity, *counts) for category, severity, counts in kinds[:KINDS]]
+        heads = ("Category", "Severity", *report.names)
+        parts.append(table(heads, lines))
+    shown = [one for by_place in judged for some in by_place.values() for one in some]
+    return [*parts, *_agreement(agreement(shown))]
+
+
+def _agreement(found: Sequence[Agreement]) -> list[Markup]:
+    if not found:
+        return [element("p", "No output was judged by two raters, so nobody knows how they agree.")]
+    lines = [(one.about, one.alpha, one.raters, one.units) for one in found]
+    heads = ("Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more")
+    about = "1 is full agreement, 0 is agreement by chance."
+    return [element("p", about), table(heads, lines)]

@@ -1,0 +1,137 @@
+"""What a report of an analysis is made of: tables, figures, and examples with marked errors."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from areaviz.analysis.reported import Written
+from areaviz.data.examples import Dataset, Example
+from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.markup import Markup, element, joined
+from areaviz.interactive.grid import webp
+from areaviz.notes.annotations import SEVERITIES
+from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
+from areaviz.views.charts import bars_paper
+
+MAX_REFERENCES = 3
+
+
+def number_text(value: float) -> str:
+    """A figure in three digits; a dash for none."""
+    if not np.isfinite(value):
+        return "–"
+    text = f"{value:,.0f}" if value == round(value) else f"{value:.3g}"
+    return text.replace("-", "−")
+
+
+def signed(value: float) -> str:
+    """A change in three digits, with its sign."""
+    return f"{value:+.3g}".replace("-", "−") if np.isfinite(value) else "–"
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
+    """A table; what is a number stands at the right."""
+    lines = [element("tr", *(element("th", head, scope="col") for head in columns))]
+    for row in rows:
+        cells = []
+        for cell in row:
+            is_number = isinstance(cell, int | float)
+            text = number_text(cell) if isinstance(cell, int | float) else str(cell)
+            cells.append(element("td", text, class_="number" if is_number else "word"))
+        lines.append(element("tr", *cells))
+    return element("div", element("table", *lines), class_="scrolled")
+
+
+def figure(
+    names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
+) -> Markup:
+    """Bars as a picture in the page; of a single bucket its title alone."""
+    if len(names) < 2:
+        return element("h3", title)
+    drawn = figure_bytes(bars_paper(names, values, axes, title), "svg")
+    source = f"data:image/svg+xml;base64,{base64.b64encode(drawn).decode()}"
+    return element("img", class_="figure", alt=f"{title}, in the table below", src=source)
+
+
+def example_card(
+    dataset: Dataset, place: int, systems: Sequence[Written], figures: Sequence[str]
+) -> Markup:
+    """An example: what was given, what each system wrote with its errors, and the references.
+
+    Args:
+        dataset: the set.
+        place: of the example.
+        systems: what they wrote.
+        figures: what was measured, a text for each system.
+    """
+    example = dataset.examples[place]
+    parts = [element("h3", f"Example {example.name}")]
+    marks = [one for system in systems for one in system.judged.get(place, ())]
+    if example.file:
+        parts.append(_picture(dataset, example, marks))
+    if example.text:
+        parts += [element("p", "Source", class_="label"), element("p", example.text, class_="text")]
+    for judgement in marks:
+        if any(span.side == SOURCE for span in judgement.spans):
+            parts.append(element("p", f"Source, by {judgement.rater}", class_="label"))
+            parts.append(_marked(judgement.source, judgement.spans, SOURCE))
+    for system, measured in zip(systems, figures, strict=True):
+        parts += _output(system, place, measured)
+    for reference in example.references[:MAX_REFERENCES]:
+        parts.append(element("p", "Reference", class_="label"))
+        parts.append(element("p", reference, class_="text"))
+    return element("article", *parts, class_="example")
+
+
+def _output(system: Written, place: int, measured: str) -> list[Markup]:
+    """What a system wrote; where raters judged it, once for each of them."""
+    row = system.rows[place]
+    parts = [element("p", f"{system.title} · {measured}", class_="label")]
+    judged = system.judged.get(place, ())
+    if not judged:
+        return [*parts, element("p", row.output or row.error or "(nothing)", class_="text")]
+    for one in judged:
+        score = "" if one.score is None else f", score {number_text(one.score)}"
+        about = f"{one.rater}{score}, cost by MQM {number_text(one.mqm)}"
+        parts.append(element("p", about, class_="label"))
+        parts.append(_marked(one.output, one.spans, OUTPUT))
+        errors = [element("li", one.in_words(span), class_=span.severity) for span in one.spans]
+        parts += [element("ul", *errors)] if errors else []
+    return parts
+
+
+def _marked(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
+    """A text with the errors of a side marked; where several overlap, as the worst of them."""
+    here = [span for span in spans if span.side == side]
+    cuts = sorted({0, len(text), *(span.start for span in here), *(span.end for span in here)})
+    parts: list[str] = []
+    for start, end in zip(cuts, cuts[1:], strict=False):
+        over = [span for span in here if span.start <= start and end <= span.end]
+        if over:
+            worst = max((span.severity for span in over), key=SEVERITIES.index)
+            about = "; ".join(f"{span.severity} {span.category}".strip() for span in over)
+            parts.append(element("mark", text[start:end], class_=worst, title=about))
+        else:
+            parts.append(text[start:end])
+    return element("p", joined(parts), class_="text")
+
+
+def _picture(dataset: Dataset, example: Example, marks: Sequence[Judgement]) -> Markup:
+    """The picture, with the boxes of errors in it."""
+    picture = dataset.picture(example)
+    if picture is None:
+        return Markup()
+    source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode()}"
+    image = element("img", alt=f"The picture of example {example.name}", src=source)
+    boxes = []
+    for span in (span for one in marks for span in one.spans):
+        if span.box:
+            left, top, right, bottom = span.box
+            size = {"width": f"{right - left:.4f}", "height": f"{bottom - top:.4f}"}
+            corner = {"x": f"{left:.4f}", "y": f"{top:.4f}"}
+            boxes.append(element("rect", class_=span.severity, **corner, **size))
+    drawn = element("svg", *boxes, viewBox="0 0 1 1", preserveAspectRatio="none")
+    return element("div", image, drawn, class_="shown")

@@ -1,0 +1,92 @@
+"""What `analyse` says of a set on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+import typer
+
+from areaviz.analysis.buckets import (
+    BUCKETINGS,
+    Frequency,
+    bucket_table,
+    bucketings,
+    by_values,
+    word_table,
+)
+from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
+from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.table import SCORE, Rows, measures_of, summary
+from areaviz.data.examples import Dataset
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import choice
+
+WORDS = "words"
+# Words of each side that are printed.
+MAX_WORDS = 8
+# What scores can be shown by, beside scores of files.
+BY = (*BUCKETINGS, WORDS)
+
+
+def print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
+    """The figures of the whole set."""
+    typer.echo(f"{name}:")
+    for measure, value in summary(dataset, rows).items():
+        figure = f"{value:,.0f}" if measure in ("examples", "failed") else f"{value:.4g}"
+        typer.echo(f"  {measure}: {figure}")
+
+
+def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
+    """The means of what files say of the examples: other tools' scores, and raters' judgements."""
+    for name, measure in measures_of(frame).items():
+        if name not in MEASURES:
+            means = [f"{frame[f'{name}_{run}'].mean():.4g}" for run in range(len(names))]
+            typer.echo(f"{measure.title}, mean: {', '.join(means)}")
+
+
+def print_comparison(frame: pd.DataFrame) -> None:
+    """Of two runs how often the second is better, and whether that could be chance."""
+    typer.echo("The second against the first:")
+    for name, measure in measures_of(frame).items():
+        if not measure.better:
+            continue
+        change = frame[f"{name}_change"].to_numpy(float)
+        better, same, worse = wins(change, measure.better)
+        mean, low, high = mean_change(change)
+        typer.echo(
+            f"  {name.removeprefix(SCORE)}: {better:,} better, {same:,} as good, {worse:,} worse;"
+            f" mean change {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
+        )
+    for name, change_of in corpus_change(frame).items():
+        typer.echo(
+            f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
+            f" {change_of.p_value:.3f}"
+            " (approximate randomisation)"
+        )
+    for whose, found in zip(("first", "second"), grams(frame, 1), strict=True):
+        words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
+        if words:
+            typer.echo(f"  Words that the {whose} gets right more often: {', '.join(words)}")
+
+
+def print_buckets(
+    frame: pd.DataFrame, by: str, names: Sequence[str], corpus: Frequency | None
+) -> None:
+    """Scores of each bucket of examples, or of words by their frequency."""
+    measures = {one.title: name for name, one in measures_of(frame).items() if name not in MEASURES}
+    choice("by", by, (*BY, *measures))
+    column, counted = "corpus_chrf", "examples"
+    if by == WORDS:
+        found, column, counted = word_table(frame, len(names), corpus), "f1", "words"
+        who = "the references have" if corpus is None else "the corpus has"
+        typer.echo(f"F-measure of words, by how often {who} them:")
+    else:
+        how = bucketings(corpus).get(by) or by_values(frame, f"{measures[by]}_0", by)
+        if how is None:
+            raise InputError(f"All examples have the same {by}, so there are no buckets by it.")
+        found = bucket_table(frame, how, "length", len(names))
+        typer.echo(f"chrF by {how.about}:")
+    for row in found.to_dict("records"):
+        values = [f"{row[f'{column}_{run}']:.3g}" for run in range(len(names))]
+        typer.echo(f"  {row['bucket']} ({row[counted]:,} {counted}): {', '.join(values)}")

@@ -1,0 +1,191 @@
+// Errors of one output: marked in its source, in itself or in a picture, by keyboard or pointer, with a score; one message
+// has all of it when its rater saves. What is not saved yet stays with its output until it is.
+
+const drafts = new Map();
+const HINT = 'Select by Shift and the arrows, or put the caret into a word; then 1 to 4 mark it. Delete takes a mark away, Ctrl + Enter saves, Escape leaves the text.';
+
+class Judging {
+  constructor(root) {
+    this.root = root;
+    this.find = (name) => root.querySelector(name);
+    this.find('.hint').textContent = HINT;
+    this.find('.whole').addEventListener('click', () => this.add({ side: 'whole', start: 0, end: 0 }, 'minor'));
+    this.find('.save').addEventListener('click', () => this.save());
+    this.find('.score').addEventListener('input', (event) => this.change({ score: event.target.value === '' ? null : Number(event.target.value) }));
+    root.addEventListener('keydown', (event) => this.anyKey(event));
+  }
+
+  update(data, say) {
+    this.say = say;
+    if (this.data?.mark === data.mark) {
+      this.drawState();
+      return;
+    }
+    drafts.delete(data.replaces); // saved
+    this.data = data;
+    this.saved = { spans: data.spans, score: data.score };
+    this.draft = drafts.get(data.mark) ?? this.saved;
+    this.find('.texts').setAttribute('aria-label', data.label);
+    this.texts = data.texts.map((one) => new MarkedText(one, (event) => this.key(event), (text) => { this.current = text; }));
+    this.boxes = data.picture ? new Boxes(data.picture, this.find('svg').cloneNode(), (event) => this.key(event)) : null;
+    this.boxes?.frame.addEventListener('focus', () => { this.current = this.boxes; });
+    this.boxes?.frame.addEventListener('pointerdown', () => { this.current = this.boxes; });
+    this.current = this.texts.at(-1);
+    this.find('.texts').replaceChildren(...(this.boxes ? [this.boxes.frame] : []), ...this.texts.map((one) => one.box));
+    this.drawChoices();
+    this.find('.score').value = this.draft.score ?? '';
+    this.draw();
+    this.root.dataset.ready = '';
+  }
+
+  drawChoices() {
+    const option = (value) => Object.assign(document.createElement('option'), { value });
+    this.find('datalist').replaceChildren(...this.data.categories.map(option));
+    this.find('.severities').replaceChildren(...this.data.severities.map((name, index) => {
+      const button = Object.assign(document.createElement('button'), { type: 'button', className: name });
+      const key = Object.assign(document.createElement('kbd'), { textContent: ` ${index + 1}` });
+      button.append(name, key);
+      button.addEventListener('mousedown', (event) => event.preventDefault()); // the selection stays
+      button.addEventListener('click', () => this.mark(name));
+      return button;
+    }));
+  }
+
+  /** A key in a text or in the picture; the page's own shortcuts do not get it. */
+  key(event) {
+    const command = event.ctrlKey || event.metaKey || event.altKey;
+    if (command || event.key === 'Tab') return;
+    event.stopPropagation();
+    const severity = this.data.severities[Number(event.key) - 1];
+    if (event.key === 'Escape') event.target.blur();
+    else if (event.key === 'Delete' || event.key === 'Backspace') this.removeHere();
+    else if (severity) this.mark(severity);
+    else if (event.key.length !== 1) return;
+    event.preventDefault();
+  }
+
+  anyKey(event) {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      this.save();
+    }
+    event.stopPropagation(); // what is typed here is no shortcut of the page
+  }
+
+  mark(severity) {
+    if (this.current === this.boxes && this.boxes) {
+      this.add({ side: 'picture', start: 0, end: 0, box: [...this.boxes.next] }, severity);
+      return;
+    }
+    const chosen = this.current?.chosen();
+    if (chosen) this.add({ side: this.current.side, start: chosen[0], end: chosen[1] }, severity);
+    else this.tell('Put the caret into a word, or select what is wrong, then mark it.');
+  }
+
+  /** Mark an error; the same place marked again changes its severity. */
+  add(place, severity) {
+    const same = (one) => one.side !== 'whole' && one.side === place.side && one.start === place.start && one.end === place.end
+      && JSON.stringify(one.box ?? null) === JSON.stringify(place.box ?? null);
+    const category = this.find('.category').value.trim();
+    const at = this.draft.spans.findIndex(same);
+    const span = { box: null, note: '', ...place, category, severity };
+    const spans = at < 0 ? [...this.draft.spans, span] : this.draft.spans.map((one, index) => (index === at ? { ...one, severity } : one));
+    this.change({ spans });
+    this.tell(`${severity}: ${this.quoted(span)}`);
+  }
+
+  /** Take away the marks at the caret, or the last box. */
+  removeHere() {
+    const { spans } = this.draft;
+    const at = this.current?.place?.[0];
+    const boxed = spans.findLastIndex((one) => one.box);
+    const over = (one) => one.side === this.current.side && one.start <= at && at <= one.end;
+    this.change({ spans: spans.filter((one, index) => (this.current === this.boxes ? index !== boxed : !over(one))) });
+  }
+
+  change(part) {
+    this.draft = { ...this.draft, ...part };
+    drafts.set(this.data.mark, this.draft);
+    this.draw();
+  }
+
+  draw() {
+    const { spans } = this.draft;
+    this.texts.forEach((one) => one.draw(spans, this.data.severities));
+    this.boxes?.draw(spans);
+    this.find('.errors').replaceChildren(...spans.map((span, index) => this.row(span, index)));
+    this.drawState();
+  }
+
+  drawState() {
+    const changed = JSON.stringify(this.draft) !== JSON.stringify(this.saved);
+    this.find('.save').classList.toggle('changed', changed);
+    this.find('.save').textContent = this.data.version || changed ? 'Save' : 'Save: no errors';
+    this.tell(changed ? 'Not saved yet.' : this.data.version ? 'Saved.' : '');
+  }
+
+  tell(sentence) {
+    this.find('.said').textContent = sentence;
+  }
+
+  quoted(span) {
+    const text = this.texts.find((one) => one.side === span.side);
+    if (text) return `“${text.points.slice(span.start, span.end).join('')}”`;
+    return span.side === 'picture' ? 'in the picture' : 'without a place';
+  }
+
+  /** A line of the list, in which an error can be changed. */
+  row(span, index) {
+    const line = Object.assign(document.createElement('li'), { className: span.severity });
+    const quoted = Object.assign(document.createElement('span'), { className: 'quoted', textContent: this.quoted(span) });
+    const severity = document.createElement('select');
+    severity.append(...this.data.severities.map((name) => new Option(name, name, false, name === span.severity)));
+    severity.setAttribute('aria-label', 'Severity');
+    severity.addEventListener('change', () => this.edit(index, { severity: severity.value }, '.errors li:nth-child(@) select'));
+    const category = this.field('category', 'Category', span.category, 100, (value) => this.edit(index, { category: value }));
+    category.setAttribute('list', 'categories');
+    const note = this.field('note', 'Note', span.note, 4000, (value) => this.edit(index, { note: value }));
+    const remove = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Remove' });
+    remove.addEventListener('click', () => {
+      this.change({ spans: this.draft.spans.filter((_, other) => other !== index) });
+      (this.find(`.errors li:nth-child(${Math.max(index, 1)}) button`) ?? this.texts.at(-1).area).focus();
+    });
+    line.append(quoted, severity, category, note, remove);
+    return line;
+  }
+
+  field(name, label, value, most, changed) {
+    const input = Object.assign(document.createElement('input'), { className: name, value, maxLength: most, placeholder: label });
+    input.setAttribute('aria-label', label);
+    input.addEventListener('input', () => changed(input.value));
+    return input;
+  }
+
+  /** Change an error; only what a severity colours is drawn anew, so that a field keeps its caret. */
+  edit(index, part, focused = '') {
+    this.draft = { ...this.draft, spans: this.draft.spans.map((one, other) => (other === index ? { ...one, ...part } : one)) };
+    drafts.set(this.data.mark, this.draft);
+    if (focused) {
+      this.draw();
+      this.find(focused.replace('@', index + 1)).focus();
+    } else this.drawState();
+  }
+
+  save() {
+    const score = this.find('.score');
+    if (!score.validity.valid) {
+      this.tell('The score is a number from 0 to 100.');
+      score.focus();
+      return;
+    }
+    this.tell('Saving');
+    this.say('saved', { ...this.draft, at: Date.now() });
+  }
+}
+
+function mount({ data, parentElement, setTriggerValue }) {
+  const root = parentElement.querySelector('.judging');
+  if (!root || !data) return;
+  root.model ??= new Judging(root);
+  root.model.update(data, setTriggerValue);
+}

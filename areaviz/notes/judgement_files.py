@@ -1,0 +1,92 @@
+"""Judgements as files, and back again without loss: JSON Lines; Marot's TSV is in `marot.py`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields
+
+from areaviz.notes.error_spans import Judgement, spans_of
+from areaviz.notes.exchange import MAX_MEGABYTES
+from areaviz.trace.errors import InputError
+
+MAX_JUDGEMENTS = 100_000
+_NUMBER = "number"
+_TEXTS = [one.name for one in fields(Judgement) if one.type == "str"]
+_NEEDED = ("dataset", _NUMBER, "model", "rater", "source", "output", "spans")
+
+
+def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
+    """Judgements as JSON Lines, one a line; examples count from 1, as the app counts them."""
+    lines = []
+    for one in judgements:
+        values: dict[str, object] = {_NUMBER: one.example + 1}
+        values |= {name: value for name, value in asdict(one).items() if name != "example"}
+        lines.append(f"{json.dumps(values, ensure_ascii=False)}\n")
+    return "".join(lines).encode("utf-8", "surrogatepass")
+
+
+def from_jsonl(data: bytes) -> list[Judgement]:
+    """The judgements in a file that `to_jsonl` made; InputError says what is wrong with others."""
+    text = text_of(data, "judgements")
+    lines = [line for line in text.split("\n") if line.strip()]
+    check_count(len(lines))
+    return [_judgement(f"Judgement {number:,}", line) for number, line in enumerate(lines, 1)]
+
+
+def text_of(data: bytes, what: str) -> str:
+    """A file's text; InputError where it is too large or no UTF-8."""
+    if len(data) > MAX_MEGABYTES << 20:
+        raise InputError(
+            f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
+        )
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"The file of {what} is no UTF-8 text; save it as UTF-8.") from error
+
+
+def check_count(count: int) -> None:
+    """Raise InputError where a file has too many lines."""
+    if count > MAX_JUDGEMENTS:
+        raise InputError(
+            f"The file has more than the {MAX_JUDGEMENTS:,} lines that are possible; split it."
+        )
+
+
+def _judgement(where: str, line: str) -> Judgement:
+    """The judgement of a line; where: names it in errors."""
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        values = None
+    if not isinstance(values, Mapping):
+        raise InputError(f"{where} is no JSON object; export some here to see what is needed.")
+    missing = [name for name in _NEEDED if name not in values]
+    if missing:
+        raise InputError(
+            f"{where} lacks {', '.join(missing)}; export some here to see what is needed."
+        )
+    texts = {name: values.get(name, "") for name in _TEXTS}
+    for name, text in texts.items():
+        if not isinstance(text, str):
+            raise InputError(f"{where} has no text as {name}; fix or remove it.")
+    number, version, score = values[_NUMBER], values.get("version", 0), values.get("score")
+    if type(number) is not int or type(version) is not int or number < 1:
+        raise InputError(
+            f"{where} has no whole number as its example or version; fix or remove it."
+        )
+    if not (score is None or type(score) in (int, float)):
+        raise InputError(f"{where} has a score that is no number; fix it or leave it out.")
+    try:
+        spans = spans_of(values["spans"])
+        found = Judgement(
+            **texts,
+            example=number - 1,
+            version=version,
+            spans=spans,
+            score=None if score is None else float(score),
+        )
+        return found.checked()
+    except InputError as error:
+        raise InputError(f"{where} cannot be brought in: {error}") from error

@@ -1,0 +1,300 @@
+"""Marot's TSV of errors marked by raters, as the WMT shared tasks publish them, both ways.
+
+A line is an error: system, document, segment in the document and overall, rater, source and target
+with the error between <v> and </v>, category, severity, and more as JSON. A rater's lines on one
+segment of a system are one judgement, which keeps them: what was not changed is written as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from areaviz.data.examples import Dataset
+from areaviz.data.file_kinds import ending_of
+from areaviz.notes.annotations import SEVERITIES
+from areaviz.notes.error_spans import OUTPUT, SOURCE, WHOLE, ErrorSpan, Judgement, spans_of
+from areaviz.notes.judgement_files import check_count, from_jsonl, text_of
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+COLUMNS = (
+    *("system", "doc", "docSegId", "globalSegId", "rater"),
+    *("source", "target", "category", "severity", "metadata"),
+)
+NO_ERROR = "no-error"
+# In the metadata: what other columns cannot say of an error that was marked here.
+_OWN = "areaviz"
+_TAG = re.compile(r"</?v>")
+_BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+# Older files have no metadata, and a note in its place.
+_LEAST = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a file."""
+
+    # Counted from 1.
+    line: int
+    # As many as `COLUMNS`, or one less in older files.
+    cells: tuple[str, ...]
+
+    def cell(self, name: str) -> str:
+        """What stands in a column, "" where the line ends before it."""
+        at = COLUMNS.index(name)
+        return self.cells[at] if at < len(self.cells) else ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """Tells judgements apart: the system, the segment and the rater."""
+        return self.cells[:5]
+
+
+def read_judgements(
+    name: str, data: bytes, dataset: Dataset, systems: Sequence[str]
+) -> list[Judgement]:
+    """The judgements of a file that was exported here (.jsonl), or of Marot's (.tsv).
+
+    Args:
+        name: of the file.
+        data: its content.
+        dataset: the set that is looked at.
+        systems: what is called a system here, see `judgements_of`.
+
+    Raises:
+        InputError: the file is of another kind, or holds what cannot be.
+    """
+    ending = ending_of(name)
+    if ending == ".jsonl":
+        return from_jsonl(data)
+    if ending == ".tsv":
+        return judgements_of(read_rows(data, name), dataset, systems)
+    raise InputError(
+        f'"{shown(name)}" is no file of marked errors; choose one that was exported here (.jsonl)'
+        " or by Marot (.tsv)."
+    )
+
+
+def read_rows(data: bytes, name: str) -> list[Row]:
+    """The lines of a file.
+
+    Args:
+        data: its content.
+        name: of the file, for people.
+
+    Raises:
+        InputError: it is no TSV of Marot.
+    """
+    lines = text_of(data, "judgements").split("\n")
+    check_count(len(lines))
+    rows = []
+    for number, line in enumerate(lines, 1):
+        cells = tuple(line.removesuffix("\r").split("\t"))
+        is_head = number == 1 and cells[:2] == COLUMNS[:2]
+        if is_head or cells == ("",):
+            continue
+        if len(cells) < _LEAST or len(cells) > len(COLUMNS):
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" has {len(cells)} columns, so this is no TSV of'
+                f" Marot, which has {len(COLUMNS)}: {', '.join(COLUMNS)}."
+            )
+        rows.append(Row(number, cells))
+    if not rows:
+        raise InputError(f'"{shown(name)}" has no lines of Marot; choose another file.')
+    return rows
+
+
+def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
+    """The judgements of a file's lines, on the examples of a set with the same sources.
+
+    Args:
+        rows: the lines.
+        dataset: the set that was judged.
+        systems: what is called a system here; one named like it, or like it without its ending,
+            is the same.
+
+    Raises:
+        InputError: a source is none of the set's, or a line says what cannot be.
+    """
+    places = _places(rows, dataset)
+    groups: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row.key, []).append(row)
+    found = []
+    for group in groups.values():
+        first = group[0]
+        model = _system(first.cell("system"), systems)
+        source, output = _plain(first.cell("source")), _plain(first.cell("target"))
+        place = places[_segment(first)]
+        empty = Judgement(dataset.digest, place, model, first.cell("rater"), source, output)
+        origin = json.dumps([[row.line, *row.cells] for row in group], ensure_ascii=False)
+        judgement = replace(empty, origin=origin, **_said(group))
+        try:
+            found.append(judgement.checked())
+        except InputError as error:
+            raise InputError(f"Line {first.line:,} cannot be brought in: {error}") from error
+    return found
+
+
+def to_marot(judgements: Iterable[Judgement], doc: str) -> bytes:
+    """Judgements as a file of Marot's, in the order of the file they came from, then of examples.
+
+    Lines that were brought in and not changed since are as they were.
+
+    Args:
+        judgements: what to write.
+        doc: the name of the document that examples are segments of.
+    """
+    placed: list[tuple[tuple[int, ...], Sequence[str]]] = []
+    for judgement in judgements:
+        placed += _lines(judgement, doc)
+    placed.sort(key=lambda one: one[0])
+    lines = ["\t".join(COLUMNS), *("\t".join(cells) for _, cells in placed)]
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequence[str]]]:
+    """The cells of a judgement's lines, each with what its place goes by."""
+    rows = [Row(line, tuple(cells)) for line, *cells in json.loads(judgement.origin or "[]")]
+    said = _said(rows)
+    is_score_kept = said["score"] == judgement.score
+    if rows and is_score_kept and said["spans"] == judgement.spans:
+        return [((0, row.line), row.cells) for row in rows]
+    place: tuple[int, ...] = (0, rows[-1].line) if rows else (1, judgement.example)
+    number = f"{judgement.example + 1}"
+    ids = rows[0].cells[1:4] if rows else (doc, number, number)
+    system = rows[0].cell("system") if rows else judgement.model
+    named = [_one_line(cell) for cell in (system, *ids, judgement.rater)]
+    # A score stands in one of the lines, so with another score all are written anew.
+    kept = {_said([row])["spans"]: row for row in rows} if is_score_kept else {}
+    found: list[tuple[tuple[int, ...], Sequence[str]]] = []
+    for span in judgement.spans or (None,):
+        row = kept.pop((span,), None)
+        cells = row.cells if row else (*named, *_cells(judgement, span, not found))
+        found.append((((0, row.line) if row else (*place, 1 + len(found))), cells))
+    return found
+
+
+def _cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) -> tuple[str, ...]:
+    """Source, target, category, severity and metadata of an error, or of there being none."""
+    source, target = _one_line(judgement.source), _one_line(judgement.output)
+    own: dict[str, object] = {}
+    if is_first and judgement.score is not None:
+        own["score"] = judgement.score
+    if span is None:
+        more = json.dumps({_OWN: own} if own else {})
+        return source, target, "No-error", "No-error", more
+    own["span"] = asdict(span)
+    if span.side == SOURCE:
+        source = f"{source[: span.start]}<v>{source[span.start : span.end]}</v>{source[span.end :]}"
+    if span.side == OUTPUT:
+        target = f"{target[: span.start]}<v>{target[span.start : span.end]}</v>{target[span.end :]}"
+    metadata: dict[str, object] = {"note": span.note} if span.note else {}
+    more = json.dumps(metadata | {_OWN: own}, ensure_ascii=False)
+    category = _one_line(span.category) or "Other"
+    return source, target, category, span.severity.capitalize(), more
+
+
+def _said(rows: Sequence[Row]) -> dict[str, Any]:
+    """The errors and the score of a judgement's lines."""
+    spans, score = [], None
+    for row in rows:
+        metadata = _metadata(row)
+        own = metadata.get(_OWN)
+        if isinstance(own, Mapping) and type(own.get("score")) in (int, float):
+            score = float(own["score"])
+        if isinstance(own, Mapping) and "span" in own:
+            spans += spans_of([own["span"]])
+        elif span := _span(row, metadata):
+            spans.append(span)
+    return {"spans": tuple(spans), "score": score}
+
+
+def _span(row: Row, metadata: Mapping[str, object]) -> ErrorSpan | None:
+    """The error of a line; None where it says that there is none.
+
+    Of an error in several parts it is all from the first to the last.
+    """
+    category, severity = row.cell("category"), row.cell("severity").lower()
+    if not row.cell("rater") or severity.replace("_", "-") == NO_ERROR or not (category + severity):
+        return None
+    note = metadata.get("note")
+    # What other tools add, such as sentences with errors put in to test raters, costs nothing.
+    known = severity if severity in SEVERITIES else SEVERITIES[0]
+    about = ErrorSpan(WHOLE, 0, 0, None, category, known, note if isinstance(note, str) else "")
+    for side, name in ((OUTPUT, "target"), (SOURCE, "source")):
+        start, end = _marked(row.cell(name))
+        if start < end:
+            return replace(about, side=side, start=start, end=end)
+    return about
+
+
+def _marked(text: str) -> tuple[int, int]:
+    """Where what stands between <v> and </v> lies in the text without them; 0, 0 for nothing."""
+    ends, removed = [], 0
+    for tag in _TAG.finditer(text):
+        ends.append(tag.start() - removed)
+        removed += len(tag[0])
+    return (ends[0], ends[-1]) if len(ends) > 1 else (0, 0)
+
+
+def _metadata(row: Row) -> Mapping[str, object]:
+    """The metadata of a line; in older files a note may stand there as it is."""
+    text = row.cell("metadata")
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {"note": text} if text else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _places(rows: Sequence[Row], dataset: Dataset) -> dict[tuple[str, str], int]:
+    """The place in the set of each segment; segments with one source are its examples in turn."""
+    by_source: dict[str, list[int]] = {}
+    for place, example in enumerate(dataset.examples):
+        by_source.setdefault(_known(example.text), []).append(place)
+    taken: dict[str, int] = {}
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        segment, source = _segment(row), _known(_plain(row.cell("source")))
+        if segment in found:
+            continue
+        places = by_source.get(source, [])
+        turn = taken.get(source, 0)
+        if turn >= len(places):
+            raise InputError(
+                f'Line {row.line:,} is on the source "{shown(source)}", which'
+                f" {'is no example' if not places else 'too few examples'} of this set"
+                f"{'' if not places else ' have'}; choose the set that was judged."
+            )
+        found[segment], taken[source] = places[turn], turn + 1
+    return found
+
+
+def _segment(row: Row) -> tuple[str, str]:
+    return row.cell("doc"), row.cell("docSegId")
+
+
+def _known(text: str) -> str:
+    """What sources are compared by: without tags, all white space alike."""
+    return " ".join(_plain(text).split())
+
+
+def _plain(text: str) -> str:
+    return _TAG.sub("", text)
+
+
+def _one_line(text: str) -> str:
+    """Text without tabs and breaks, each a space, so that places in it stay the same."""
+    return _BREAKS.sub(" ", text)
+
+
+def _system(name: str, systems: Sequence[str]) -> str:
+    for one in systems:
+        if name in (one, one.rpartition(".")[0]):
+            return one
+    return name

@@ -1,0 +1,170 @@
+"""What raters' errors come to: measures of examples, agreement, files, and the report of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+import pandas as pd
+import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
+
+from areaviz.analysis.buckets import Frequency
+from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, of_outputs
+from areaviz.analysis.report import report_page
+from areaviz.analysis.reported import Report
+from areaviz.analysis.table import with_scores
+from areaviz.data.examples import Dataset
+from areaviz.notes.error_spans import Judgement
+from areaviz.notes.exchange import MAX_MEGABYTES
+from areaviz.notes.judgement_files import to_jsonl
+from areaviz.notes.marot import read_judgements, to_marot
+from areaviz.ui.analyse.filter import run_mark
+from areaviz.ui.analyse.notes import systems
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, note_store
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.table import read_table
+
+# In the session: which file was brought in, and what came of it.
+BROUGHT = "judged_brought"
+KINDS = 12
+
+
+def measured(
+    analyses: Sequence[Analysis], runs: tuple[StoredRows, ...], judgements: Sequence[Judgement]
+) -> pd.DataFrame:
+    """The table of examples with the scores of files and of raters."""
+    more = []
+    for name, analysis, run in zip(systems(analyses), analyses, runs, strict=True):
+        judged = of_outputs(judgements, name, run.rows)
+        more.append({**analysis.scores, **judged_scores(judged, len(run.dataset.examples))})
+    return with_scores(examples_table(runs), more)
+
+
+def raters(
+    judgements: Sequence[Judgement], analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+) -> None:
+    """Draw what raters marked in all: by kind, and how far they agree."""
+    judged = []
+    for name, run in zip(systems(analyses), runs, strict=True):
+        judged.append(of_outputs(judgements, name, run.rows))
+    if not any(judged):
+        return
+    opened = st.expander("Errors by kind, and agreement", key="raters", type="compact")
+    with opened:
+        st.caption(
+            "Errors cost by MQM: neutral 0, minor 1 (punctuation 0.1), major 5 (no translation 25),"
+            " critical 25."
+        )
+        kinds = []
+        for category, severity, counts in kinds_of_errors(judged)[:KINDS]:
+            kinds.append((category, severity, *map(str, counts)))
+        heads = ["Category", "Severity"]
+        heads += [f"{one.title}{run_mark(run, len(runs))}" for run, one in enumerate(analyses)]
+        read_table(pd.DataFrame(kinds, columns=heads))
+        _agreement([one for some in judged for each in some.values() for one in each])
+
+
+def _agreement(judgements: Sequence[Judgement]) -> None:
+    found = agreement(judgements)
+    if not found:
+        st.caption("No output was judged by two raters, so nobody knows how far they agree.")
+        return
+    rows = []
+    for one in found:
+        alpha = "–" if one.alpha != one.alpha else f"{one.alpha:.3f}".replace("-", "−")
+        rows.append((one.about, alpha, str(one.raters), f"{one.units:,}"))
+    heads = ["Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more"]
+    read_table(pd.DataFrame(rows, columns=heads))
+    st.caption("1 is full agreement, 0 is agreement by chance.")
+
+
+def report_button(
+    page: AnalysePage,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+    judgements: Sequence[Judgement],
+    table: pd.DataFrame,
+    corpus: Frequency | None,
+) -> None:
+    """Draw a button that takes the analysis of these examples away as one page."""
+    made = Report(
+        runs[0].dataset,
+        systems(analyses),
+        [one.title for one in analyses],
+        [run.rows for run in runs],
+        [one.scores for one in analyses],
+        judgements,
+        [int(place) for place in table.index],
+        page.state.measure.rpartition("_")[0],
+        corpus,
+    )
+    st.download_button(
+        "Report as a page",
+        lambda: report_page(made).encode("utf-8", "replace"),
+        "areaviz-report.html",
+        "text/html",
+        key="analyse_report",
+        on_click="ignore",
+        disabled=table.empty,
+        help="Figures, buckets, wins and losses, and examples with their errors, in one file.",
+    )
+
+
+def exchange_errors(
+    dataset: Dataset, analyses: Sequence[Analysis], judgements: Sequence[Judgement]
+) -> None:
+    """Draw all errors on a set as files, and an uploader for files of errors."""
+    with st.expander("Export or import marked errors", key="judged_files", type="compact"):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            said = f"{counted(len(judgements), 'judged output')} on this set"
+            st.caption(said if judgements else "No errors were marked yet", width="content")
+            if judgements:
+                _downloads(dataset, judgements)
+        given = st.file_uploader(
+            "Bring in errors that were exported here (.jsonl), or Marot's TSV of this set",
+            type=["jsonl", "tsv"],
+            key="judged_given",
+            max_upload_size=MAX_MEGABYTES,
+        )
+        if given is not None:
+            with show_errors("reading the errors"):
+                st.caption(_brought_in(dataset, systems(analyses), given))
+
+
+def _downloads(dataset: Dataset, judgements: Sequence[Judgement]) -> None:
+    for label, ending, mime, made in (
+        ("JSON Lines", "jsonl", "application/jsonl", partial(to_jsonl, judgements)),
+        (
+            "Marot's TSV",
+            "tsv",
+            "text/tab-separated-values",
+            partial(to_marot, judgements, dataset.name),
+        ),
+    ):
+        st.download_button(
+            label, made, f"areaviz-errors.{ending}", mime, key=f"judged_{ending}", on_click="ignore"
+        )
+
+
+def _brought_in(dataset: Dataset, names: Sequence[str], given: UploadedFile) -> str:
+    """What came of a file, which is read once: what is removed afterwards stays removed."""
+    done: tuple[str, str] = st.session_state.get(BROUGHT, ("", ""))
+    if done[0] != given.file_id:
+        read = read_judgements(given.name, given.getvalue(), dataset, names)
+        merged = note_store().judgements.merge(read)
+        said = f"{counted(len(read), 'judged output')} read, {merged.new:,} new."
+        others = sum(one.dataset != dataset.digest for one in read)
+        if others:
+            said += f" {others:,} are of other sets."
+        if merged.differing:
+            said += (
+                f" {merged.differing:,} differ from what the same rater marked here, and are kept"
+                " beside it."
+            )
+        done = given.file_id, said
+        st.session_state[BROUGHT] = done
+        st.rerun()
+    return done[1]

@@ -1,0 +1,217 @@
+"""Errors of the open example: a rater marks them by name, and sees what others marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.analysis.report_parts import number_text
+from areaviz.data.examples import Dataset
+from areaviz.notes.annotations import TAGS
+from areaviz.notes.error_spans import Judgement, check_length, spans_of
+from areaviz.notes.judgements import Judgements, StaleJudgement, id_of
+from areaviz.notes.store_schema import LONGEST_NAME
+from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.notes import AUTHOR, systems
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
+from areaviz.ui.components.judging import Sheet, given, judging
+from areaviz.ui.shell.errors import defer_errors, show_deferred
+from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.shell.reader import reader_mark
+
+# Keys of widgets.
+OPEN, RATER, SHEET = "errors", "rater_name", "judging"
+# In the session: the sheet that is open with the judgement it was opened on, the `StaleJudgement`
+# that waits for a choice, how often a choice began a sheet anew, the mark of the sheet that was
+# saved last, and what went wrong.
+HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
+SAVED, PROBLEM = "judged_saved", "judged_problem"
+
+
+def errors_on(
+    page: AnalysePage,
+    dataset: Dataset,
+    place: int,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+) -> None:
+    """Draw the errors of one example's outputs, and where a rater marks more.
+
+    Args:
+        page: holds which system's output is judged.
+        dataset: the set.
+        place: the example's place in it.
+        analyses: the systems.
+        runs: their rows.
+    """
+    store = note_store().judgements
+    judged = [one for one in store.of(dataset.digest) if one.example == place and one.rater]
+    count = sum(len(one.spans) for one in judged)
+    label = f"Errors ({count})" if judged else "Errors"
+    with st.expander(label, key=OPEN, type="compact", expanded=bool(judged), on_change="rerun"):
+        names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
+        with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+            rater = _rater()
+            model = next(iter(names))
+            if len(names) > 1:
+                model = page.segments("Output of", "judged", names)
+        row = runs[list(names).index(model)].rows.get(place)
+        if row is None or row.error:
+            st.caption("This system has no output for the example, so there is nothing to mark.")
+            return
+        example = dataset.examples[place]
+        fresh = Judgement(dataset.digest, place, model, rater, example.text, row.output)
+        if rater:
+            _sheet(store, fresh, names[model], judged, dataset)
+        else:
+            st.caption("Type your name to mark errors: raters are told apart by it.")
+        _others([one for one in judged if one.model == model and _is_other(one, rater)])
+
+
+def _rater() -> str:
+    st.session_state.setdefault(RATER, st.session_state.get(AUTHOR) or "")
+    name: str = st.text_input("Your name as a rater", key=RATER, max_chars=LONGEST_NAME, width=190)
+    return name.strip()
+
+
+def _is_other(judgement: Judgement, rater: str) -> bool:
+    return judgement.rater != rater or bool(judgement.differs)
+
+
+def _sheet(
+    store: Judgements,
+    fresh: Judgement,
+    title: str,
+    judged: Sequence[Judgement],
+    dataset: Dataset,
+) -> None:
+    """The rater's own marks in the output, with what went wrong below."""
+    try:
+        check_length(fresh.source, fresh.output)
+    except InputError as refusal:
+        st.caption(escaped(str(refusal)))
+        return
+    turn = st.session_state.get(TURN, 0)
+    own = _held((id_of(fresh), turn), fresh, judged)
+    if (own.output, own.source) != (fresh.output, fresh.source):
+        st.caption(
+            "Under this name another output of this system was judged; saving replaces it, and what"
+            " was marked there is gone."
+        )
+        own = replace(fresh, id=own.id, version=own.version, origin=own.origin)
+    mark = f"{id_of(own)} {own.version} {turn}"
+    categories = list(dict.fromkeys([*TAGS, *_used(judged)]))
+    picture = dataset.picture(dataset.examples[fresh.example])
+    sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
+    key = f"{SHEET}_{own.example}_{own.model}"
+    judging(sheet, key=key, on_save=lambda: _save(store, own, key, mark))
+    if own.version:
+        with st.popover("Remove", key="judged_removing", type="tertiary"):
+            st.caption("What was marked under this name goes, for everybody who has this set.")
+            st.button("Remove it", key="judged_remove", on_click=_remove, args=(store, own))
+    show_deferred(PROBLEM)
+    _stale(store)
+
+
+def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement]) -> Judgement:
+    """The rater's judgement as it was when its sheet was opened.
+
+    What somebody saves meanwhile does not take away what is marked on the sheet: it makes its
+    version an older one, so that the rater chooses.
+    """
+    own = fresh
+    opened: tuple[object, Judgement] = st.session_state.get(HELD, (None, fresh))
+    if opened[0] == sheet:
+        return opened[1]
+    for one in judged:
+        if one.model == fresh.model and not _is_other(one, fresh.rater):
+            own = one
+    st.session_state[HELD] = (sheet, own)
+    return own
+
+
+def _used(judged: Sequence[Judgement]) -> list[str]:
+    return [span.category for one in judged for span in one.spans if span.category]
+
+
+@contextmanager
+def _saving(doing: str = "saving the errors") -> Iterator[None]:
+    """Show below the sheet what goes wrong, or what was saved meanwhile."""
+    with defer_errors(doing, PROBLEM):
+        try:
+            yield
+        except StaleJudgement as stale:
+            st.session_state[STALE] = stale
+
+
+def _save(store: Judgements, own: Judgement, key: str, mark: str) -> None:
+    """Committed when the page says so; otherwise the sheet keeps what was marked."""
+    with _saving():
+        spans, score = given(key)
+        if not (score is None or type(score) in (int, float)):
+            raise InputError("The score is no number; 0 to 100 are possible.")
+        number = None if score is None else float(str(score))
+        store.save(replace(own, spans=spans_of(spans), score=number), reader_mark())
+        st.session_state[SAVED] = mark
+        for name in (STALE, HELD):
+            st.session_state.pop(name, None)
+
+
+def _remove(store: Judgements, own: Judgement) -> None:
+    with _saving("removing the errors"):
+        store.remove(own)
+        _keep_theirs()
+
+
+def _stale(store: Judgements) -> None:
+    """What is there, where somebody was faster under the same name, and the choice."""
+    stale: StaleJudgement | None = st.session_state.get(STALE)
+    if stale is None:
+        return
+    did = "was removed" if stale.there is None else "was changed"
+    st.warning(
+        f"What was marked under this name {did} meanwhile, perhaps in another window; nothing was"
+        " overwritten. Choose which of the two stays."
+    )
+    if stale.there:
+        _in_words(stale.there)
+    with st.container(horizontal=True):
+        st.button("Keep what is there", on_click=_keep_theirs)
+        st.button("Save mine", key="judged_overwrite", on_click=_overwrite, args=(store, stale))
+
+
+def _keep_theirs() -> None:
+    st.session_state.pop(STALE, None)
+    st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
+
+
+def _overwrite(store: Judgements, stale: StaleJudgement) -> None:
+    with _saving():
+        version = stale.there.version if stale.there else 0
+        store.save(replace(stale.own, version=version), reader_mark())
+        _keep_theirs()
+
+
+def _others(others: Sequence[Judgement]) -> None:
+    """What other raters marked in this output: shown on demand, so that it sways nobody."""
+    if not others:
+        return
+    raters = ", ".join(dict.fromkeys(one.rater for one in others))
+    with st.popover(f"Other raters: {escaped(raters)}", type="tertiary"):
+        for one in others:
+            _in_words(one)
+
+
+def _in_words(judgement: Judgement) -> None:
+    """What a rater marked, line by line."""
+    score = "no score" if judgement.score is None else f"score {number_text(judgement.score)}"
+    about = f"{judgement.rater}: {score}, cost by MQM {number_text(judgement.mqm)}"
+    if judgement.differs:
+        about += ", brought in and different from what is here"
+    st.caption(escaped(about))
+    lines = [f"• {judgement.in_words(span)}" for span in judgement.spans]
+    st.text(visible("\n".join(lines)) or "no errors")

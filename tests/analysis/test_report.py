@@ -1,0 +1,116 @@
+"""A report is one page that fetches nothing, with all figures, and no markup but its own."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+from PIL import Image
+
+from areaviz.analysis.report import report_page
+from areaviz.analysis.reported import Report
+from areaviz.analysis.run import rows_of_outputs
+from areaviz.analysis.table import score_columns
+from areaviz.data.examples import Dataset, Example
+from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.trace.errors import InputError
+from tests.drawing.test_markup import read
+
+REFERENCES = ("Ein kleiner Hund rennt.", "Eine Katze schläft.", "Das ist gut.", "Es regnet heute.")
+EXAMPLES = [Example(str(n + 1), f"text {n}", (one,)) for n, one in enumerate(REFERENCES)]
+SET = Dataset("set<b>", tuple(EXAMPLES), {})
+FIRST = ("Ein <script>Hund</script>.", "Eine Katze schläft.", "x", "Es regnet.")
+SECOND = ("Ein kleiner Hund rennt.", "Eine Katze.", "y", "Es regnet heute.")
+SPANS = (
+    ErrorSpan("output", 4, 12, None, "Accuracy", "major", "what <i>"),
+    ErrorSpan("output", 8, 16, None, "", "minor"),
+    ErrorSpan("source", 0, 4, None, "Style", "critical"),
+)
+ADA = Judgement(SET.digest, 0, "one", "Ada", "text 0", FIRST[0], SPANS, 64.0)
+BO = replace(ADA, rater="Bo", spans=SPANS[:1], score=70.0)
+
+
+def report(outputs: tuple[tuple[str, ...], ...] = (FIRST, SECOND), **more: object) -> Report:
+    runs = [rows_of_outputs(SET, one) for one in outputs]
+    names = ["one", "two"][: len(outputs)]
+    scores = [score_columns({"COMET": (0.1, 0.2, 0.3, 0.4)}) for _ in outputs]
+    made = Report(SET, names, names, runs, scores, (ADA, BO))
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_it_holds_figures_buckets_wins_words_errors_and_examples() -> None:
+    html = report_page(report())
+    text = read(html).text
+    for part in (
+        "The whole set",
+        "Which is better",
+        "Scores by bucket",
+        "Errors that raters marked",
+        "Both fail",
+        "Krippendorff's alpha",
+        "95 % interval",
+        "COMET",
+        "Words that (2) two gets right more often",
+        "Ada, score 64, cost by MQM 31",
+        "(2) two is better, by chrF",
+    ):
+        assert part in text, part
+    # Of lengths and rarest words there is one bucket each, which needs no figure.
+    assert html.count('<img class="figure"') == 1
+
+
+def test_it_fetches_nothing_and_runs_nothing() -> None:
+    html = report_page(report())
+    policy = unescape(html.partition("<title>")[0])
+    assert "default-src 'none'" in policy and "script-src 'none'" in policy
+    assert "<script" not in html and " style=" not in html
+    addresses = re.findall(r'(?:src|href)="([^"]*)"', html)
+    assert addresses and all(one.startswith(("data:image/", "#part-")) for one in addresses)
+    assert "set&lt;b&gt;" in html and "&lt;i&gt;" in html and "<i>" not in html
+    for one in addresses:
+        if one.startswith("data:image/svg"):
+            assert b"<svg" in base64.b64decode(one.partition(",")[2])
+
+
+def test_errors_are_marked_where_they_are_as_the_worst_that_overlap() -> None:
+    html = report_page(report((FIRST,)))
+    marks = re.findall(r'<mark class="(\w+)" title="([^"]*)">([^<]*)</mark>', html)
+    assert ("major", "major Accuracy", "&lt;scr") in marks
+    assert ("major", "major Accuracy; minor", "ipt&gt;") in marks
+    assert ("minor", "minor", "Hund") in marks
+    assert ("critical", "critical Style", "text") in marks
+
+
+def test_a_part_of_the_set_and_one_system_are_reported() -> None:
+    html = report_page(report((FIRST,), places=(0, 1), judgements=()))
+    assert "2 examples of 4" in html and "Which is better" not in html
+    assert "Errors that raters marked" not in html and "Worst by chrF" in html
+    assert "Example 3" not in html
+    with pytest.raises(InputError, match="no examples to report"):
+        report_page(report(places=()))
+    with pytest.raises(InputError, match="at most 2 systems but 3"):
+        report_page(report((FIRST, SECOND, FIRST), systems="abc", titles="abc"))
+
+
+def test_examples_are_chosen_by_the_measure_that_is_asked_for() -> None:
+    assert "by COMET" not in report_page(report())
+    low = {"TER": (0.9, 0.1, 0.2, 0.3)}
+    made = report((FIRST,), measure="score:TER", scores=[score_columns(low)], judgements=())
+    worst = report_page(made).partition("Worst by TER")[2]
+    assert worst.index("Example 1<") < worst.index("Example 4<") < worst.index("Example 2<")
+
+
+def test_boxes_are_drawn_in_the_picture() -> None:
+    content = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(content, "PNG")
+    dataset = Dataset("p", (Example("1", "", (), "a.png"),), {"a.png": content.getvalue()})
+    rows = rows_of_outputs(dataset, ["a red square"])
+    span = ErrorSpan("picture", 0, 0, (0.25, 0.5, 0.75, 1.0), "Accuracy", "minor")
+    judged = Judgement(dataset.digest, 0, "one", "Ada", "", "a red square", (span,))
+    html = report_page(Report(dataset, ["one"], ["one"], [rows], [{}], [judged]))
+    assert '<rect class="minor" x="0.2500" y="0.5000" width="0.5000" height="0.5000">' in html
+    assert 'src="data:image/webp;base64,' in html and "in the picture" in html

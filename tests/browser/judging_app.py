@@ -1,0 +1,41 @@
+"""A sheet on which errors are marked, for the browser tests: what was saved stands below it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import streamlit as st
+
+from areaviz.notes.annotations import TAGS
+from areaviz.notes.error_spans import Judgement, span_values, spans_of
+from areaviz.trace.picture import Picture
+from areaviz.ui.components.judging import Sheet, given, judging
+
+KEY = "sheet"
+# The clef needs two units of the browser's and is one character.
+JUDGEMENT = Judgement("d", 0, "a.txt", "Ada", "A dog 𝄞 runs fast.", "Die Katze 𝄞 rennt schnell.")
+state = st.session_state
+version = state.get("version", 0)
+
+
+def saved() -> None:
+    spans, score = given(KEY)
+    state["version"] = version + 1
+    state["spans"], state["score"] = spans_of(spans), score
+
+
+st.set_page_config(layout="wide")
+pixels = np.zeros((40, 80, 3), np.uint8)
+picture = Picture.of("blue", pixels) if st.toggle("Picture") else None
+shown = Judgement(
+    *("d", 0, "a.txt", "Ada", JUDGEMENT.source, JUDGEMENT.output),
+    state.get("spans", ()),
+    state.get("score"),
+    version=version,
+)
+mark = f"sheet {version} {picture is None}"
+judging(Sheet("Output of a.txt", shown, picture, TAGS, mark), key=KEY, on_save=saved)
+st.button("Next", shortcut="J", on_click=state.update, kwargs={"was_next": True})
+st.code(json.dumps([state.get("score"), *span_values(state.get("spans", ()))]), language=None)
+st.caption("Next was pressed" if state.get("was_next") else "Nothing was pressed")

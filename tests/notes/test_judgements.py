@@ -1,0 +1,170 @@
+"""Judgements: saved means committed, stale ones are refused, what cannot be is one sentence."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.notes.annotations import SEVERITIES
+from areaviz.notes.error_spans import (
+    MAX_SPANS,
+    SIDES,
+    ErrorSpan,
+    Judgement,
+    span_values,
+    spans_of,
+)
+from areaviz.notes.judgement_files import from_jsonl, to_jsonl
+from areaviz.notes.judgements import Judgements, StaleJudgement, id_of
+from areaviz.trace.errors import InputError
+
+SPAN = ErrorSpan("output", 4, 8, None, "Accuracy/Mistranslation", "major", "“Katze” for “Hund”")
+ONE = Judgement("d" * 64, 3, "one.txt", "Ada", "A dog runs.", "Die Katze rennt.", (SPAN,), 64.5)
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Judgements:
+    return Judgements.open(f"sqlite:///{tmp_path / 'notes.db'}")
+
+
+def test_a_judgement_comes_back_as_it_was(store: Judgements, tmp_path: Path) -> None:
+    boxed = ErrorSpan("picture", box=(0.1, 0.2, 0.5, 0.9), category="Accuracy", severity="minor")
+    saved = store.save(replace(ONE, spans=(SPAN, boxed)))
+    assert saved.version == 1 and saved.changed and saved.id == id_of(ONE)
+    again = Judgements.open(f"sqlite:///{tmp_path / 'notes.db'}")
+    assert again.of(ONE.dataset) == [saved] and again.of("other") == []
+    unscored = store.save(replace(ONE, rater="Bo", score=None, spans=()))
+    assert store.of(ONE.dataset) == [saved, unscored]
+
+
+def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
+    first = store.save(ONE)
+    second = store.save(replace(first, score=10.0))
+    assert second.version == 2
+    for late in (replace(first, score=90.0), ONE):
+        with pytest.raises(StaleJudgement) as refused:
+            store.save(late)
+        assert refused.value.there == second and refused.value.own.score == late.score
+    with pytest.raises(StaleJudgement):
+        store.remove(first)
+    store.remove(second)
+    with pytest.raises(StaleJudgement) as gone:
+        store.save(replace(second, score=1.0))
+    assert gone.value.there is None and store.of(ONE.dataset) == []
+
+
+def test_a_reader_removes_what_is_theirs_and_old_ones_go(store: Judgements) -> None:
+    mine = store.save(ONE, "me")
+    hers = store.save(replace(ONE, rater="Bo"), "her")
+    assert store.remove_own(ONE.dataset, "") == 0 and store.remove_own(ONE.dataset, "me") == 1
+    assert store.of(ONE.dataset) == [hers] and mine.id != hers.id
+    assert store.remove_older(hers.changed[:10]) == 0 and store.remove_older("9999") == 1
+
+
+def test_what_is_brought_in_overwrites_none(store: Judgements, tmp_path: Path) -> None:
+    saved = store.save(ONE)
+    other = Judgements.open(f"sqlite:///{tmp_path / 'other.db'}")
+    assert other.merge([saved]) == (1, 0) and other.merge([saved]) == (0, 0)
+    assert other.of(ONE.dataset) == [saved]
+    changed = store.save(replace(saved, score=1.0))
+    assert other.merge([changed]) == (0, 1) and other.merge([changed]) == (0, 0)
+    kept, beside = sorted(other.of(ONE.dataset), key=lambda one: one.differs)
+    assert kept == saved and beside.score == 1 and beside.differs == saved.id
+    assert kept.counts and not beside.counts
+
+
+def test_errors_cost_what_mqm_says() -> None:
+    def cost(category: str, severity: str) -> float:
+        return ErrorSpan("whole", category=category, severity=severity).weight
+
+    assert [cost("Accuracy", severity) for severity in SEVERITIES] == [0, 1, 5, 25]
+    assert cost("Non-translation!", "major") == 25 and cost("Fluency/Punctuation", "minor") == 0.1
+    assert cost("Fluency/Punctuation", "major") == 5 and cost("Fluency/Grammar", "minor") == 1
+    assert replace(ONE, spans=(SPAN, SPAN)).mqm == 10 and replace(ONE, spans=()).mqm == 0
+
+
+def inside(text: str) -> st.SearchStrategy[tuple[int, int]]:
+    starts = st.integers(0, len(text) - 1)
+    return starts.flatmap(
+        lambda start: st.tuples(st.just(start), st.integers(start + 1, len(text)))
+    )
+
+
+SPANS = st.builds(
+    lambda place, category, severity, note: ErrorSpan(
+        "source", *place, None, category, severity, note
+    ),
+    inside(ONE.source),
+    TEXT,
+    st.sampled_from(SEVERITIES),
+    TEXT,
+)
+
+
+@given(st.lists(SPANS, max_size=4), st.none() | st.floats(0, 100), TEXT)
+def test_out_and_in_again_they_are_the_same(
+    spans: list[ErrorSpan], score: float | None, rater: str
+) -> None:
+    one = replace(ONE, spans=tuple(spans), score=score, rater=rater.strip() or "x")
+    assert from_jsonl(to_jsonl([one, ONE])) == [one, ONE]
+    assert spans_of(json.loads(json.dumps(span_values(spans)))) == tuple(spans)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"spans": (replace(SPAN, end=40),)},
+            "Error 1 runs from character 4 to 40 but the output has 16 characters; mark it anew.",
+        ),
+        ({"spans": (SPAN, replace(SPAN, start=8))}, "Error 2 runs from character 8 to 8 but"),
+        ({"spans": (replace(SPAN, start=-1),)}, "runs from character -1 to 8"),
+        ({"spans": (replace(SPAN, side="source", end=12),)}, "but the source has 11 characters"),
+        ({"spans": (replace(SPAN, side="left"),)}, f"it can be in: {', '.join(SIDES)}"),
+        ({"spans": (ErrorSpan("picture", box=(0.5, 0, 0.2, 1)),)}, "a box outside the picture"),
+        ({"spans": (ErrorSpan("picture"),)}, "a box outside the picture"),
+        ({"spans": (replace(SPAN, severity="grave"),)}, 'has the severity "grave"; choose one of'),
+        ({"spans": (SPAN,) * (MAX_SPANS + 1)}, "201 errors marked but at most 200"),
+        ({"score": 101.0}, "The score is 101 but 0 to 100 are possible; fix it."),
+        ({"score": float("nan")}, "The score is nan but 0 to 100"),
+        ({"rater": " "}, "under a rater's name; type yours"),
+        ({"output": "x" * 20_001}, "output has 20,001 characters but at most 20,000"),
+        ({"source": "\ud800"}, "The source has a broken character"),
+        ({"example": -1}, "The example has the number -1"),
+    ],
+)
+def test_what_cannot_be_saved_is_one_sentence(
+    store: Judgements, change: dict[str, object], said: str
+) -> None:
+    with pytest.raises(InputError) as refused:
+        store.save(replace(ONE, **change))  # type: ignore[arg-type]
+    assert said in str(refused.value) and store.of(ONE.dataset) == []
+
+
+LINE = to_jsonl([ONE])
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"\xff", "is no UTF-8 text"),
+        (b"[1]\n", "Judgement 1 is no JSON object"),
+        (b'{"dataset": ""}\n', "Judgement 1 lacks number, model"),
+        (LINE.replace(b"64.5", b'"good"'), "Judgement 1 has a score that is no number"),
+        (LINE.replace(b'"number": 4', b'"number": 0'), "no whole number as its example"),
+        (LINE.replace(b'"model": "one.txt"', b'"model": 1'), "has no text as model"),
+        (LINE + LINE.replace(b'"end": 8', b'"end": 80'), "Judgement 2 cannot be brought in: Error"),
+        (LINE.replace(b'"end": 8', b'"end": "8"'), "Error 1 is none: it needs a side, a start"),
+        (LINE.replace(b'"box": null', b'"box": [1, 2]'), "Error 1 is none"),
+        (b"{}\n" * 100_001, "more than the 100,000 lines"),
+    ],
+)
+def test_other_files_are_refused_in_one_sentence(data: bytes, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        from_jsonl(data)

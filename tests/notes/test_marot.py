@@ -1,0 +1,120 @@
+"""Marot's TSV comes in and goes out without loss; what is none is refused in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from areaviz.data.examples import Dataset, Example
+from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.notes.marot import COLUMNS, judgements_of, read_rows, to_marot
+from areaviz.trace.errors import InputError
+
+SOURCES = ("A dog runs.", "It rains.", "It rains.")
+SET = Dataset("set", tuple(Example(str(n), text, ()) for n, text in enumerate(SOURCES)), {})
+HEAD = "\t".join(COLUMNS)
+ROWS = (
+    "a\tdoc\t1\t7\tr1\tA dog runs.\tDie <v>Katze</v> rennt.\tAccuracy/Mistranslation\tMajor\t"
+    '{"note": "not a dog", "target_spans": [[2, 2]], "timestamp": 1}',
+    "a\tdoc\t1\t7\tr1\tA <v>dog</v> runs.\tDie Katze rennt.\tSource issue\tneutral\t{}",
+    'a\tdoc\t1\t7\t\tA dog runs.\tDie Katze rennt.\t\t\t{"segment": {"metrics": {"BLEU": 1}}}',
+    "a\tdoc\t1\t7\tr2\tA dog runs.\tDie Katze rennt.\tNo-error\tNo-error\t{}",
+    "b\tdoc\t2\t8\tr1\tIt rains.\tEs regnet.\tOmission\tminor\tan older note",
+    "b\tdoc\t3\t9\tr1\tIt rains.\t<v>Es</v> <v>schneit</v>.\tNon-translation!\tMajor\t{}",
+    "b\tdoc\t3\t9\tr2\tIt rains.\tEs schneit.\tOther\tHOTW-test\t{}",
+)
+FILE = "\n".join([HEAD, *ROWS, ""]).encode()
+
+
+def read(data: bytes = FILE, systems: tuple[str, ...] = ("a.txt",)) -> list[Judgement]:
+    return judgements_of(read_rows(data, "x.tsv"), SET, systems)
+
+
+def test_a_rater_s_lines_on_a_segment_are_one_judgement() -> None:
+    first, bare, fine, omitted, broken, test = read()
+    assert (first.example, first.model, first.rater) == (0, "a.txt", "r1")
+    assert (first.source, first.output) == ("A dog runs.", "Die Katze rennt.")
+    assert first.spans == (
+        ErrorSpan("output", 4, 9, None, "Accuracy/Mistranslation", "major", "not a dog"),
+        ErrorSpan("source", 2, 5, None, "Source issue", "neutral"),
+    )
+    assert not bare.rater and not bare.counts and bare.spans == ()
+    assert fine.spans == () and fine.counts and fine.mqm == 0
+    assert (omitted.example, broken.example, omitted.model) == (1, 2, "b")
+    assert omitted.spans == (ErrorSpan("whole", 0, 0, None, "Omission", "minor", "an older note"),)
+    assert (broken.spans[0].start, broken.spans[0].end, broken.mqm) == (0, 10, 25)
+    assert test.spans[0].severity == "neutral" and test.mqm == 0
+
+
+def test_what_is_not_changed_is_written_as_it_was() -> None:
+    assert to_marot(read(), "set") == FILE
+    assert to_marot(reversed(read()), "set") == FILE, "in its own order"
+    older = FILE.replace(b"\t{}\n", b"\n").replace(HEAD.encode(), b"system\tdoc\tdoc_id")
+    lines = older.split(b"\n")[1:]
+    assert to_marot(read(older), "set").split(b"\n")[1:] == lines
+
+
+def test_a_changed_judgement_keeps_its_other_lines() -> None:
+    first, *others = read()
+    more = ErrorSpan("output", 10, 15, None, "Style", "minor", "too plain")
+    changed = replace(first, spans=(*first.spans, more))
+    lines = to_marot([changed, *others], "set").decode().split("\n")
+    assert [line for line in lines if line in ROWS] == list(ROWS)
+    (new,) = set(lines) - {HEAD, *ROWS, ""}
+    assert new.startswith("a\tdoc\t1\t7\tr1\tA dog runs.\tDie Katze <v>rennt</v>.\tStyle\tMinor\t")
+    assert [one.marks() for one in read("\n".join(lines).encode())][0] == changed.marks()
+
+
+OWN = Judgement(
+    SET.digest,
+    1,
+    "a.txt",
+    "Ada",
+    "It rains.",
+    "Es <v>\tregnet.",
+    (
+        ErrorSpan("source", 0, 2, None, "", "minor", "a\tnote"),
+        ErrorSpan("picture", 0, 0, (0.1, 0.2, 0.5, 1.0), "Accuracy", "critical"),
+        ErrorSpan("whole", 0, 0, None, "Omission", "major"),
+    ),
+    87.5,
+)
+
+
+def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
+    plain = replace(OWN, output="Es regnet.", spans=(*OWN.spans, ErrorSpan("output", 0, 10)))
+    fine = replace(plain, example=0, source=SOURCES[0], rater="Bo", spans=(), score=100.0)
+    data = to_marot([plain, fine], "my set")
+    assert b"\tmy set\t2\t2\tAda\t<v>It</v> rains.\tEs regnet.\tOther\tMinor\t" in data
+    found = read(data)
+    assert [one.marks() for one in found] == [fine.marks(), plain.marks()]
+    assert to_marot(found, "my set") == data
+    assert all(line.count("\t") == 9 for line in to_marot([OWN], "x").decode().split("\n")[:-1])
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"segment\tscore\n1\t.5\n", 'Line 1 of "x.tsv" has 2 columns, so this is no TSV of Marot'),
+        (FILE + b"a\tb\n", 'Line 9 of "x.tsv" has 2 columns'),
+        (HEAD.encode(), '"x.tsv" has no lines of Marot'),
+        (b"\xff", "is no UTF-8 text; save it"),
+        (
+            FILE.replace(b"A dog runs.\tDie <v>Katze", b"A cat runs.\tDie <v>Katze"),
+            'Line 2 is on the source "A cat runs.", which is no example of this set; choose',
+        ),
+        (
+            FILE + FILE.split(b"\n")[6].replace(b"\t3\t", b"\t4\t") + b"\n",
+            'Line 9 is on the source "It rains.", which too few examples of this set have',
+        ),
+        (
+            FILE.replace(b"{}", b'{"areaviz": {"span": {"side": "whole", "severity": "grave"}}}'),
+            'Line 2 cannot be brought in: Error 2 has the severity "grave"; choose one of',
+        ),
+    ],
+)
+def test_other_files_are_refused_in_one_sentence(data: bytes, said: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(data)
+    assert said in str(refused.value)

@@ -1,0 +1,161 @@
+"""Analyse: errors that raters marked, scores from files, where both fail, and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.analysis.rows import SETTING
+from areaviz.backend.base import Backend
+from areaviz.data.example_files import read_lines
+from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.notes.judgement_files import to_jsonl
+from areaviz.notes.judgements import StaleJudgement
+from areaviz.ui.analyse import dataset_form, judging
+from areaviz.ui.analyse.stored import note_store
+from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
+from tests.pages.conftest import Open, shown
+
+Use = Callable[[Backend], None]
+FILES = {
+    "my.en.txt": b"A dog.\nA cat.\nIt rains.\n",
+    "my.de.txt": b"Ein Hund.\nDie Katze.\nEs regnet.\n",
+    "hyp.a.txt": b"Ein Hund.\nEine Katze.\nx\n",
+    "hyp.b.txt": b"Hund.\nDie Katze.\ny\n",
+    "hyp.a.comet.csv": b"COMET\n0.9\n0.8\n0.1\n",
+    "hyp.b.comet.csv": b"COMET\n0.7\n0.95\n0.2\n",
+}
+SET = read_lines("my.en.txt", FILES, ["my.de.txt"])
+SPAN = ErrorSpan("output", 0, 4, None, "Accuracy/<b>", "major", "the $article$")
+ADA = Judgement(SET.digest, 1, "hyp.a.txt", "Ada", "A cat.", "Eine Katze.", (SPAN,), 60.0)
+BO = Judgement(SET.digest, 1, "hyp.a.txt", "Bo", "A cat.", "Eine Katze.", (), 90.0)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+
+
+def given(open_page: Open, files: dict[str, bytes] = FILES) -> AppTest:
+    """The page with the outputs of two systems."""
+    app = uploading(open_page("analyse"))
+    sent = [(name, content, "text/plain") for name, content in files.items()]
+    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+
+
+def said(error: Any) -> str:
+    """An error as it is read."""
+    return str(error.value).replace("\\", "")
+
+
+def sheet(app: AppTest) -> dict[str, Any]:
+    """What the browser is sent of the output that is judged."""
+    for one in app.get("bidi_component"):
+        if one.proto.component_name == "areaviz.judging":
+            found: dict[str, Any] = json.loads(one.proto.json)
+            return found
+    return {}
+
+
+def test_errors_of_raters_are_measures_of_examples(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = given(open_page)
+    assert not app.error and "MQM (1)" not in listed(app).columns
+    for one in (ADA, BO):
+        note_store().judgements.save(one)
+    seen = listed(app.run())
+    assert seen.loc[1, "MQM (1)"] == "2.5" and seen.loc[1, "Judged (1)"] == "75"
+    assert seen.loc[0, "MQM (1)"] == "–" and "MQM (2)" not in seen.columns
+    tables = [table.value for table in app.table]
+    assert any("Krippendorff's alpha" in table.columns for table in tables)
+    assert any("Accuracy/<b>" in table.to_numpy() for table in tables)
+
+
+def test_a_rater_judges_by_name_and_sees_others_on_demand(
+    open_page: Open, use_backend: Use
+) -> None:
+    use_backend(Translating())
+    note_store().judgements.save(ADA)
+    app = hold(given(open_page), example=1)
+    assert not app.error and not sheet(app) and "Type your name to mark errors" in shown(app)
+    app.text_input(key=judging.RATER).set_value(" Ada ").run()
+    sent = sheet(app)
+    assert (sent["score"], sent["version"]) == (60, 1) and len(sent["spans"]) == 1
+    assert [one["text"] for one in sent["texts"]] == ["A cat.", "Eine Katze."]
+    assert "the $article$" not in shown(app)
+    app.text_input(key=judging.RATER).set_value("Bo").run()
+    assert sheet(app)["spans"] == [] and "Accuracy/<b>" in sheet(app)["categories"]
+    assert "major, Accuracy/<b> “Eine”: the $article$" in shown(app)
+    app.button_group(key="analyse_judged").set_value("hyp.b.txt").run()
+    assert sheet(app)["texts"][1]["text"] == "Die Katze."
+
+
+def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    store = note_store().judgements
+    first = store.save(ADA)
+    app = hold(given(open_page), example=1)
+    app.text_input(key=judging.RATER).set_value("Ada").run()
+    app.session_state[judging.STALE] = StaleJudgement(first, BO)
+    app.run()
+    assert "nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
+
+
+def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    note_store().judgements.save(ADA)
+    changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
+    app = hold(given(open_page, changed), example=1)
+    app.text_input(key=judging.RATER).set_value("Ada").run()
+    assert "another output of this system was judged" in shown(app)
+    assert sheet(app)["spans"] == [] and sheet(app)["version"] == 1
+    assert "MQM (1)" not in listed(app).columns
+
+
+def test_scores_from_files_order_the_table_and_both_fail(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = given(open_page)
+    assert "scores: COMET" in shown(app)
+    app = hold(app, measure="score:COMET_1")
+    assert list(listed(app)["COMET (2)"]) == ["0.2", "0.7", "0.95"]
+    app.toggle(key="analyse_both_fail").set_value(True).run()
+    assert list(listed(app).index) == [2] and "COMET of both of at most 0.325" in shown(app)
+
+
+def test_scores_without_outputs_and_scores_that_are_none_are_refused(open_page: Open) -> None:
+    alone = {name: FILES[name] for name in ("my.en.txt", "my.de.txt", "hyp.a.comet.csv")}
+    (error,) = given(open_page, alone).error
+    assert "choose the files with the outputs, too" in said(error)
+    (error,) = given(open_page, FILES | {"hyp.a.comet.csv": b"COMET\n1\nx\n2\n"}).error
+    assert 'has "x" as its COMET, which is no number' in said(error)
+
+
+def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
+    open_page: Open, use_backend: Use
+) -> None:
+    use_backend(Translating())
+    app = given(open_page)
+    marot = b"hyp.a\td\t2\t2\tCy\tA cat.\t<v>Eine</v> Katze.\tAccuracy\tMajor\t{}\n"
+    for name, content, said in (
+        ("e.jsonl", to_jsonl([ADA, BO]), "2 judged outputs read, 2 new."),
+        ("m.tsv", marot, "1 judged output read, 1 new."),
+    ):
+        sent = [(name, content, "text/plain")]
+        app.file_uploader(key="judged_given").set_value(sent).run()
+        assert not app.error and said in shown(app)
+    assert {one.rater for one in note_store().judgements.of(SET.digest)} == {"Ada", "Bo", "Cy"}
+    app.file_uploader(key="judged_given").set_value([("x.tsv", b"a\tb\n", "text/plain")]).run()
+    (error,) = app.error
+    assert "so this is no TSV of Marot" in said(error)
+
+
+def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = opened_first(ran(open_page("analyse")))
+    app.text_input(key=judging.RATER).set_value("Ada").run()
+    assert not app.error and len(sheet(app)["texts"]) == 2
