@@ -53,6 +53,7 @@ def attend(
     heads: Sequence[int] | None = None,
     sites: Sequence[str] | None = None,
     example: int = 0,
+    attribution: bool = False,
 ) -> Trace:
     """What a `transformers` model, a `timm` ViT or any module with attention attends to.
 
@@ -83,6 +84,9 @@ def attend(
         heads: which heads of each layer, from 0; None for all.
         sites: which sites, by name, such as "encoder self"; None for all.
         example: which example of a batch is read, from 0.
+        attribution: whether the trace also has what the output depends on by other ways than
+            attention: rollout over the layers ("... rollout") and gradient times input
+            ("... gradient"). The second takes a pass backwards for each output.
 
     Raises:
         InputError: the input does not fit the model, nothing in it attends, its outputs change when
@@ -101,6 +105,7 @@ def attend(
         heads,
         sites,
         example,
+        attribution,
     )
     if isinstance(model, str | Path):
         loaded = load(model)

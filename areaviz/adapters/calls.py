@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from math import prod
 from typing import Any, Protocol
 
 import torch
@@ -133,8 +134,9 @@ class Recorder:
         kept = self._seen.setdefault(site, [])
         if wanted.layers is not None and layer not in wanted.layers:
             return
-        kept.append(heads if wanted.heads is None else some_heads(heads, wanted.heads))
-        check_map_bytes(2 * sum(one.weights.numel() for one in kept), MAX_ATTENDED_BYTES)
+        chosen = heads if wanted.heads is None else some_heads(heads, wanted.heads)
+        kept.append(chosen.lean())
+        check_map_bytes(2 * sum(prod(one.shape) for one in kept), MAX_ATTENDED_BYTES)
 
     def drop(self) -> None:
         """Forget the pass that is under way."""
@@ -236,38 +238,23 @@ def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
     Raises:
         InputError: it has fewer.
     """
-    count, queries, items = heads.weights.shape
+    count = heads.shape[0]
     for head in chosen:
         if not 0 <= head < count:
             raise InputError(
                 f"A layer has {count} heads, so there is no head {head}; count them from 0."
             )
-    picked = list(chosen)
-    query, key = (None if x is None else x[picked] for x in (heads.query, heads.key))
-    bias = heads.bias
-    if bias is not None:
-        bias = bias.expand(count, queries, items)[picked]
-    return replace(heads, weights=heads.weights[picked], query=query, key=key, bias=bias)
+    return heads.some_heads(chosen)
 
 
 def some_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
     """Some queries over some items; weights are divided by what is left of their sum."""
-    left = heads.weights[:, queries][..., memory]
-    bias = heads.bias
-    if bias is not None:
-        bias = bias.expand(heads.weights.shape)[:, queries][..., memory]
-    return replace(
-        heads,
-        weights=left / left.sum(-1, keepdim=True).clamp_min(1e-12),
-        query=None if heads.query is None else heads.query[:, queries],
-        key=None if heads.key is None else heads.key[:, memory],
-        bias=bias,
-    )
+    return heads.some_items(queries, memory)
 
 
 def looks_back(heads: Heads, alone: bool = False) -> bool:
     """Whether no query attends to a later item; `alone` where there is one item only."""
-    if min(heads.weights.shape[-2:]) < 2:
+    if min(heads.shape[-2:]) < 2:
         return alone
     return not bool(torch.triu(heads.weights, 1).any())
 

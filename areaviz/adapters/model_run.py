@@ -16,10 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from areaviz.adapters.attributed import NO_SCORES, Attributed
 from areaviz.adapters.calls import Probe, Wanted
 from areaviz.adapters.heads import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
+from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
 from areaviz.trace.errors import InputError
@@ -27,8 +29,11 @@ from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
 from areaviz.trace.request import Request, check_options
+from areaviz.trace.rollout import ROLLOUT, rollout_maps
 
 ALTERNATIVES = 5
+# The detail that says that some layers mix items without weights.
+NOT_ALL_LAYERS = "not all layers"
 NOT_DERIVED = (
     "left out where queries and keys are not known, or do not give the weights by themselves"
 )
@@ -50,6 +55,7 @@ class Options:
     heads: Sequence[int] | None = None
     sites: Sequence[str] | None = None
     example: int = 0
+    attribution: bool = False
 
     def __post_init__(self) -> None:
         check_range("area_size", self.area_size, AREA_SIZES)
@@ -80,6 +86,8 @@ class ModelRun:
     # None where the model gave none.
     output: Output | None = None
     details: Mapping[str, str] = field(default_factory=dict)
+    # What the output depends on, where that was asked for.
+    attributed: Attributed = Attributed()
 
 
 def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
@@ -98,7 +106,12 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         )
     # A request may have fewer signs than the name of a class, a folder or a hub's model.
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name or type(model).__name__)
-    request = Request(name.strip("-._")[:100] or "model", run.text, picture=run.picture)
+    request = Request(
+        name.strip("-._")[:100] or "model",
+        run.text,
+        picture=run.picture,
+        attribution=options.attribution,
+    )
     check_options(request)
     maps: dict[str, AttentionMap] = {}
     details = dict(run.details)
@@ -117,11 +130,30 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
             details["as areas"] = NOT_DERIVED
     if not maps:
         raise InputError(f"The attention of this model is {NO_SHARES}.")
+    if options.attribution:
+        beside, said = _attribution(maps, run, options)
+        maps |= beside
+        details |= said
     if run.output is None:
         fields[NO_OUTPUT.field] = nothing()
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
     return trace
+
+
+def _attribution(
+    maps: Mapping[str, AttentionMap], run: ModelRun, options: Options
+) -> tuple[dict[str, AttentionMap], dict[str, str]]:
+    """The maps that stand beside attention, and for the reader why some do not."""
+    found, details = gradient_maps(maps, "target", run.attributed.rows), dict[str, str]()
+    if not run.attributed.rows:
+        details[WAYS[GRADIENT]] = run.attributed.why or NO_SCORES
+    chosen = (options.layers, options.heads, options.sites)
+    if any(part is not None for part in chosen) or NOT_ALL_LAYERS in run.details:
+        details[WAYS[ROLLOUT]] = "left out: it follows attention through every layer and head"
+    else:
+        found = [*rollout_maps(maps), *found]
+    return {one.site: one for one in found}, details
 
 
 @contextmanager

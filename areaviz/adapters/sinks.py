@@ -57,6 +57,8 @@ def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[st
 
 def has_sink(heads: Heads) -> bool:
     """Whether rows lack more than rounding explains; those that are masked as a whole do not."""
+    if heads.are_given:
+        return False
     lacking = 1 - heads.weights.sum(-1)
     masked = heads.weights.amax(-1) == 0
     if heads.bias is not None:
@@ -75,6 +77,8 @@ def _shown(heads: Heads) -> Heads:
 def are_shares(layers: Sequence[Heads]) -> bool:
     """Whether no weight is below 0 and no row sums to more than 1; what is no number is let by."""
     for heads in layers:
+        if heads.are_given:
+            continue
         weights = heads.weights
         below, above = weights < 0, weights.sum(-1) > 1 + _ROUNDING
         if bool(weights.isfinite().all()) and bool(below.any() | above.any()):

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
+from areaviz.adapters.attributed import Items, attributed
 from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
@@ -54,6 +55,11 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     run = picture_run(shown, cut, within, classes, "class {}".format, details)
     if asks:
         run = _with_class_layers(run, cut, layers, asks)
+    if options.attribution and classes is not None:
+        items = [Items("x", "picture", cut.shape)]
+        with frozen(model):
+            found = attributed(model, lambda given: model(**given), {"x": values}, items)
+        run = replace(run, attributed=found)
     return to_trace(run, model, options)
 
 
@@ -72,7 +78,7 @@ def _with_class_layers(
 
 def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
     """All layers attend within the picture, but those in which the class token alone asks."""
-    return ENCODER if heads.weights.shape[1] == heads.weights.shape[2] else CLASS_TOKEN
+    return ENCODER if heads.shape[1] == heads.shape[2] else CLASS_TOKEN
 
 
 def _probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
@@ -105,7 +111,7 @@ def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
         InputError: layers have different items, so that they cannot be shown together.
     """
     rows, columns = grid
-    sizes = sorted({heads.weights.shape[-1] for heads in layers})
+    sizes = sorted({heads.shape[-1] for heads in layers})
     if len(sizes) > 1 or sizes[0] < rows * columns:
         counts = " and ".join(f"{size:,}" for size in sizes)
         raise InputError(

@@ -59,7 +59,7 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     sites = []
     for site, layers in found.items():
         check_layers(site, layers)
-        shape = (1, layers[0].weights.shape[-1])
+        shape = (1, layers[0].shape[-1])
         sites.append(Site(site, *_sides(site, found), shape, layers))
     fields = _fields(found, options, source)
     text = source.raw if source is not None else ""
@@ -88,7 +88,7 @@ def _batches(given: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
-    _, queries, items = heads.weights.shape
+    _, queries, items = heads.shape
     if said or queries != items or says_cross(name):
         return said or CROSS
     return DECODER if looks_back(heads) or _DECODER.search(name) else ENCODER
@@ -131,7 +131,7 @@ def _fields(found: Found, options: Options, source: Field | None) -> list[Field]
     """
     sizes: dict[str, int] = {}
     for site, layers in found.items():
-        for name, size in zip(_sides(site, found), layers[0].weights.shape[1:], strict=True):
+        for name, size in zip(_sides(site, found), layers[0].shape[1:], strict=True):
             if sizes.setdefault(name, size) != size:
                 raise InputError(
                     f"Layers of this model see {sizes[name]:,} and {size:,} items of its {name} and"

@@ -156,7 +156,7 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Tensor, decodes: boo
     """Where words and cells stand: by their marks, else the picture is in front or behind."""
     if not layers:
         return None
-    count, items = len(tokens.ids), layers[0].weights.shape[-1]
+    count, items = len(tokens.ids), layers[0].shape[-1]
     if items == count:
         return Layout(torch.nonzero(~marks)[:, 0], torch.nonzero(marks)[:, 0])
     if items < count or bool(marks.any()):
@@ -187,7 +187,7 @@ def _text_run(
         return ModelRun([words.named("source")], [site], words.field.raw)
     logits = logits_of(seen.outputs)
     if logits is not None and logits.dim() == 3 and logits.shape[1] > len(words.ids):
-        whole = layers[0].weights.shape[-1]
+        whole = layers[0].shape[-1]
         places = layout.words if logits.shape[1] == whole else layout.words - whole
         logits = logits[:, places]
     return decoder_run(words, own, logits, texts, {})
@@ -205,11 +205,11 @@ def _looks(
     query = "history" if DECODER in found else "source"
     if CROSS in found:
         looks = found[CROSS]
-        cut = _cut(model, given, looks[0].weights.shape[-1])
+        cut = _cut(model, given, looks[0].shape[-1])
         if cut is None:
             details["words to picture"] = _UNPLACED
             return [], None
-        every = torch.arange(looks[0].weights.shape[1])
+        every = torch.arange(looks[0].shape[1])
         details |= left_out(looks, cut)
         seen = [some_items(heads, every, cut.cells) for heads in looks]
         return [Site(CROSS, query, "picture", cut.shape, seen)], cut
@@ -240,7 +240,7 @@ def _own_layers(
     layers: Sequence[Heads], model: Any, given: Mapping[str, Any], details: dict[str, str]
 ) -> tuple[list[Site], Patches | None]:
     """The picture's attention to itself, where its items are cells of one grid in every layer."""
-    sizes = {heads.weights.shape[1:] for heads in layers}
+    sizes = {heads.shape[1:] for heads in layers}
     if len(sizes) != 1:
         return [], None
     [(queries, items)] = sizes

@@ -33,7 +33,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     shown = picture_of(model.config, inputs, options)
     seen = watch(model, {"pixel_values": shown.values}, options, (CROSS, ENCODER))
     details, found = options.of_batch(seen.details, shown.batch), seen.found
-    sizes = {heads.weights.shape[-1] for site in (CROSS, ENCODER) for heads in found.get(site, ())}
+    sizes = {heads.shape[-1] for site in (CROSS, ENCODER) for heads in found.get(site, ())}
     if len(sizes) != 1:
         return ModelRun([], [], details=details)
     cut = _grid(shown.values, sizes.pop())
@@ -41,7 +41,7 @@ def detect(model: Any, inputs: object, options: Options) -> ModelRun:
     queries = 0
     for site, memory, shape in ((CROSS, "picture", cut.shape), (DECODER, "target", None)):
         if site in found:
-            queries = found[site][0].weights.shape[1]
+            queries = found[site][0].shape[1]
             sites.append(Site(site, "target", memory, shape or (1, queries), found[site]))
     sites += picture_sites(found[ENCODER], cut) if ENCODER in found else []
     logits = logits_of(seen.outputs)

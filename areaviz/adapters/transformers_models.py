@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from areaviz.adapters.attributed import Attributed, Items
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Found, some_items
 from areaviz.adapters.model_run import ModelRun, Options, frozen, output_of, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
@@ -23,6 +24,7 @@ from areaviz.adapters.transformers_both import has_both, read_both
 from areaviz.adapters.transformers_detect import detect
 from areaviz.adapters.transformers_run import (
     accepted,
+    attribution_of,
     check_size,
     logits_of,
     main_input,
@@ -82,7 +84,14 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     sites = _text_sites(written, len(source.ids))
     details = options.of_batch(written.details, source.batch)
     fields = [field, *_fields(written.target)]
-    return ModelRun(fields, sites, field.raw, output=written.output, details=details)
+    return ModelRun(
+        fields,
+        sites,
+        field.raw,
+        output=written.output,
+        details=details,
+        attributed=_attributed(model, written, options, Items("input_ids", "source")),
+    )
 
 
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
@@ -92,7 +101,7 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
         return ModelRun([], [], details=written.details)
-    source = heard.times(layers[0].weights.shape[-1])
+    source = heard.times(layers[0].shape[-1])
     sites = _text_sites(written, len(source))
     fields = [source, *_fields(written.target)]
     return ModelRun(fields, sites, output=written.output, details=written.details)
@@ -109,10 +118,10 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     cut = cells_of(config, seen, across or within)
     sites, details = [], options.of_batch(written.details, seen.batch)
     if across:
-        every = [torch.arange(heads.weights.shape[1]) for heads in across]
+        every = [torch.arange(heads.shape[1]) for heads in across]
         looks = [some_items(heads, q, cut.cells) for heads, q in zip(across, every, strict=True)]
         sites.append(Site(CROSS, "target", "picture", cut.shape, looks))
-    if {heads.weights.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
+    if {heads.shape[-1] for heads in within} == {len(cut.cells) + cut.extra}:
         sites += picture_sites(within, cut)
     elif within:
         details["encoder self"] = "not shown, as its layers have other items than its result"
@@ -120,7 +129,9 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     fields = [*picture_fields(seen.picture, cut), *_fields(written.target)]
     sites += _history_site(written)
     details |= left_out([*across, *within], cut)
-    return ModelRun(fields, sites, "", seen.picture, written.output, details)
+    cells = Items("pixel_values", "picture", cut.shape)
+    attributed = _attributed(model, written, options, cells)
+    return ModelRun(fields, sites, "", seen.picture, written.output, details, attributed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +142,8 @@ class Written:
     output: Output | None
     found: Found
     details: dict[str, str]
+    # What the model was given, the start of the target included.
+    given: Mapping[str, Tensor]
 
 
 def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written:
@@ -142,11 +155,18 @@ def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written
         target = texts.read(texts.target_ids(options.target))
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
     sites = (CROSS, ENCODER, DECODER)
-    seen = watch(model, {**given, "decoder_input_ids": fed}, options, sites)
+    given = {**given, "decoder_input_ids": fed}
+    seen = watch(model, given, options, sites)
     logits = logits_of(seen.outputs)
     output = None if logits is None else output_of(logits[0], target.ids, texts.label)
     details = {"decoding": "given text"} if options.target is not None else {}
-    return Written(target, output, seen.found, details | dict(seen.details))
+    return Written(target, output, seen.found, details | dict(seen.details), given)
+
+
+def _attributed(model: Any, written: Written, options: Options, read: Items) -> Attributed:
+    """What the outputs depend on of what was read, and of what was written before them."""
+    items = [read, Items("decoder_input_ids", "history")]
+    return attribution_of(model, written.given, options, items, written.target.ids)
 
 
 def _generated(model: Any, given: Mapping[str, Tensor], steps: int) -> Sequence[int]:

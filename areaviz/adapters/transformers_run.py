@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from areaviz.adapters.attributed import Attributed, Items, attributed
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import Options
+from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
 from areaviz.adapters.texts import Tokens
 from areaviz.adapters.watching import Watched, see
 from areaviz.trace.errors import InputError
@@ -37,15 +38,41 @@ def watch(
     needed: Sequence[str] = (),
     site_of: SiteOf | None = None,
 ) -> Watched:
-    """Run a model on named inputs, plainly and watched; `given` is brought to where it lies."""
+    """Run a model on named inputs, plainly and watched."""
+    placed = placed_at(model, given)
+    site_of = site_of or sites_of_stacks(model)
+    seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
+    return replace(seen, details={**seen.details, **_other_layers(model, seen)})
+
+
+def placed_at(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The inputs that a model takes, where it lies and in its precision."""
     placed = {}
     for name, value in accepted(model, given).items():
         placed[name] = value.to(model.device) if isinstance(value, Tensor) else value
         if isinstance(value, Tensor) and value.is_floating_point():
             placed[name] = placed[name].to(model.dtype)
-    site_of = site_of or sites_of_stacks(model)
-    seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
-    return replace(seen, details={**seen.details, **_other_layers(model, seen)})
+    return placed
+
+
+def attribution_of(
+    model: Any,
+    given: Mapping[str, Any],
+    options: Options,
+    items: Sequence[Items],
+    chosen: Sequence[int] | None = None,
+) -> Attributed:
+    """What the outputs depend on, if it was asked for; see `attributed`."""
+    if not options.attribution:
+        return Attributed()
+
+    def run(placed: Mapping[str, Any]) -> Tensor | None:
+        logits = logits_of(model(**placed))
+        if logits is None or logits.dim() not in (2, 3):
+            return None
+        return logits[0] if logits.dim() == 3 else logits
+
+    return attributed(model, run, placed_at(model, given), items, chosen)
 
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
@@ -59,7 +86,7 @@ def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
         return {}
     numbers = [found[0] for name in names if (found := re.findall(r"\d+", name))]
     which = f" (layers {', '.join(str(int(one) + 1) for one in numbers)})" if numbers else ""
-    return {"not all layers": f"{len(names)} of {whole} layers have weights of {site}{which}"}
+    return {NOT_ALL_LAYERS: f"{len(names)} of {whole} layers have weights of {site}{which}"}
 
 
 def takes(model: Any) -> Mapping[str, inspect.Parameter]:
@@ -116,7 +143,7 @@ def sites_of_both(model: Any) -> SiteOf:
             return ""
         if _VISION.search(name):
             # A pooling layer asks with an item of its own.
-            return ENCODER if heads.weights.shape[1] == heads.weights.shape[2] else ""
+            return ENCODER if heads.shape[1] == heads.shape[2] else ""
         if said:
             return said
         if towers and _TEXT_TOWER.search(f"{name}."):

@@ -6,12 +6,14 @@ Shapes: N tokens, V vocabulary or classes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from areaviz.adapters.attributed import Items
 from areaviz.adapters.calls import DECODER, ENCODER, Found
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
@@ -20,6 +22,7 @@ from areaviz.adapters.sinks import Site
 from areaviz.adapters.sound import sound
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
+    attribution_of,
     check_size,
     classes,
     logits_of,
@@ -57,8 +60,14 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     details = options.of_batch(seen.details, tokens.batch)
     logits = logits_of(seen.outputs)
     if DECODER in seen.found:
-        return decoder_run(tokens, seen.found[DECODER], logits, texts, details)
-    return _encoder(model, tokens.named("source"), seen.found, logits, texts, details)
+        run = decoder_run(tokens, seen.found[DECODER], logits, texts, details)
+        chosen = None if run.output is None or logits is None else following(tokens, logits)
+        field = "history"
+    else:
+        run = _encoder(model, tokens.named("source"), seen.found, logits, texts, details)
+        chosen, field = None, "source"
+    items = [Items("input_ids", field)]
+    return replace(run, attributed=attribution_of(model, given, options, items, chosen))
 
 
 def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
@@ -77,7 +86,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
     layers = seen.found.get(ENCODER, [])
     if not layers:
         return ModelRun([], [], details=seen.details)
-    source = heard.times(layers[0].weights.shape[-1])
+    source = heard.times(layers[0].shape[-1])
     logits = logits_of(seen.outputs)
     return _encoder(model, source, seen.found, logits, Texts(options.tokenizer), seen.details)
 
@@ -90,13 +99,16 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
             "This model sees only some patches of a picture, in an order drawn by chance; set its"
             " config.mask_ratio to 0."
         )
-    seen = watch(model, {"pixel_values": shown.values, **_in_order(model, shown)}, options)
+    given = {"pixel_values": shown.values, **_in_order(model, shown)}
+    seen = watch(model, given, options)
     layers = seen.found.get(ENCODER, [])
     details = options.of_batch(seen.details, shown.batch)
     if not layers:
         return ModelRun([], [], details=details)
     cut = cells_of(model.config, shown, layers)
-    return picture_run(shown, cut, layers, logits_of(seen.outputs), classes(model), details)
+    run = picture_run(shown, cut, layers, logits_of(seen.outputs), classes(model), details)
+    items = [Items("pixel_values", "picture", cut.shape)]
+    return replace(run, attributed=attribution_of(model, given, options, items))
 
 
 def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
@@ -123,7 +135,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
             have no one place.
     """
     patch = getattr(config, "patch_size", None)
-    sizes = {heads.weights.shape[-1] for heads in layers}
+    sizes = {heads.shape[-1] for heads in layers}
     if patch is None or len(sizes) != 1:
         counts = ", ".join(f"{size:,}" for size in sorted(sizes))
         raise InputError(
@@ -132,7 +144,7 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
         )
     behind = int(getattr(config, "num_detection_tokens", 0) or 0)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)
-    return patches(seen.values, patch, layers[0].weights.shape[-1], behind, registers)
+    return patches(seen.values, patch, layers[0].shape[-1], behind, registers)
 
 
 def decoder_run(
@@ -147,14 +159,19 @@ def decoder_run(
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
-    following = [*tokens.ids[1:], int(logits[0, -1].argmax())]
+    said = following(tokens, logits)
     # The target is what follows each item: the items behind the first, then one more.
-    label, end = texts.label(following[-1]), len(history.raw)
+    label, end = texts.label(said[-1]), len(history.raw)
     anchors = np.vstack([history.anchors[1:], [[end, end + len(label)]]])
     target = Field("target", "text", history.raw + label, (*history.labels[1:], label), anchors)
-    output = output_of(logits[0], following, texts.label)
-    said = {"decoding": "given text", **details}
-    return ModelRun([history, target], sites, history.raw, output=output, details=said)
+    output = output_of(logits[0], said, texts.label)
+    details = {"decoding": "given text", **details}
+    return ModelRun([history, target], sites, history.raw, output=output, details=details)
+
+
+def following(tokens: Tokens, logits: Tensor) -> list[int]:
+    """What follows each token of a text: the next and, at the end, the most probable one."""
+    return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
 
 def _encoder(

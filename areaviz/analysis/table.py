@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.measures import MEASURES, Measure
+from areaviz.analysis.measure import Measure
+from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND

@@ -6,7 +6,7 @@ areas, D width of a head.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -24,11 +24,24 @@ from areaviz.trace.interventions import (
     area_factors,
     weighed,
 )
+from areaviz.trace.logits import Logits
+
+Note = Callable[[Logits], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Noting:
+    """Whoever wants to know what the logits of one layer of a site are made of."""
+
+    site: str
+    # 0-based.
+    layer: int
+    note: Note
 
 
 @dataclass(frozen=True, slots=True)
 class LayerInterventions:
-    """What is done otherwise in one layer's attention to one memory."""
+    """What is done otherwise in one layer's attention to one memory, and who takes note of it."""
 
     heads: int
     weighs: tuple[Weigh, ...] = ()
@@ -36,6 +49,8 @@ class LayerInterventions:
     # Items of the memory that count as padding: `weighs` bans their areas, and no neighbour may mix
     # them in.
     hidden: tuple[int, ...] = ()
+    # Gets what the logits are made of.
+    note: Note | None = None
 
     def multipliers(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
         """What area weights are multiplied by, [H, Q or 1, R]; None where no area is weighed."""
@@ -72,6 +87,7 @@ class Changed:
     # The field that is attended to, by site.
     memories: tuple[tuple[str, str], ...] = ()
     shares: tuple[Share, ...] = ()
+    noting: Noting | None = None
 
     @classmethod
     def of(
@@ -104,11 +120,14 @@ class Changed:
                     weighs.append(change)
                 else:
                     gates.append(change)
-        if not weighs and not gates:
+        noting = self.noting
+        is_noted = noting is not None and (noting.site, noting.layer) == (site, layer)
+        note = noting.note if noting is not None and is_noted else None
+        if not weighs and not gates and note is None:
             return None
         memory = dict(self.memories).get(site)
         hidden = tuple(self.hidden(memory)) if memory else ()
-        return LayerInterventions(self.heads, tuple(weighs), tuple(gates), hidden)
+        return LayerInterventions(self.heads, tuple(weighs), tuple(gates), hidden, note)
 
 
 UNCHANGED = Changed()

@@ -16,6 +16,7 @@ from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures, NeighbourConvolution
 from areaviz.attention.interventions import LayerInterventions
+from areaviz.attention.logits import has_parts, logits_of
 from areaviz.attention.masks import area_mask
 from areaviz.attention.pooling import area_pool, per_area, pooled_ending
 from areaviz.attention.spec import AreaOptions
@@ -169,6 +170,18 @@ class KeysAndValues(nn.Module):
         if interventions is not None:
             multipliers = interventions.multipliers(grid, query_BHQD.shape[2], query_BHQD.device)
         key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, is_causal, interventions)
+        if interventions is not None and interventions.note and has_parts(self.areas):
+            interventions.note(
+                logits_of(
+                    query_BHQD,
+                    key_BHMD,
+                    grid,
+                    self.features,
+                    self._shape_bias(grid),
+                    key_padding_mask,
+                    is_causal,
+                )
+            )
         # The C kernel has no weights.
         with_weights = need_weights or multipliers is not None
         context, weights, _ = area_attention(

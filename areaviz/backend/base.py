@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Protocol, runtime_checkable
 
 from areaviz.cards.card import Card
+from areaviz.trace.errors import InputError
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
@@ -40,6 +42,21 @@ class Backend(Protocol):
 
 
 @runtime_checkable
+class Explaining(Protocol):
+    """A backend that can run a request once more to say why an area has its weight."""
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """What the logits of one layer (0-based) of a site are made of, in the request's trace.
+
+        Raises:
+            InputError: the model cannot say it.
+            BackendError: the work failed.
+        """
+
+
+@runtime_checkable
 class Queued(Protocol):
     """A backend whose requests wait in this process."""
 
@@ -68,6 +85,23 @@ class Wrapper:
     def device(self) -> str:
         """Where the wrapped backend runs."""
         return self._inner.device()
+
+    @property
+    def explains(self) -> bool:
+        """Whether what is wrapped can say what logits are made of."""
+        inner = self._inner
+        return inner.explains if isinstance(inner, Wrapper) else isinstance(inner, Explaining)
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """See `Explaining`; raises InputError where the wrapped backend has stored traces alone."""
+        if not isinstance(self._inner, Explaining):
+            raise InputError(
+                "What a weight is made of is not stored with a trace; start the app with its"
+                " models to see it."
+            )
+        return self._inner.logits(request, site, layer, progress)
 
     def waiting(self) -> int | None:
         """How many requests wait in this process; None where they wait elsewhere."""

@@ -13,10 +13,11 @@ from weakref import WeakValueDictionary
 
 from areaviz.backend.base import Backend, Wrapper
 from areaviz.cards.card import Card
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
-MAX_BYTES = 256 * 2**20
+MAX_BYTES, MAX_LOGITS_BYTES = 256 * 2**20, 32 * 2**20
 
 # A waiting caller's progress is called this often, so that a page left meanwhile ends its thread.
 PROGRESS_SECONDS = 0.5
@@ -41,6 +42,8 @@ class CachedBackend(Wrapper):
         super().__init__(inner)
         self._max_entries, self._max_bytes = max_entries, max_bytes
         self._traces: OrderedDict[str, Trace] = OrderedDict()
+        # By the key of the trace, the site and the layer.
+        self._logits: OrderedDict[tuple[str, str, int], Logits] = OrderedDict()
         self._lock = threading.Lock()
         # A lock for each key that runs; dropped with the last caller that holds or awaits it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
@@ -62,10 +65,26 @@ class CachedBackend(Wrapper):
         with self._alone(key, progress):
             return self._remembered(key, request, progress, background)
 
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """The remembered answer, or a new one; see `Explaining`."""
+        key = key_of(request, self.models().get(request.model)), site, layer
+        with self._lock:
+            found = self._logits.get(key)
+        if found is None:
+            found = super().logits(request, site, layer, progress)
+            with self._lock:
+                self._logits[key] = found
+                while sum(one.nbytes for one in self._logits.values()) > MAX_LOGITS_BYTES:
+                    self._logits.popitem(last=False)
+        return found
+
     def forget(self) -> None:
         """Drop all remembered traces where the memory is needed."""
         with self._lock:
             self._traces.clear()
+            self._logits.clear()
 
     def _remembered(
         self, key: str, request: Request, progress: Progress | None, background: bool
@@ -106,8 +125,10 @@ class CachedBackend(Wrapper):
 def key_of(request: Request, card: Card | None) -> str:
     """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
     entries = asdict(replace(request, picture=None, sound=None, clip=None))
-    # Requests knew no sound and no clip when the stored traces were written: their keys stay.
+    # Requests knew none of these when the stored traces were written: their keys stay.
     del entries["sound"], entries["clip"]
+    if not request.attribution:
+        del entries["attribution"]
     picture = request.picture
     content = [entries, picture and picture.digest, card and card.identity]
     for one in (request.sound, request.clip):

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
-from areaviz.models import MODELS
-from areaviz.models.base import Model, check_can
+from areaviz.data.release_models import to_get_models
+from areaviz.models import FOLDERS, MODELS
+from areaviz.models.base import Explaining, Model, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -20,6 +22,7 @@ from areaviz.models.device import (
     use_threads,
 )
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
@@ -32,7 +35,8 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder; one thread owns the device.
+    """Runs the checkpoints of a folder, and those of packages installed beside this one; one thread
+    owns the device.
 
     Args:
         checkpoints: a folder with a folder for each model.
@@ -40,16 +44,17 @@ class LocalBackend:
     """
 
     def __init__(self, checkpoints: Path, device: str = "auto") -> None:
-        self._checkpoints, self._device = checkpoints, choose_device(device)
+        self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
+        # Where each of them lies.
+        self._folders: dict[str, Path] = {}
         self._problems: list[str] = []
         self._loaded: OrderedDict[tuple[str, int | None], Model] = OrderedDict()
-        for path in sorted(checkpoints.glob("*/card.json")):
-            self._read(path)
+        for folder in (checkpoints, *FOLDERS.values()):
+            for path in sorted(folder.glob("*/card.json")):
+                self._read(path)
         if not self._cards:
-            self._problems.append(
-                f"There is no model in {checkpoints.name}; restore the folder from the repository."
-            )
+            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
@@ -68,13 +73,22 @@ class LocalBackend:
         self, request: Request, progress: Progress | None = None, background: bool = False
     ) -> Trace:
         """Run a request; raises InputError or BackendError."""
-        checked = request.checked()
-        if checked.model not in self._cards:
-            known = ", ".join(self._cards) or "none"
-            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
-        card = self._cards[checked.model]
-        check_can(checked, card.can, f"“{card.title}”")
-        return self._worker.submit(checked, progress, background)
+        return self._worker.submit(self._checked(request), progress, background)
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """See `Explaining`."""
+        checked = self._checked(request)
+
+        def explain(report: Progress) -> Logits:
+            with self._computing(report):
+                model = self._model(checked.model, checked.area_size)
+                if not isinstance(model, Explaining):
+                    raise InputError("This model has no weights that can be explained.")
+                return model.logits(checked, site, layer)
+
+        return self._worker.alone(checked, explain, progress)
 
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
@@ -85,27 +99,49 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(
-                    f"{path.parent.name} needs a newer version of areaviz; update it."
+                    f"{path.parent.name} needs a newer version of areaviz, or the package that"
+                    f' brings models of the family "{card.family}"; update or install it.'
                 )
             if card.name != path.parent.name:
                 raise BackendError(
                     f"The folder {path.parent.name} holds the model {card.name}; give it that name."
                 )
+            if card.name in self._cards:
+                raise BackendError(
+                    f"There are two models called {card.name}; the one in {path.parents[1]} is left"
+                    " out, so give it another name."
+                )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)
-            self._cards[card.name] = card
+            self._cards[card.name], self._folders[card.name] = card, path.parent
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
 
+    def _checked(self, request: Request) -> Request:
+        """A request that a model here can run; InputError says why it cannot."""
+        checked = request.checked()
+        if checked.model not in self._cards:
+            known = ", ".join(self._cards) or "none"
+            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
+        card = self._cards[checked.model]
+        check_can(checked, card.can, f"“{card.title}”")
+        return checked
+
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
-        # Threads are a setting of the thread that computes, which is the worker's.
-        use_threads(answering_threads())
-        try:
-            report(0.0, "Loading the model")
+        with self._computing(report):
             model = self._model(requests[0].model, requests[0].area_size)
             return model.trace(
                 requests, lambda done, most: report(done / most, f"Writing item {done}")
             )
+
+    @contextmanager
+    def _computing(self, report: Progress) -> Iterator[None]:
+        """What holds for all work on the device."""
+        # Threads are a setting of the thread that computes, which is the worker's.
+        use_threads(answering_threads())
+        try:
+            report(0.0, "Loading the model")
+            yield
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
@@ -120,7 +156,7 @@ class LocalBackend:
         if key not in self._loaded:
             card = self._cards[name]
             self._loaded[key] = MODELS[card.family].load(
-                self._checkpoints / name, card, self._device, area_size
+                self._folders[name], card, self._device, area_size
             )
         self._loaded.move_to_end(key)
         while len(self._loaded) > MAX_LOADED:

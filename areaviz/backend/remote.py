@@ -20,6 +20,8 @@ from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import archive, codec
 from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.logits import Logits
+from areaviz.trace.logits_file import logits_from_bytes
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Progress, Request
 
@@ -99,6 +101,19 @@ class RemoteBackend:
         if found.request != checked:
             raise BackendError("The server of the models answered another request; run it again.")
         return found
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        """See `Explaining`."""
+        checked = request.checked()
+        if progress:
+            progress(0.0, "Waiting for the server of the models")
+        key = key_of(checked, self.models().get(checked.model))
+        body = wire.layer_to_json(wire.LayerMessage(checked, key, site, layer))
+        content = self._send(wire.LOGITS, archive.MAX_BYTES, body, key)
+        with _damage_as_backend_error():
+            return logits_from_bytes(content)
 
     def _layer(self, message: wire.LayerMessage, shape: tuple[int, ...]) -> FloatArray:
         most = 4 * math.prod(shape) + _CHUNK

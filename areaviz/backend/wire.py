@@ -3,6 +3,7 @@
     GET  /models                                  -> JSON: cards, problems, device
     POST /trace   JSON: request, background       -> npz: the trace, large maps without weights
     POST /layer   JSON: request, key, site, layer -> npz: weights [heads, queries, areas]
+    POST /logits  the same                        -> npz: what the layer's logits are made of
 
 "background" says that no reader waits for the answer; it may be left out. Every route needs the
 header "Authorization: Bearer TOKEN". A failure is JSON: "error", one of `FAILURES`, and "sentence".
@@ -27,7 +28,7 @@ from areaviz.trace.picture import MAX_SIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-MODELS, TRACE, LAYER = "/models", "/trace", "/layer"
+MODELS, TRACE, LAYER, LOGITS = "/models", "/trace", "/layer", "/logits"
 JSON, NPZ = "application/json", "application/zip"
 
 # Header with the trace's key: requests of one key go to one replica, which still has the trace.
@@ -77,12 +78,12 @@ class TraceMessage:
 
 @dataclass(frozen=True, slots=True)
 class LayerMessage:
-    """The body of /layer: one layer of one site of a trace.
+    """The body of /layer and /logits: one layer of one site of a trace.
 
     Args:
         request: what the trace was made of, for replicas that no longer have it.
         key: of the trace, see `cached.key_of`.
-        site: whose weights.
+        site: whose weights or logits.
         layer: which one, from 0.
     """
 
@@ -120,7 +121,7 @@ def trace_from_json(content: bytes) -> TraceMessage:
 
 
 def layer_to_json(message: LayerMessage) -> bytes:
-    """A message for /layer."""
+    """A message for /layer or /logits."""
     where = {"key": message.key, "site": message.site, "layer": message.layer}
     return _dumps(_request_entries(message.request) | where)
 

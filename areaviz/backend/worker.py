@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from areaviz.backend.pace import Pace
 from areaviz.trace.errors import BackendError, Busy, InputError
@@ -19,6 +20,8 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 # Runs requests that differ in their input and given output only; raises for the whole batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
@@ -37,7 +40,9 @@ class _Job:
     background: bool = False
     finished: threading.Event = field(default_factory=threading.Event)
     progress: tuple[float, str] = (0.0, "Waiting for the model")
-    trace: Trace | None = None
+    # What is done alone, in place of a run that gives the request's trace.
+    work: Callable[[Progress], Any] | None = None
+    result: Any = None
     error: Exception | None = None
     # Whether its caller no longer waits.
     left: bool = False
@@ -93,7 +98,24 @@ class Worker:
             Busy: too many requests wait already.
             InputError, BackendError: as the run; any other error of it is a BackendError, too.
         """
-        job = self._enqueue(request, background)
+        trace: Trace = self._answer(_Job(request, background), progress)
+        return trace
+
+    def alone(
+        self, request: Request, work: Callable[[Progress], T], progress: Progress | None = None
+    ) -> T:
+        """The same for work on a request that is no run of a batch; it never waits for analyses.
+
+        Args:
+            request: what the work is on.
+            work: is done in the worker's thread, with what reports its progress.
+            progress: as in `submit`.
+        """
+        result: T = self._answer(_Job(request, work=work), progress)
+        return result
+
+    def _answer(self, job: _Job, progress: Progress | None) -> Any:
+        self._enqueue(job)
         try:
             self._wait(job, progress)
         except BaseException:
@@ -101,13 +123,11 @@ class Worker:
             raise
         if job.error is not None:
             raise job.error
-        assert job.trace is not None
-        return job.trace
+        return job.result
 
-    def _enqueue(self, request: Request, background: bool) -> _Job:
-        job = _Job(request, background)
+    def _enqueue(self, job: _Job) -> None:
         with self._changed:
-            if not background:
+            if not job.background:
                 self._pace.reader_came()
             queue = self._queue(job)
             if len(queue) >= self._max_waiting:
@@ -117,7 +137,6 @@ class Worker:
                 )
             queue.append(job)
             self._changed.notify()
-        return job
 
     def _queue(self, job: _Job) -> deque[_Job]:
         return self._background if job.background else self._waiting
@@ -196,6 +215,8 @@ class Worker:
             if queue is self._background:
                 most = self._pace.batch_size(kind, most)
             while queue and len(self._running) < most and _kind(queue[0]) == kind:
+                if self._running and (queue[0].work or self._running[0].work):
+                    break
                 self._running.append(queue.popleft())
             return list(self._running)
 
@@ -226,9 +247,12 @@ class Worker:
             for job in jobs:
                 job.progress = (share, what)
 
+        if jobs[0].work is not None:
+            jobs[0].result = jobs[0].work(report)
+            return
         traces = self._run([job.request for job in jobs], report)
         for job, trace in zip(jobs, traces, strict=True):
-            job.trace = trace
+            job.result = trace
 
     def _run_singly(self, jobs: list[_Job], error: BaseException) -> None:
         if len(jobs) == 1:

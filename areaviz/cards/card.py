@@ -133,12 +133,19 @@ class Card:
     @property
     def can(self) -> frozenset[str]:
         """What a request may ask of it besides an input: "areas" of another size, the kinds of
-        changes, and "target", a given output.
+        changes, "target", a given output, and "attribution".
         """
         can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
         # Attention to single cells, or to places, has no areas.
         has_areas = self.mechanism in ("regular", "area", "text and picture")
         return can | {"areas"} if has_areas else can
+
+    @property
+    def has_logits(self) -> bool:
+        """Whether its weights are those of queries and keys of items, so that a logit has parts."""
+        # Keys of whole areas, the largest of their items or those of Eq. 9, have none.
+        kinds = {options.get("key_mode") for options in (self.config, self.config.get("text", {}))}
+        return "areas" in self.can and not kinds & {"max", "features"}
 
     @property
     def length_limit(self) -> LengthLimit | None:

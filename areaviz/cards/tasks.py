@@ -12,8 +12,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-WRITES = frozenset({"weigh", "gate", "hide", "target"})
-"""What a request may ask of a model that writes: the kinds of changes, and a given output."""
+WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
+"""What a request may ask of a model that writes: the kinds of changes, a given output, and what the
+output depends on.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,8 @@ _ALL = (
         inputs=frozenset({"sound"}),
         samples="Spoken digits",
         opens="speech-hybrid",
-        can=WRITES | {"share"},
+        # A frame of the spectrum is a quarter of an item.
+        can=WRITES - {"attribution"} | {"share"},
         measures={"error": "Error", "hit": "Boundary hit", "long_error": "Error, long repeats"},
         about="Error: digits that have to be put in, left out or exchanged, as a share of those"
         " said, in strings of 6 to 10 digits that are joined from held-out recordings. Boundary"

@@ -15,6 +15,7 @@ from areaviz.analysis.buckets import read_corpus
 from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
+from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
@@ -85,7 +86,10 @@ def analyse(
     ] = None,
     errors: Annotated[
         list[Path] | None,
-        typer.Option(help="Errors that raters marked, as exported by the app or as Marot's TSV."),
+        typer.Option(
+            help="Errors that raters marked, as exported by the app or as Marot's TSV; else those "
+            "that were marked in the app on this machine."
+        ),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
     report: Annotated[
@@ -159,7 +163,9 @@ def _columns(
 
 
 def _judgements(paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
-    """What raters said, by their files."""
+    """What raters said, by their files; without any what they marked in the app."""
+    if not paths:
+        return judgements_here(dataset.digest)
     found: list[Judgement] = []
     for path in paths:
         found += read_judgements(path.name, path.read_bytes(), dataset, systems)

@@ -10,7 +10,13 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.evaluation.faithfulness import Faithfulness, Probe, measured, spread
+from areaviz.evaluation.contrasted import contrasted
+from areaviz.evaluation.faithfulness import (
+    Faithfulness,
+    Probe,
+    measured,
+    spread,
+)
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
@@ -32,6 +38,16 @@ def faithfulness(
         int, typer.Option(min=1, help="How many items or areas each output item loses or keeps.")
     ] = 5,
     unit: Annotated[str, typer.Option(help="item or area.")] = "item",
+    word: Annotated[
+        str, typer.Option(help="With --foil: the word of an output that is asked about.")
+    ] = "",
+    foil: Annotated[
+        str,
+        typer.Option(
+            help='Measure by how much more probable --word is than this word; "likeliest": an'
+            " output's least certain item against the likeliest other one."
+        ),
+    ] = "",
     draws: Annotated[int, typer.Option(min=2, help="How often as many are picked by chance.")] = 5,
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
@@ -48,20 +64,30 @@ def faithfulness(
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
     requests = [dataset.asked(Request(model, ""), one) for one in dataset.examples[:examples]]
-    found, taken = measured(requests, probe, backend.trace)
-    if taken < len(requests):
-        left = f"{len(requests) - taken:,} of {len(requests):,} examples"
-        typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
-    for line in as_lines(found, taken):
+    if not foil:
+        found, taken = measured(requests, probe, backend.trace)
+        if taken < len(requests):
+            left = f"{len(requests) - taken:,} of {len(requests):,} examples"
+            typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
+    else:
+        found, taken = contrasted(requests, probe, backend.trace, word, foil)
+        if taken < len(requests):
+            left = f"{len(requests) - taken:,} of {len(requests):,} examples"
+            typer.echo(
+                f"{left} have no such word, or too few {unit}s, and were left out.", err=True
+            )
+    for line in as_lines(found, taken, is_contrast=bool(foil)):
         typer.echo(line)
 
 
-def as_lines(found: Faithfulness, examples: int) -> list[str]:
+def as_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> list[str]:
     """The figures of so many examples, a line each."""
     lines = [
         f"examples: {examples}, output items: {found.items}, mean probability:"
         f" {found.probability:.3f}"
     ]
+    if is_contrast:
+        lines = [f"examples: {examples}, p(word) - p(foil): {found.probability:.3f}"]
     for name in ("comprehensiveness", "sufficiency"):
         mean, deviation = spread(getattr(found, f"random_{name}"))
         lines.append(

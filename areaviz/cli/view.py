@@ -11,9 +11,9 @@ import typer
 from areaviz.drawing.sites import sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
+from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
 from areaviz.publish.page import page
-from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import unpacked

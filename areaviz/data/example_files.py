@@ -40,6 +40,8 @@ COLUMNS = {
     "boxes": ("boxes",),
 }
 """What a table's columns may be called, in upper or lower case."""
+# Columns by which a table of marked errors is known (`areaviz/notes/marot.py`).
+_MAROT = frozenset(("system", "doc", "rater", "severity"))
 _NAMES = frozenset(name for names in COLUMNS.values() for name in names)
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -272,6 +274,11 @@ def _csv_rows(name: str, files: Files, usual: str) -> Iterator[Row]:
 def _renamed(name: str, row: Row) -> Row:
     """A row by the keys of COLUMNS; others are passed over."""
     given = {key.strip().lower(): value for key, value in row.items()}
+    if given.keys() >= _MAROT:
+        raise InputError(
+            f'"{shown(name)}" is a TSV of Marot: errors that raters marked, and no set of its own;'
+            " choose the set that was judged, and bring the errors in there."
+        )
     found: dict[str, object] = dict.fromkeys(COLUMNS)
     for key, names in COLUMNS.items():
         for one in reversed(names):

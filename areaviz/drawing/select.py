@@ -8,11 +8,13 @@ from difflib import SequenceMatcher
 
 import numpy as np
 
-from areaviz.drawing.labels import clip, visible
+from areaviz.drawing.labels import clip, readable, visible
+from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import is_text
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.sound import RATE
 
 Runs = Sequence[tuple[int, int]]
 """Items that are drawn as one, as (start, end), the end exclusive."""
@@ -21,6 +23,18 @@ _NAMES = {
     "target": "output",
     "history": "output so far",
 }
+LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
+"""Kinds of fields whose items are named one by one, by their labels."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Words(Field):
+    """A text whose items are whole words: see `areaviz.drawing.worded`."""
+
+
+def noun(field: Field) -> str:
+    """What the items of a field are called: "word" or "item"."""
+    return "word" if isinstance(field, Words) else "item"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,9 +62,9 @@ class FocusedMap:
         """Whose attention is drawn, in words, markup unescaped."""
         name = field_name(self.query)
         if not self.focused:
-            return f"Mean over all {len(self.query)} {name} items"
+            return f"Mean over all {len(self.query)} {name} {noun(self.query)}s"
         quoted = quote(self.query, self.queries)
-        return f"{name.capitalize()} {positions(self.queries)} {quoted}"
+        return f"{name.capitalize()} {positions(self.queries, noun(self.query))} {quoted}"
 
     @property
     def head_words(self) -> str:
@@ -234,6 +248,29 @@ def quote(
     return f"“{clip(text, length)}”"
 
 
+def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
+    """An area as a quotation, by its labels, or as rows and columns of a picture's cells."""
+    if memory.kind == "text":
+        return f"{quote(memory, grid.items_of(area))} ({span_text(area)})"
+    if memory.kind == "sound":
+        return moment_words(memory, grid.items_of(area))
+    if memory.kind in LABELLED:
+        return label_words(memory, grid.items_of(area))
+    return area_text(area)
+
+
+def label_words(field: Field, items: tuple[int, ...]) -> str:
+    """Facts as quotations, points by their numbers."""
+    return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
+
+
+def moment_words(field: Field, items: Sequence[int]) -> str:
+    """Items of a sound, in order, as the seconds they reach over: "0.48 to 1.00 s"."""
+    seconds_M2 = field.anchors / RATE
+    runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
+    return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
+
+
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
     """Runs of items that follow each other as (start, end), the end exclusive."""
     runs: list[tuple[int, int]] = []
@@ -245,10 +282,10 @@ def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def positions(items: Sequence[int]) -> str:
+def positions(items: Sequence[int], noun: str = "item") -> str:
     """Items counted from 1, runs joined: "item 3", "items 3-5, 9"."""
     runs = [
         str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
     ]
     text = ", ".join(runs[:4]) + (" and more" if len(runs) > 4 else "")
-    return f"{'item' if len(items) == 1 else 'items'} {text}"
+    return f"{noun if len(items) == 1 else noun + 's'} {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from areaviz.drawing.gazes import CANVAS
+from areaviz.trace.attribution import WAYS, attributed_site
 from areaviz.trace.derived import AS_AREAS, SUMS, base_site
 from areaviz.trace.record import Trace
 
@@ -43,25 +44,37 @@ _DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
 
 def sites(trace: Trace) -> list[str]:
-    """The sites of a trace: from output to input first, then other maps, then the gazes."""
-    found = [site for first in _FIRST for site in trace.maps if base_site(site)[0] == first]
-    found += [site for site in trace.maps if site not in found]
+    """The sites of a trace: from output to input first, then other maps, then the gazes.
+
+    What is derived or attributed stands behind the site that it belongs to.
+    """
+    bases = list(dict.fromkeys(map(_base, trace.maps)))
+    order = [site for site in _FIRST if site in bases]
+    order += [site for site in bases if site not in order]
+    found = [site for base in order for site in trace.maps if _base(site) == base]
     # The canvas is what a network cut from: nothing was attended to there.
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
 def layer_noun(site: str) -> str:
     """What a reader calls a layer of a site, in lower case."""
-    return _LAYERS.get(base_site(site)[0], "layer")
+    return _LAYERS.get(_base(site), "layer")
 
 
 def site_name(trace: Trace, site: str) -> str:
-    """A site in words, and how it was derived where the model itself attended otherwise."""
-    site, ending = base_site(site)
+    """A site in words, and how it came about where the model itself attended otherwise."""
+    site, attributed = attributed_site(site)
+    site, derived = base_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
     for field, others in _OTHER_SITES.items():
         if field in trace.fields:
             names = names | others
-    return names.get(site, site) + _DERIVED.get(ending, "")
+    by = f", by {WAYS[attributed]}" if attributed else ""
+    return names.get(site, site) + _DERIVED.get(derived, "") + by
+
+
+def _base(site: str) -> str:
+    """The site that a map is of, or beside."""
+    return base_site(attributed_site(site)[0])[0]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from areaviz.evaluation.contrast import Contrast, foil_items, foil_request, probability
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Weigh
@@ -39,6 +40,8 @@ class Probe:
             every area that holds it; or "area", by weight, and the areas that overlap them stay.
         draws: how often as many are picked by chance.
         seed: of chance.
+        contrast: a word of the output and a foil, whose difference of probability is measured in
+            place of the probability of the output.
     """
 
     site: str = "encoder-decoder"
@@ -48,6 +51,7 @@ class Probe:
     unit: str = "item"
     draws: int = 5
     seed: int = 0
+    contrast: Contrast | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,9 @@ class Faithfulness:
     All layers and heads of the site lose it, and every query loses its own at once, so what an
     earlier output item read is not handed on. random_*: the same with S_t picked by chance, one a
     draw: as many items, or areas of the same shapes. probability: 1/T sum_t p_t. items: T.
+
+    Of a contrast, p(word) - p(foil) stands in place of 1/T sum_t p_t; it is one item, and falls
+    are -2..2.
     """
 
     comprehensiveness: float
@@ -89,40 +96,36 @@ def faithfulness(
 ) -> Faithfulness:
     """Measure one map on one input, over the given output or what the model writes.
 
-    Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output.
+    Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output; for a contrast as
+    many again over the foil's.
 
     Raises:
         TooFew: the map has not more than k items or areas.
-        InputError: the map does not exist or does not attend to an input.
+        InputError: the map does not exist or does not attend to an input, or there is no such foil.
         BackendError: as `run`.
     """
     check_range("k", probe.k, CHOSEN)
     check_range("draws", probe.draws, DRAWS)
     choice("unit", probe.unit, UNITS)
-    if request.target is None:
-        found = run(request)
-        request = replace(request, target=found.fields[found.output.field].raw)
-    base = run(request)
-    attention = _map(base, probe)
-    sets = [
-        _pointed(attention, probe),
-        *_random(attention, probe, len(base.fields[attention.query])),
-    ]
+    texts = _texts(request, probe, run)
+    sets = [[_pointed(one.attention, probe), *_random(one, probe)] for one in texts]
     falls: list[tuple[float, float]] = []
-    for done, chosen in enumerate(sets):
+    for done in range(1 + probe.draws):
         if progress:
-            progress(done, len(sets))
-        without, alone = (_changes(attention, probe, chosen, keep) for keep in (False, True))
-        falls.append((_fall(base, request, without, run), _fall(base, request, alone, run)))
+            progress(done, 1 + probe.draws)
+        without = alone = 0.0
+        for one, chosen in zip(texts, sets, strict=True):
+            without += one.fall(_changes(one.attention, probe, chosen[done], keep=False), run)
+            alone += one.fall(_changes(one.attention, probe, chosen[done], keep=True), run)
+        falls.append((without, alone))
     (comprehensiveness, sufficiency), chance = falls[0], falls[1:]
-    likely = base.output.probabilities
     return Faithfulness(
         comprehensiveness,
         sufficiency,
         tuple(one for one, _ in chance),
         tuple(one for _, one in chance),
-        float(likely.mean()),
-        len(likely),
+        sum(one.value(one.base) for one in texts),
+        1 if probe.contrast else len(texts[0].base.output.probabilities),
     )
 
 
@@ -167,10 +170,47 @@ def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
     )
 
 
-def _fall(base: Trace, request: Request, changes: tuple[Change, ...], run: Run) -> float:
-    """How far the mean probability of the output falls under changes beside the request's."""
-    after = run(replace(request, changes=request.changes + changes))
-    return float(np.mean(base.output.probabilities.astype(np.float64) - after.output.probabilities))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Text:
+    """A given output, and what of its probability counts."""
+
+    request: Request
+    base: Trace
+    attention: AttentionMap
+    # Items whose joint probability counts; None for the mean of all.
+    items: slice | None = None
+    # -1 for a foil.
+    sign: float = 1.0
+
+    def value(self, trace: Trace) -> float:
+        """What is measured of a run over this output."""
+        if self.items is not None:
+            return self.sign * probability(trace, self.items)
+        return float(trace.output.probabilities.astype(np.float64).mean())
+
+    def fall(self, changes: tuple[Change, ...], run: Run) -> float:
+        """How far it falls under changes beside the request's."""
+        after = run(replace(self.request, changes=self.request.changes + changes))
+        return self.value(self.base) - self.value(after)
+
+
+def _texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
+    """The output, and the foil's where there is one: each has weights of its own."""
+    if request.target is None:
+        found = run(request)
+        request = replace(request, target=found.fields[found.output.field].raw)
+    base = run(request)
+    attention, contrast = _map(base, probe), probe.contrast
+    if contrast is None:
+        return [_Text(request, base, attention)]
+    word = slice(contrast.first, contrast.last)
+    asked = foil_request(base, contrast)
+    read = run(asked)
+    foil = foil_items(base, read, contrast)
+    return [
+        _Text(request, base, attention, word),
+        _Text(asked, read, _map(read, probe), foil, sign=-1.0),
+    ]
 
 
 def _map(trace: Trace, probe: Probe) -> AttentionMap:
@@ -204,9 +244,13 @@ def _pointed(attention: AttentionMap, probe: Probe) -> IntArray:
     return order
 
 
-def _random(attention: AttentionMap, probe: Probe, queries: int) -> list[IntArray]:
-    """As many for each query by chance, one array [Q, K] a draw; areas of the same shapes."""
-    pointed_QK, found = _pointed(attention, probe), []
+def _random(text: _Text, probe: Probe) -> list[IntArray]:
+    """As many for each query by chance, one array [Q, K] a draw; areas of the same shapes.
+
+    Queries that a word and a foil share get the same.
+    """
+    attention, found = text.attention, []
+    pointed_QK, queries = _pointed(attention, probe), len(text.base.fields[attention.query])
     for draw in range(probe.draws):
         rng = np.random.default_rng((probe.seed, draw))
         rows = []

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import torch
 
 from areaviz.cards.card import Card
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import kind_of
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -26,6 +27,19 @@ class Model(Protocol):
 
         Raises:
             InputError: an input this model cannot take.
+        """
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A model that can say why an area has its weight."""
+
+    def logits(self, request: Request, site: str, layer: int) -> Logits:
+        """What the logits of a layer (0-based) are made of, in the pass that `trace` records.
+
+        Raises:
+            InputError: as `trace`, or the layer does not compare queries with keys, or only with
+                those of whole areas.
         """
 
 
@@ -45,6 +59,10 @@ def check_can(request: Request, can: frozenset[str], title: str) -> None:
         raise InputError(f"{title} cannot {asked}; {other}.")
     if request.target is not None and "target" not in can:
         raise InputError(f"{title} cannot be given an output to read; leave the output to it.")
+    if request.attribution and "attribution" not in can:
+        raise InputError(
+            f"{title} cannot say by gradients what its output depends on; leave attribution out."
+        )
 
 
 class Family(Protocol):

@@ -13,11 +13,12 @@ from typing import Any, Self
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import Changed, Noting
 from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
+from areaviz.models.attribution import with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.birnn import Birnn, BirnnConfig
 from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
@@ -43,6 +44,7 @@ from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransforme
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -110,11 +112,26 @@ class WritingModel:
             # Unlike inputs, such as a text alone and one with a picture, do not batch.
             return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
-        if requests[0].target is None:
-            found = self.decode(requests[0], parts, on_step)
-        else:
-            found = [given(self.tokenizer, request.target or "") for request in requests]
+        found = self._found(requests, parts, on_step)
         return [self.record(*one) for one in zip(requests, parts, found, strict=True)]
+
+    @torch.inference_mode()
+    def logits(self, request: Request, site: str, layer: int) -> Logits:
+        """See `Explaining`."""
+        self._check(request)
+        parts = self.read([request])
+        (found,) = self._found([request], parts)
+        noted: list[Logits] = []
+        changed = replace(self._changed(request), noting=Noting(site, layer, noted.append))
+        target = shifted(pad([list(found.ids)]).to(self.device))
+        self.network.attend(*self._batch(parts), target, changed=changed)
+        if not noted:
+            raise InputError(
+                f'What the weights of "{site}", layer {layer + 1}, are made of is not known: this'
+                " model does not compare queries with the keys of single items there; choose"
+                " another place."
+            )
+        return noted[0]
 
     def outputs(self, requests: Sequence[Request]) -> list[str]:
         """What is written for each of many requests that share their options."""
@@ -151,6 +168,17 @@ class WritingModel:
                 parts[name] = tensor
         return found
 
+    def _found(
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        on_step: OnStep | None = None,
+    ) -> list[Hypothesis]:
+        """The outputs of requests: those that were given, else what is written."""
+        if requests[0].target is None:
+            return self.decode(requests[0], parts, on_step)
+        return [given(self.tokenizer, request.target or "") for request in requests]
+
     def decode(
         self, request: Request, parts: Sequence[Mapping[str, Tensor]], on_step: OnStep | None = None
     ) -> list[Hypothesis]:
@@ -182,7 +210,8 @@ class WritingModel:
         """The trace of an output: weights, probabilities and alternatives of the same pass."""
         target = shifted(pad([list(found.ids)]).to(self.device))
         changed = self._changed(request)
-        run = self.network.attend(*self._batch([parts]), target, changed=changed)
+        batch = self._batch([parts])
+        run = self.network.attend(*batch, target, changed=changed)
         fields = {name: self._inputs[name].field(request) for name in parts}
         fields |= target_fields(found.ids, self.tokenizer)
         grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
@@ -196,7 +225,11 @@ class WritingModel:
         text = request.text if "source" in parts else ""
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
-        return Trace(request, fields, result, maps, details)
+        trace = Trace(request, fields, result, maps, details)
+        if not request.attribution:
+            return trace
+        inputs = dict(zip(self._inputs, batch, strict=True))
+        return with_attribution(trace, self.network, inputs, target, found.ids, changed)
 
     @property
     def _inputs(self) -> dict[str, Input]:

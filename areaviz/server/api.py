@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 from areaviz.backend import wire
 from areaviz.backend.access import is_token
-from areaviz.backend.base import Backend
+from areaviz.backend.base import Backend, Explaining
 from areaviz.backend.cached import key_of
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.trace.logits_file import logits_to_bytes
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class Api:
             wire.MODELS: ("GET", self._about),
             wire.TRACE: ("POST", self._trace),
             wire.LAYER: ("POST", self._layer),
+            wire.LOGITS: ("POST", self._logits),
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
@@ -102,12 +104,25 @@ class Api:
 
     def _layer(self, body: bytes) -> Reply:
         """Runs the request again if it was another replica that answered it."""
+        message = self._about_layer(body)
+        attention = self._backend.trace(message.request).maps.get(message.site)
+        if attention is None or not 0 <= message.layer < attention.layers:
+            raise InputError("This result has no such site or layer; choose one that it has.")
+        return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
+
+    def _logits(self, body: bytes) -> Reply:
+        """Runs the request again, for nobody keeps what logits are made of."""
+        message = self._about_layer(body)
+        if not isinstance(self._backend, Explaining):
+            raise InputError("This server cannot say what a weight is made of; update it.")
+        found = self._backend.logits(message.request, message.site, message.layer)
+        return Reply(200, wire.NPZ, logits_to_bytes(found))
+
+    def _about_layer(self, body: bytes) -> wire.LayerMessage:
+        """A question about a layer of a trace, which was made by the model that is here now."""
         message = wire.layer_from_json(body)
         # The key has the model's card in it: layers of two models must not be mixed in one trace.
         card = self._backend.models().get(message.request.model)
         if message.key != key_of(message.request.checked(), card):
             raise BackendError("The model was exchanged since this was run; run it again.")
-        attention = self._backend.trace(message.request).maps.get(message.site)
-        if attention is None or not 0 <= message.layer < attention.layers:
-            raise InputError("This result has no such site or layer; choose one that it has.")
-        return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
+        return message

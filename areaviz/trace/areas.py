@@ -114,6 +114,12 @@ class AreaGrid:
         index -= rows * _placements(self.width, width - 1)
         return Area(*divmod(index, self.width - width + 1), height, width)
 
+    def items_of(self, area: Area) -> tuple[int, ...]:
+        """The items that an area holds, row by row."""
+        rows = range(area.top, area.top + area.height)
+        columns = range(area.left, area.left + area.width)
+        return tuple(row * self.width + column for row in rows for column in columns)
+
     def table(self) -> IntArray:
         """Every area as a row (top, left, height, width): int64 [count, 4]."""
         found_R4 = np.empty((self.count, 4), np.int64)

@@ -38,9 +38,9 @@ _NUMBER = re.compile(r"-?[0-9]{1,10}")
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
     """The address parameters that restore a request and a focus; defaults are left out.
 
-    Names: model, text, method, beam, area, seed, picture, sound, clip, sample, target, changes;
-    site, layer, head, side, items ("3-7,12"), unit, areas, read (the reading), mass (in per cent),
-    against.
+    Names: model, text, method, beam, area, seed, picture, sound, clip, sample, target, changes,
+    attribution; site, layer, head, side, items ("3-7,12"), unit, areas, read (the reading), mass
+    (in per cent), against.
     """
     given: dict[str, tuple[object, object]] = {
         "text": (request.text, ""),
@@ -54,6 +54,7 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
         "sample": (int(request.sample), 0),
         "target": (request.target, None),
         "changes": (to_text(request.changes), ""),
+        "attribution": (int(request.attribution), 0),
     }
     if focus is not None:
         given |= {
@@ -94,6 +95,7 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
         sample=params.get("sample") == "1",
         target=params.get("target"),
         changes=from_text(params.get("changes", "")),
+        attribution=params.get("attribution") == "1",
     )
     check_text(request.text)
     check_options(request)

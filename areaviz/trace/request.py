@@ -59,6 +59,8 @@ class Request:
     sound: Sound | None = None
     # For models that watch.
     clip: Clip | None = None
+    # Whether the trace also has what the output depends on by other ways than attention.
+    attribution: bool = False
 
     def checked(self) -> Request:
         """This request as it can be run: each line break and tab is one blank, to keep offsets.

@@ -30,6 +30,7 @@ from areaviz.drawing.select import (
     FocusedMap,
     field_name,
     fits_text,
+    noun,
     positions,
     quote,
     select,
@@ -101,7 +102,8 @@ def lines(trace: Trace, focus: Focus) -> Lines:
     return Lines(
         title=f"{_subject(chosen, focus)}, {heads}",
         note=(
-            f"{len(kept)} strongest lines; width: share of the {field_name(chosen.query)} item's"
+            f"{len(kept)} strongest lines; width: share of the {field_name(chosen.query)}"
+            f" {noun(chosen.query)}'s"
             f" attention (full width: {full})"
         ),
         caption=caption(trace, focus),
@@ -117,7 +119,7 @@ def _subject(chosen: FocusedMap, focus: Focus) -> str:
     if not focus.items:
         return "Strongest lines"
     items, memory = sorted(set(focus.items)), chosen.memory
-    return f"Lines to {field_name(memory)} {positions(items)} {quote(memory, items)}"
+    return f"Lines to {field_name(memory)} {positions(items, noun(memory))} {quote(memory, items)}"
 
 
 def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
@@ -154,7 +156,6 @@ def figure(drawn: Lines) -> Figure:
         below=depth(below) + (58 if several else 30),
         across=_axis(query_field, below),
         down=unseen_axis(0, 1),
-        labels={"xaxis": shown(query_field), "xaxis2": shown(memory)},
         xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
         legend=legend(0, itemclick=False),
@@ -185,7 +186,7 @@ def figure(drawn: Lines) -> Figure:
 
 def _axis(field: Field, labels: Ticks) -> Layout:
     ticks = screen_ticks(_placed(field, labels))
-    return axis(f"{field_name(field)} items", range=[0, 1], **ticks)
+    return axis(f"{field_name(field)} {noun(field)}s", range=[0, 1], **ticks)
 
 
 def _placed(field: Field, labels: Ticks) -> Ticks:
@@ -197,7 +198,8 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
     x, y = drawn.path(line)
     attends = for_screen(drawn.chosen.query.labels[line.query])
     attended = for_screen(drawn.chosen.memory.labels[line.item])
-    places = f"item {line.query + 1} → item {line.item + 1}, head {line.head + 1}"
+    one, other = noun(drawn.chosen.query), noun(drawn.chosen.memory)
+    places = f"{one} {line.query + 1} → {other} {line.item + 1}, head {line.head + 1}"
     width = round(_WIDEST_PX * line.share / drawn.widest, 2)
     return Scatter(
         x=x,
@@ -271,7 +273,7 @@ def _print_axis(
     top: bool = False,
 ) -> None:
     print_ticks(axes, _placed(field, print_labels(shown(field))), top)
-    axes.set_xlabel(f"{field_name(field)} items", fontsize=8)
+    axes.set_xlabel(f"{field_name(field)} {noun(field)}s", fontsize=8)
 
 
 VIEW = view(

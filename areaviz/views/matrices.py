@@ -19,6 +19,7 @@ from areaviz.drawing.select import (
     field_name,
     fits_text,
     group_labels,
+    noun,
     quote,
     select,
     shown,
@@ -111,15 +112,15 @@ def coverage(trace: Trace, focus: Focus) -> Matrix:
     return Matrix(
         title=f"{chosen.subject}: coverage by head",
         note=(
-            "coverage: attention on the areas that hold the item; a row sums to the mean area size,"
-            " not to 100%"
+            f"coverage: attention on the areas that hold the {noun(chosen.memory)}; a row sums to"
+            " the mean area size, not to 100%"
         ),
         caption=caption(trace, replace(focus, head=None)),
         values=values,
         rows=tuple(f"head {head + 1}" for head in heads),
         columns=shown(chosen.memory),
         row_title="",
-        column_title=f"{field_name(chosen.memory)} items",
+        column_title=f"{field_name(chosen.memory)} {noun(chosen.memory)}s",
         unit="coverage",
         top=_top(values),
         marked_rows=() if focus.head is None else (focus.head,),

@@ -14,7 +14,7 @@ from plotly.graph_objects import Figure
 from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
 from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.pictures import PIXELS, average, block_size
-from areaviz.drawing.select import field_name, fits_map
+from areaviz.drawing.select import field_name, fits_map, noun
 from areaviz.drawing.theme import (
     SCREEN_FONT,
     SCREEN_WIDTH,
@@ -58,6 +58,8 @@ class HeadTile:
     dependence: float
     # Whether this head, or every head of its layer, is focused.
     focused: bool
+    # What sizes and distances are counted in.
+    noun: str = "item"
 
     @property
     def has_distance(self) -> bool:
@@ -70,7 +72,7 @@ class HeadTile:
         if not wide:
             return [f"L{self.layer + 1} H{self.head + 1}", bits]
         lines = [f"layer {self.layer + 1}, head {self.head + 1}", bits]
-        lines.append(f"{self.area_size:.1f} items")
+        lines.append(f"{self.area_size:.1f} {self.noun}s")
         if self.has_distance:
             lines.append(f"{self.distance:.1f} away")
         return [*lines, f"{self.dependence:.0%} by query"]
@@ -82,9 +84,9 @@ class HeadTile:
             f"layer {self.layer + 1}, head {self.head + 1}",
             f"entropy {self.entropy:.2f} bits",
         ]
-        lines.append(f"mean area size {self.area_size:.2f} items")
+        lines.append(f"mean area size {self.area_size:.2f} {self.noun}s")
         if self.has_distance:
-            lines.append(f"mean distance {self.distance:.2f} items")
+            lines.append(f"mean distance {self.distance:.2f} {self.noun}s")
         return "<br>".join(lines)
 
 
@@ -146,6 +148,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
                 distance=float(summary.distance[layer, head]),
                 dependence=bits / most if most else 0.0,
                 focused=layer == focus.layer and focus.head in (None, head),
+                noun=noun(fields[1]),
             )
         )
         values.append(average(shares_QN, rows, columns))
@@ -158,12 +161,12 @@ def overview(trace: Trace, focus: Focus) -> Overview:
         title += f" · averaged {rows}×{columns} to a cell"
     below = "layer, head, entropy"
     if wide:
-        distance = ", mean distance in items" if tiles[0].has_distance else ""
+        distance = f", mean distance in {tiles[0].noun}s" if tiles[0].has_distance else ""
         below = f"entropy, mean area size{distance}, how far the map depends on the query"
-    names = [field_name(field) for field in fields]
+    names = [f"{field_name(field)} {noun(field)}s" for field in fields]
     return Overview(
         title=title,
-        note=f"rows {names[0]} items, columns {names[1]} items; below: {below}",
+        note=f"rows {names[0]}, columns {names[1]}; below: {below}",
         caption=caption(trace, replace(focus, head=None), all_layers=True),
         tiles=tiles,
         sheet=sheet,
@@ -226,12 +229,13 @@ def table(drawn: Overview) -> Table:
         distance = tile.distance if tile.has_distance else ""
         measures = (tile.entropy, tile.area_size, distance, tile.dependence)
         rows.append((tile.layer + 1, tile.head + 1, *measures))
+    unit = drawn.tiles[0].noun
     columns = (
         "layer",
         "head",
         "entropy (bits)",
-        "mean area size (items)",
-        "mean distance (items)",
+        f"mean area size ({unit}s)",
+        f"mean distance ({unit}s)",
         "query dependence (share)",
     )
     return Table(columns, rows).filled()

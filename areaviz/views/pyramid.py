@@ -24,7 +24,7 @@ from areaviz.drawing.axes import (
 from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.labels import Ticks, escape
 from areaviz.drawing.pictures import CELLS, PIXELS, average, block_size
-from areaviz.drawing.select import field_name, fits_text, quote, select, shown
+from areaviz.drawing.select import field_name, fits_text, noun, quote, select, shown
 from areaviz.drawing.theme import (
     PRINT_FONT,
     SCREEN_FONT,
@@ -41,7 +41,7 @@ from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_LENGTH, _UNIT = "span length (items)", "share of the row's largest"
+_UNIT = "share of the row's largest"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +94,11 @@ class Pyramid(Drawing):
         return self.rows[-1].length + 0.5
 
     @property
+    def length_title(self) -> str:
+        """What the rows are."""
+        return f"span length ({noun(self.memory)}s)"
+
+    @property
     def is_picture(self) -> bool:
         """Whether there are too many cells to be drawn one by one."""
         return len(self.memory) > CELLS
@@ -123,12 +128,12 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     note = (
-        "each cell is one area, centred over the items it spans; each row has a scale of its own,"
-        " up to its largest cell; at its right end what the row sums to"
+        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; each row has a"
+        " scale of its own, up to its largest cell; at its right end what the row sums to"
     )
     if shortest > 1:
         left_out = _percent(float(weights_A[: grid.items].sum()))
-        note += f"; single items, {left_out} in all, are left out"
+        note += f"; single {noun(chosen.memory)}s, {left_out} in all, are left out"
     return Pyramid(
         title=title, note=note, caption=caption(trace, focus), memory=chosen.memory, rows=rows
     )
@@ -145,8 +150,8 @@ def figure(drawn: Pyramid) -> Figure:
     across = screen_labels(shown(drawn.memory))
     height = float(np.clip(30 * lengths, 44, 320))
     # The title is longer than the axis of a few rows.
-    title = _LENGTH if lengths > 3 else ""
-    memory = f"{field_name(drawn.memory)} items"
+    title = drawn.length_title if lengths > 3 else ""
+    memory = f"{field_name(drawn.memory)} {noun(drawn.memory)}s"
     picture = screen_figure(
         drawn,
         height,
@@ -188,7 +193,7 @@ def _cells(drawn: Pyramid, row: Row) -> Heatmap:
     texts = []
     for start, weight in enumerate(row.weights.tolist()):
         words = escape(quote(drawn.memory, range(start, start + row.length)))
-        texts.append(f"{words} {run_text('item', start, row.length)}<br>{weight:.2%}")
+        texts.append(f"{words} {run_text(noun(drawn.memory), start, row.length)}<br>{weight:.2%}")
     return Heatmap(
         z=row.relative[None, :],
         x0=(row.length - 1) / 2,
@@ -262,7 +267,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
         yticks=drawn.lengths.positions,
     )
     print_ticks(axes, print_labels(shown(drawn.memory)))
-    print_titles(axes, f"{field_name(drawn.memory)} items", _LENGTH)
+    print_titles(axes, f"{field_name(drawn.memory)} {noun(drawn.memory)}s", drawn.length_title)
     totals = axes.secondary_yaxis("right")
     totals.set_yticks(drawn.lengths.positions, [row.total for row in drawn.rows])
     totals.spines[:].set_visible(False)

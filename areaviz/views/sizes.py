@@ -10,7 +10,7 @@ from plotly.graph_objects import Bar, Figure
 
 from areaviz.drawing.axes import print_shares, print_titles
 from areaviz.drawing.base import Table, caption, view
-from areaviz.drawing.select import fits_map
+from areaviz.drawing.select import fits_map, noun
 from areaviz.drawing.theme import (
     EDGE,
     PRINT_EDGE,
@@ -24,7 +24,7 @@ from areaviz.trace import query
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_ACROSS, _DOWN = "area size (items)", "share of attention"
+_DOWN = "share of attention"
 _BROAD = 0.86
 
 
@@ -38,6 +38,13 @@ class Histogram(Drawing):
     shares: FloatArray
     # The focused head, None for all.
     head: int | None
+    # What sizes are counted in.
+    noun: str = "item"
+
+    @property
+    def across(self) -> str:
+        """What the bars are."""
+        return f"area size ({self.noun}s)"
 
     def x(self, head: int) -> FloatArray:
         """Where the bars of a head stand, with a gap between groups."""
@@ -70,6 +77,7 @@ class Histogram(Drawing):
 def histogram(trace: Trace, focus: Focus) -> Histogram:
     """Shares over all queries, which is how a head's habit shows."""
     attention = trace.maps[focus.site]
+    unit = noun(trace.fields[attention.memory])
     rows, means = [], []
     for head in range(attention.heads):
         shares = query.area_size_shares(attention, focus.layer, head)
@@ -79,12 +87,13 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
         title="Share of the attention by area size",
         note=(
             "over all queries; the bars of a head sum to 100%; mean area size"
-            f" {min(means):.1f} to {max(means):.1f} items"
+            f" {min(means):.1f} to {max(means):.1f} {unit}s"
         ),
         caption=caption(trace, replace(focus, head=None)),
         sizes=tuple(shares),
         shares=np.array(rows, dtype=np.float32),
         head=focus.head,
+        noun=unit,
     )
 
 
@@ -98,7 +107,7 @@ def figure(drawn: Histogram) -> Figure:
         above=8,
         below=66,
         across=axis(
-            _ACROSS,
+            drawn.across,
             tickvals=places,
             ticktext=broken,
             tickangle=0,
@@ -154,7 +163,7 @@ def paper(drawn: Histogram) -> PrintFigure:
             alpha=drawn.opacity(head),
         )
     axes.set_xticks(*drawn.ticks())
-    print_titles(axes, _ACROSS, _DOWN)
+    print_titles(axes, drawn.across, _DOWN)
     return result
 
 

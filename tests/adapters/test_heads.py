@@ -190,10 +190,25 @@ def test_queries_that_are_no_numbers_explain_nothing() -> None:
 
 def test_a_cut_shares_out_what_is_left() -> None:
     layer = heads(4, 6, torch.zeros(1, 6))
-    cut = layer.cut(slice(1, 3), slice(2, 6))
+    cut = layer.some_items(slice(1, 3), slice(2, 6))
     rest = layer.weights[:, 1:3, 2:]
     torch.testing.assert_close(cut.weights, rest / rest.sum(-1, keepdim=True))
     assert cut.logs() is not None, "a softmax over fewer items is the same divided by what is left"
+
+
+def test_weights_that_queries_and_keys_give_are_not_kept() -> None:
+    layer = heads(5, 6, torch.zeros(1, 6))
+    lean = layer.lean()
+    assert lean.are_given and not layer.are_given and lean.shape == layer.shape == (3, 5, 6)
+    torch.testing.assert_close(lean.weights, layer.weights, atol=2e-6, rtol=0)
+    for one in (lean, layer):
+        part = one.some_heads([2, 0]).some_items(torch.tensor([1, 4]), torch.tensor([0, 2, 3]))
+        rest = layer.weights[[2, 0]][:, [1, 4]][..., [0, 2, 3]]
+        torch.testing.assert_close(part.weights, rest / rest.sum(-1, keepdim=True))
+    np.testing.assert_array_equal(lean.logs(), layer.logs())
+    assert layer.key is not None
+    other = Heads(layer.weights * 0.999, layer.query, layer.key, layer.scale, layer.bias)
+    assert not other.lean().are_given and not Heads(layer.weights).lean().are_given
 
 
 def test_masks_are_read_whatever_they_are_written_as() -> None:

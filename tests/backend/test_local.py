@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
+from areaviz.backend.stored import StoredBackend
 from areaviz.cards.card import read_card, write_card
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import digests_of
@@ -138,3 +140,25 @@ def test_a_card_without_digests_is_told_in_the_log(
     )
     validate(LocalBackend(tmp_path, "cpu").trace(Request("older", "A dog")))
     assert not caplog.text
+
+
+def test_it_says_what_weights_are_made_of(backend: LocalBackend) -> None:
+    cached = CachedBackend(StoredBackend(backend, Path("nowhere")))
+    assert cached.explains
+    asked = Request("tiny-area", "A small dog")
+    found = cached.logits(asked, "encoder self", 1)
+    assert found is cached.logits(asked, "encoder self", 1), "the second time from memory"
+    assert found is not cached.logits(asked, "encoder self", 0)
+    trace = cached.trace(asked)
+    heads, queries = trace.maps["encoder self"].weights.shape[1:3]
+    assert found.item.shape == (heads, queries, queries)
+    cached.forget()
+    assert found is not cached.logits(asked, "encoder self", 1)
+
+
+def test_what_cannot_be_explained_is_told_and_the_next_request_works(backend: LocalBackend) -> None:
+    with pytest.raises(InputError, match="choose another place"):
+        backend.logits(Request("tiny-area", "A dog"), "nowhere", 0)
+    with pytest.raises(InputError, match="no model"):
+        backend.logits(Request("none", "A dog"), "encoder self", 0)
+    validate(backend.trace(Request("tiny-area", "A dog")))

@@ -18,10 +18,12 @@ from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.api import Api, Reply
 from areaviz.trace import codec, query
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Progress, Request
 from tests import fakes
 from tests.server.models import TOKEN, FakeModels
 from tests.server.server import Server, serving
@@ -83,6 +85,42 @@ def test_weights_of_large_maps_are_fetched_layer_by_layer_when_they_are_read(
     assert models.asked == [LARGE.checked()] * 2, (
         "once by the server, which remembers it, and once by this test"
     )
+
+
+class Explaining(FakeModels):
+    """Says what logits are made of, too."""
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        if site == "nowhere":
+            raise InputError("It is not known there; choose another place.")
+        item = np.full((4, 2, 3), layer, np.float32)
+        return Logits(AreaGrid(1, 3, 1, 2), item, item + 1, item + 2)
+
+
+def test_what_logits_are_made_of_comes_over() -> None:
+    with serving(Api(CachedBackend(models := Explaining()), digest_of(TOKEN))) as running:
+        backend = CachedBackend(RemoteBackend(running.address, TOKEN, answer_seconds=5))
+        assert backend.explains
+        found, own = backend.logits(ASKED, "encoder self", 1), models.logits(ASKED, "", 1)
+        assert found.grid == own.grid and found.shape is None
+        np.testing.assert_array_equal(found.end, own.end)
+        with pytest.raises(InputError, match="not known there"):
+            backend.logits(ASKED, "nowhere", 1)
+
+
+def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend) -> None:
+    with pytest.raises(InputError, match="not stored with a trace"):
+        backend.logits(ASKED, "encoder self", 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1)))])
+def test_logits_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
+    backend.models()
+    server.faults = [Reply(200, wire.NPZ, content)]
+    with pytest.raises(BackendError, match="something else than"):
+        backend.logits(ASKED, "encoder self", 1)
 
 
 def test_requests_for_one_trace_go_to_one_replica(backend: RemoteBackend, server: Server) -> None:

@@ -88,6 +88,47 @@ def test_requests_that_are_changed_alike_run_together() -> None:
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e", "f"]]
 
 
+def test_other_work_is_done_alone_and_in_its_turn() -> None:
+    run, done = Recorder(), []
+    worker = Worker(run)
+
+    def work(report: Progress) -> int:
+        report(0.5, "half way")
+        done.append(len(run.batches))
+        return 7
+
+    with asked(worker, run, *(Request("a", text) for text in ("first", "b"))) as futures:
+        with ThreadPoolExecutor(2) as pool:
+            answer = pool.submit(worker.alone, Request("a", "x"), work)
+            while worker.waiting() < 2:
+                threading.Event().wait(0.002)
+            last = pool.submit(worker.submit, Request("a", "c"))
+            while worker.waiting() < 3:
+                threading.Event().wait(0.002)
+            run.go.set()
+            assert answer.result(5) == 7 and last.result(5)
+        assert all(future.result(5) for future in futures)
+    assert run.batches == [["first"], ["b"], ["c"]] and done == [2]
+
+
+def test_other_work_that_fails_has_a_sentence_and_the_thread_goes_on() -> None:
+    run = Recorder()
+    run.go.set()
+    worker = Worker(run)
+
+    def refused(_: Progress) -> None:
+        raise InputError("not here")
+
+    def broken(_: Progress) -> None:
+        raise KeyError("secret")
+
+    with pytest.raises(InputError, match="not here"):
+        worker.alone(Request("a", "x"), refused)
+    with pytest.raises(BackendError, match="stopped with an error"):
+        worker.alone(Request("a", "x"), broken)
+    assert worker.submit(Request("a", "y"))
+
+
 def test_one_bad_request_fails_alone() -> None:
     def fails(requests: Sequence[Request]) -> Exception | None:
         return InputError("bad") if any(request.text == "bad" for request in requests) else None

@@ -35,6 +35,15 @@ def test_a_model_is_measured_on_the_apps_own_sentences(tmp_path: Path) -> None:
     assert "examples: 2" in said and "comprehensiveness: " in said and "by chance" in said
 
 
+def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
+    checkpoint(tmp_path)
+    there = ("--checkpoints", str(tmp_path), "--examples", "1", "--draws", "2", "--device", "cpu")
+    code, said = run("tiny-area", *there, "--foil", "likeliest")
+    assert code == 0 and "examples: 1, p(word) - p(foil): " in said
+    code, said = run("tiny-area", *there, "--foil", "sie", "--word", "no such word")
+    assert code != 0 and "None of the 1 outputs has that word" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [(("nobody",), "must be one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],

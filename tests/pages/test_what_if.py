@@ -240,6 +240,49 @@ def test_the_faithfulness_of_the_map_is_measured_when_asked(
     assert len(app.error) == 1 and "choose fewer" in shown(app)
 
 
+def against(app: AppTest, word: int, foil: str) -> AppTest:
+    """The page after a word and a foil were chosen; `AppTest` cannot type into a list."""
+    open_panel(app)
+    app.session_state["translate"] = replace(app.session_state["translate"], word=word, foil=foil)
+    return app.run()
+
+
+def test_a_word_is_compared_with_another_before_and_after_a_change(
+    open_page: Open, use_backend: Use
+) -> None:
+    app, backend = opened(open_page, use_backend)
+    # The fifth item is locked, which is in the second word.
+    assert app.session_state["translate"].word == 4 and not app.table
+    app = against(app, 4, "großer")
+    assert backend.asked[1:] == [Request("char-area", folder.TEXT, target="Ein großer")]
+    table = app.table[0].value
+    likely = fakes.trace(folder.TEXT, ORIGINAL).output.probabilities
+    assert table.iloc[0, 1] == f"{np.prod(likely[4:11].astype(float)):.3f}" and len(table) == 1
+    app = decode(add(app))
+    table = app.table[0].value
+    assert list(table.iloc[:, 0]) == ["As it is", "With the changes"]
+    assert backend.asked[-1].target == "Ein großer" and backend.asked[-1].changes
+
+
+def test_the_map_is_measured_by_the_contrast(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    app = against(app, 4, "großer")
+    open_panel(app)
+    app.session_state["translate"] = replace(app.session_state["translate"], is_contrast=True)
+    app = act(app.run(), app.button(key="translate_measure").click())
+    assert not app.error and "lead" in shown(app) and len(app.table) == 2
+    assert {request.target for request in backend.asked[2:]} == {ORIGINAL, "Ein großer"}
+
+
+def test_what_is_no_other_word_is_said_and_the_rest_stays(
+    open_page: Open, use_backend: Use
+) -> None:
+    app, _ = opened(open_page, use_backend)
+    for foil, part in (("kleiner", "is what the model wrote"), (" ", "1 to 200 characters")):
+        app = against(app, 4, foil)
+        assert part in shown(app) and CAVEAT in shown(app)
+
+
 def test_a_picture_is_swapped_and_cells_are_hidden(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)

@@ -16,7 +16,12 @@ from areaviz.trace.request import Request
 from tests import fakes
 from tests.server.models import TOKEN, FakeModels
 
-ROUTES = [("GET", wire.MODELS), ("POST", wire.TRACE), ("POST", wire.LAYER)]
+ROUTES = [
+    ("GET", wire.MODELS),
+    ("POST", wire.TRACE),
+    ("POST", wire.LAYER),
+    ("POST", wire.LOGITS),
+]
 BEARER = f"Bearer {TOKEN}"
 ASKED = Request("char-area", "A dog runs.")
 
@@ -144,7 +149,7 @@ def test_failures_have_a_kind_and_a_sentence(api: Api, text: str, status: int, k
         b'{"request": {"model": "char-area", "text": 3}}',
     ],
 )
-@pytest.mark.parametrize("path", [wire.TRACE, wire.LAYER])
+@pytest.mark.parametrize("path", [wire.TRACE, wire.LAYER, wire.LOGITS])
 def test_bodies_that_are_no_requests(api: Api, models: FakeModels, path: str, body: bytes) -> None:
     reply = api.answer("POST", path, BEARER, body)
     assert wire.failure_from_json(reply.content)[0] == "input" and models.asked == []

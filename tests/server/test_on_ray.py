@@ -54,6 +54,7 @@ def test_it_answers_as_in_this_process(backend: RemoteBackend) -> None:
         ("GET", wire.MODELS),
         ("POST", wire.TRACE),
         ("POST", wire.LAYER),
+        ("POST", wire.LOGITS),
         ("GET", "/"),
         ("GET", "/docs"),
         ("PUT", "/x"),

@@ -39,7 +39,7 @@ SETTING = "AREAVIZ_DATASETS"
 # Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
 # Pixels of a list of files: four fit beside one another on a wide page, three on a narrow one.
-WIDTH = 238
+WIDTH = 225
 Outputs = Mapping[str, tuple[str, ...]]
 
 

@@ -29,6 +29,7 @@ from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_pic
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
 from areaviz.ui.look.steps import POINTS, steps
+from areaviz.ui.look.why import why
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
@@ -84,6 +85,7 @@ def explore(
             headings = titles if len(traces) > 1 or request is None else [""]
             seen = _ribbons(page, traces, headings, focus)
             focus_picker(page, traces[0], focus.site)
+        why(page, traces[0], seen[0])
         if panel:
             panel(traces[0], seen[0])
         with st.container(border=True):

@@ -59,12 +59,11 @@ def _picker(
     fewest: int,
     most: int,
 ) -> None:
-    named: dict[str, Any] = {"format_func": of, "required": True}
     if len(options) > most:
         width = 320 if name == "site" else 120
-        page.widget(st.selectbox, label, name, options, width=width, **named)
+        page.widget(st.selectbox, label, name, options, width=width, format_func=of)
     elif len(options) >= fewest:
-        page.widget(st.segmented_control, label, name, options, **named)
+        page.widget(st.segmented_control, label, name, options, format_func=of, required=True)
 
 
 def layers(trace: Trace, site: str) -> range:

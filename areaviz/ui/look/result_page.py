@@ -17,12 +17,14 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.release_models import to_get_models
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
-from areaviz.ui.look.explore import explore
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.look.attribution import attribution, with_attribution
+from areaviz.ui.look.explore import Panel, explore
 from areaviz.ui.look.opened import stored_trace
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import problem, show_errors
@@ -89,6 +91,9 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
+        if not cards and models:
+            # A wheel, or a folder of one's own, may have the models of other pages alone.
+            problem(f"No model here does what this page is for; {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
         asked, stored = None, None
@@ -166,10 +171,12 @@ def show_traces(
     """The traces of requests beside one another, the first also changed."""
     apply_link(page, requests[0], requests[0])
     titles = [cards[request.model].title for request in requests]
+    requests = with_attribution(page, cards, requests)
     result = up_to_date(page, backend, requests, titles)
     if result.is_current:
+        beside = partial(attribution, page, cards)
         explore_changed(
-            page, backend, result.traces, result.titles, requests[0], result.requests[0]
+            page, backend, result.traces, result.titles, requests[0], result.requests[0], beside
         )
     else:
         explore(page, result.traces, result.titles, result.requests[0])
@@ -182,6 +189,7 @@ def explore_changed(
     titles: Sequence[str],
     request: Request,
     link: Request,
+    beside: Panel | None = None,
 ) -> None:
     """Look into traces, and into the first of them under the reader's changes.
 
@@ -192,12 +200,19 @@ def explore_changed(
         titles: one for each of them.
         request: what the first trace is of.
         link: what the link restores.
+        beside: drawn above the panel.
     """
     run = experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
     link = replace(link, changes=(*link.changes, *run.decoded.changes))
-    explore(page, traces, titles, link, run.decoded.params, partial(panel, page, backend, run))
+
+    def below(trace: Trace, focus: Focus) -> None:
+        if beside:
+            beside(trace, focus)
+        panel(page, backend, run, trace, focus)
+
+    explore(page, traces, titles, link, run.decoded.params, below)
 
 
 def up_to_date(

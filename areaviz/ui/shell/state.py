@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Self
 
 from areaviz.cards.card import Card, Opening
 from areaviz.cards.tasks import TASKS
+from areaviz.trace.areas import Area
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.markdown import shortened
 
 ALL_HEADS = -1
-VIEW, COMPARE, LEVEL = "view", "compare", "level"
+VIEW, COMPARE, LEVEL, WHY = "view", "compare", "level", "why"
+_AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
 NOTHING: Mapping[str, str] = {}
 
 Cards = Mapping[str, Card]
@@ -79,6 +82,12 @@ class State:
     focused_model: str = ""
     opening: Mapping[str, Opening] = field(default_factory=dict)
     opened: str = ""
+    # Whether "Why this weight" is open, and of which query, which area and which other one it is
+    # asked.
+    is_why_open: bool = False
+    why_query: int | None = None
+    why_area: Area | None = None
+    why_beside: Area | None = None
     # Whether the difference of two maps is shown.
     differs: bool = False
     # Whether a row of looks is lit against the average of them.
@@ -86,13 +95,21 @@ class State:
 
     def from_link(self, link: Link) -> Self:
         """This state after a link; of one with a problem, what could be read of it."""
-        return self
+        if WHY not in link.params:
+            return replace(self, is_why_open=False)
+        area, _, beside = link.params[WHY].partition(".")
+        areas = _area(area), _area(beside)
+        return replace(self, is_why_open=True, why_area=areas[0], why_beside=areas[1])
 
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
         """The address parameters of a request, and of what is looked at."""
-        return link_params(request, focus, view)
+        params = link_params(request, focus, view)
+        if self.is_why_open:
+            areas = [self.why_area, self.why_beside]
+            params[WHY] = ".".join(_code(area) for area in areas if area is not None)
+        return params
 
     def looking_at(self, focus: Focus | None, view: str = "") -> Self:
         """This state looking at something else; without a focus, at the default."""
@@ -117,6 +134,19 @@ class State:
     def unlocked(self) -> Self:
         """This state without locked items, as the text or the picture is a new one."""
         return replace(self, locked=replace(self.locked, side="query", items=()))
+
+
+def _code(area: Area) -> str:
+    """An area in a link: top, left, height and width, from 1."""
+    return f"{area.top + 1}-{area.left + 1}-{area.height}-{area.width}"
+
+
+def _area(code: str) -> Area | None:
+    """The area of a link, None for what is none; the page then takes the heaviest."""
+    if not _AREA.fullmatch(code):
+        return None
+    top, left, height, width = map(int, code.split("-"))
+    return Area(top - 1, left - 1, height, width)
 
 
 def link_params(

@@ -13,7 +13,7 @@ from areaviz.trace.sound import RATE
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.state import WhatIfPage
-from areaviz.ui.what_if.words import candidates, items_of
+from areaviz.ui.what_if.words import candidates
 
 MOST_WORDS = 60
 WHOLE = {
@@ -83,7 +83,7 @@ def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     items, which = focus.items, "the chosen cells"
     if focus.side == "query":
         heaviest = next(iter(candidates(run.before, focus)), None)
-        items = items_of(heaviest, attention.grid) if heaviest else ()
+        items = attention.grid.items_of(heaviest) if heaviest else ()
         which = "the cells of the heaviest area of the chosen word"
     if not items or attention.memory != "picture":
         st.caption("Click cells of the picture, or a word that attends to it, above first.")

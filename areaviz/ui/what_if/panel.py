@@ -14,6 +14,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.what_if.contrast import contrast
 from areaviz.ui.what_if.experiment import Experiment
 from areaviz.ui.what_if.hiding import (
     ITEMS,
@@ -33,7 +34,7 @@ from areaviz.ui.what_if.state import (
     draft,
     set_draft,
 )
-from areaviz.ui.what_if.words import candidates, change_words, items_of, place_words
+from areaviz.ui.what_if.words import candidates, change_words, place_words
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
@@ -44,7 +45,8 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     # The panel is part of a fragment: what is to be decoded anew needs the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    if trace is not run.before or focus.site not in trace.maps:
+    # What was attributed, no head attends to: there is nothing to change.
+    if trace is not run.before or focus.site not in trace.maps or trace.maps[focus.site].derived:
         return
     if run.failure:
         problem(run.failure)
@@ -65,7 +67,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.before, focus)
+            faithful(page, backend, run.before, focus, contrast(page, backend, run, focus))
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -140,7 +142,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
     if overlapping:
-        return Weigh(focus.site, items_of(area, grid), (), factor, layer, head)
+        return Weigh(focus.site, grid.items_of(area), (), factor, layer, head)
     return Weigh(focus.site, (), (area,), factor, layer, head)
 
 

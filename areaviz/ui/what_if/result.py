@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.evaluation.contrast import Contrast
 from areaviz.evaluation.faithfulness import Faithfulness, Probe, faithfulness, spread
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -26,6 +27,11 @@ CAVEAT = (
     " what this map points at, in this model and on this input; they do not say why."
 )
 _NAMES = {"item": "Items", "area": "Areas"}
+_FALL = (
+    "How much less probable the output becomes",
+    "How much of the word's lead over the other is lost",
+)
+_BY = {False: "The output", True: "The word against the other"}
 
 
 def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
@@ -59,8 +65,18 @@ def _odds(before: Trace, forced: Trace) -> str:
     )
 
 
-def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> None:
-    """The faithfulness of the map that is looked at, measured when asked for."""
+def faithful(
+    page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus, contrast: Contrast | None
+) -> None:
+    """The faithfulness of the map that is looked at, measured when asked for.
+
+    Args:
+        page: holds what was measured.
+        backend: runs the model without parts of the map.
+        trace: of the map.
+        focus: the map.
+        contrast: a word and a foil, by which it can be measured, too.
+    """
     if trace.maps[focus.site].memory == "history":
         return
     st.markdown("**How faithful is this map?**")
@@ -71,7 +87,10 @@ def faithful(page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus) -> 
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         k = page.widget(st.number_input, "How many", "k", 1, 100, width=120)
         unit = page.segments("Of what", "unit", _NAMES)
+        by_contrast = contrast is not None and page.segments("By", "is_contrast", _BY)
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
+        if by_contrast:
+            probe = replace(probe, contrast=contrast)
         request = replace(trace.request, target=trace.fields[trace.output.field].raw)
         subject = request, probe
         st.button(
@@ -111,11 +130,19 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
         mean, deviation = spread(draws)
         chance.append(f"{mean:.3f} ± {deviation:.3f}".replace("-", "−"))
     columns = {
-        "How much less probable the output becomes": rows,
+        _FALL[probe.contrast is not None]: rows,
         "As the map points": [_signed(found.comprehensiveness), _signed(found.sufficiency)],
         f"By chance, {probe.draws} draws": chance,
     }
     read_table(columns)
+    if probe.contrast is not None:
+        foil = escaped(probe.contrast.foil)
+        st.caption(
+            f"The lead is the probability of the word less that of “{foil}”:"
+            f" {_signed(found.probability)} with all of the attention. Each output item loses or"
+            " keeps its own, in all layers and heads. ± is the standard deviation of the draws."
+        )
+        return
     st.caption(
         f"Mean over {found.items} output items of mean probability {found.probability:.2f}; each"
         " loses or keeps its own, in all layers and heads of this attention. ± is the standard"

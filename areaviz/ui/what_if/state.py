@@ -71,12 +71,19 @@ class WhatIfState(State):
     swap: str | None = None
     # ... the seconds of a sound that are hidden, ...
     seconds: tuple[float, float] = (0.0, 0.0)
+    # ... the first item of the word that is asked about, what stands against it, whether the map is
+    # measured by that, ...
+    word: int | None = None
+    foil: str | None = None
+    is_contrast: bool = False
     # ... and of what, and how many, the map is measured by.
     unit: str = ""
     k: int = 5
     # Which map was asked about last, and what was measured of the last one.
     measured: tuple[Request, Probe] | None = None
     faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
+    # Whether attribution stands beside attention.
+    attribution: bool = False
 
     def from_link(self, link: Link) -> Self:
         """With a link's interventions, of the link's input alone."""
@@ -89,7 +96,7 @@ class WhatIfState(State):
                 " another one."
             )
             return replace(state, problem=sentence)
-        return replace(state, linked=link)
+        return replace(state, linked=link, attribution=link.request.attribution)
 
 
 WhatIfPage = Page[WhatIfState]

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from areaviz.drawing.labels import readable
-from areaviz.drawing.select import quote
+from areaviz.drawing.select import LABELLED, area_words, label_words, moment_words, quote
 from areaviz.drawing.sites import layer_noun, site_name
-from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
+from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
 from areaviz.trace.query import smallest_area, top_areas
-from areaviz.trace.record import Field, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.trace.sound import RATE
 
-LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
-"""Kinds of fields whose items are named one by one, by their labels."""
 CANDIDATES = 3
 """Areas offered of each item that is pointed at, the heaviest first."""
 
@@ -43,24 +37,6 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
     return {
         area: f"{area_words(memory, grid, area)}, {weight:.0%}{over}" for area, weight in heaviest
     }
-
-
-def items_of(area: Area, grid: AreaGrid) -> tuple[int, ...]:
-    """The items an area holds, in order."""
-    rows = range(area.top, area.top + area.height)
-    columns = range(area.left, area.left + area.width)
-    return tuple(row * grid.width + column for row in rows for column in columns)
-
-
-def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
-    """An area as a quotation, or as rows and columns of a picture's cells."""
-    if memory.kind == "text":
-        return f"{quote(memory, items_of(area, grid))} ({span_text(area)})"
-    if memory.kind == "sound":
-        return moment_words(memory, items_of(area, grid))
-    if memory.kind in LABELLED:
-        return label_words(memory, items_of(area, grid))
-    return area_text(area)
 
 
 def change_words(trace: Trace, change: Change) -> str:
@@ -117,20 +93,3 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
     if field.kind in LABELLED:
         return label_words(field, tuple(known))
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"
-
-
-def label_words(field: Field, items: tuple[int, ...]) -> str:
-    """Facts as quotations, points by their numbers."""
-    return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
-
-
-def moment_words(field: Field, items: Sequence[int]) -> str:
-    """Items of a sound, in order, as the seconds they reach over: "0.48 to 1.00 s"."""
-    runs: list[list[int]] = []
-    for item in items:
-        if runs and runs[-1][1] == item - 1:
-            runs[-1][1] = item
-        else:
-            runs.append([item, item])
-    seconds = field.anchors / RATE
-    return ", ".join(f"{seconds[a, 0]:.2f} to {seconds[b, 1]:.2f} s" for a, b in runs)

@@ -1,0 +1,107 @@
+"""Gradient times input of models of others: what their outputs depend on, beside attention.
+
+It can be had where the items of a field are token embeddings or pixels, and the model gives scores
+of classes or tokens. Where it cannot, `Attributed.why` says so.
+Shapes: B examples, of which there is one, T outputs, N items, V classes or tokens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.models.attribution import embedded, products, too_many
+from areaviz.trace.record import FloatArray
+
+NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
+NO_ITEMS = "left out: the items shown are neither single token embeddings nor parts of the pixels"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attributed:
+    """Gradient times input of a run."""
+
+    # By field, float32 [T, N].
+    rows: Mapping[str, FloatArray] = field(default_factory=dict)
+    # Why there is none, "" where it was not asked for or is there.
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """What of a model's input is the items of a field."""
+
+    # Such as "input_ids".
+    name: str
+    # Of the trace.
+    field: str
+    # Rows and columns of cells where it is pixel values, [1, C, H, W].
+    cells: tuple[int, int] | None = None
+
+
+def attributed(
+    model: nn.Module,
+    run: Callable[[Mapping[str, Any]], Tensor | None],
+    given: Mapping[str, Any],
+    items: Sequence[Items],
+    chosen: Sequence[int] | None = None,
+) -> Attributed:
+    """Gradient times input of the log-probability of each output.
+
+    Args:
+        model: whose embeddings are looked for.
+        run: gives the scores [T, V] of an input, or None.
+        given: the input by name.
+        items: the parts of it that are items.
+        chosen: the class or token at each place; None for the most probable.
+    """
+    with torch.enable_grad():
+        placed, leaves = dict(given), dict[str, Tensor]()
+        for one in items:
+            if one.cells is not None:
+                leaf = _cut(given[one.name], one.cells)
+                if leaf is None:
+                    return Attributed(why=NO_ITEMS)
+                leaves[one.field] = leaf
+                placed[one.name] = _joined(leaf, one.cells)
+        tables = [part for part in model.modules() if isinstance(part, nn.Embedding)]
+        with embedded(tables) as seen:
+            scores_TV = run(placed)
+        if scores_TV is None:
+            return Attributed(why=NO_SCORES)
+        if why := too_many(len(scores_TV)):
+            return Attributed(why=why)
+        for one in items:
+            found = [leaf for ids, leaf in seen if _same(ids, given[one.name])]
+            if one.cells is None and not found:
+                return Attributed(why=NO_ITEMS)
+            if one.cells is None:
+                leaves[one.field] = found[0]
+        wanted = scores_TV.argmax(-1) if chosen is None else torch.tensor(chosen)
+        likely_TV = scores_TV.float().log_softmax(-1)
+        scores_T = likely_TV[torch.arange(len(likely_TV)), wanted.to(likely_TV.device)]
+        rows = products(scores_T, list(leaves.values()))
+    return Attributed(dict(zip(leaves, rows, strict=True)))
+
+
+def _same(ids: object, given: Tensor) -> bool:
+    """Whether an embedding was asked for these tokens; positions and segments are others."""
+    return isinstance(ids, Tensor) and ids.shape == given.shape and bool((ids == given).all())
+
+
+def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
+    """Pixel values [1, C, H, W] as a leaf of cells [1, N, C, h, w]; None where they do not fit."""
+    rows, columns = cells
+    if values.dim() != 4 or values.shape[2] % rows or values.shape[3] % columns:
+        return None
+    parts = values.detach().unflatten(2, (rows, -1)).unflatten(4, (columns, -1))
+    return parts.permute(0, 2, 4, 1, 3, 5).flatten(1, 2).clone().requires_grad_()
+
+
+def _joined(leaf: Tensor, cells: tuple[int, int]) -> Tensor:
+    """The pixel values of cells, with a graph that ends in them."""
+    return leaf.unflatten(1, cells).permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)

@@ -1,0 +1,136 @@
+"""Why one word and not another: how much more probable an output finds its own word than a foil.
+
+Why did the model write "er"? is a question without an end; why "er" and not "sie"? has an answer
+one can measure (contrastive explanations: Yin and Neubig 2022). The foil stands where the word
+stands, after the same items, so it is read as an output of its own:
+
+    p(word | items before) and p(foil | items before), the products of the probabilities of their
+    items
+
+Shapes: T output items.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from areaviz.metrics.words import word_runs
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.record import Field, Run, Trace
+from areaviz.trace.request import Request
+
+LONGEST = 200
+"""Characters of a foil."""
+_LEAST = 1e-38
+"""A probability whose logarithm is a number."""
+
+
+class SplitOtherwise(InputError):
+    """With a foil the text before it is split into other items."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Items of an output, and what might have stood there instead."""
+
+    # 0-based, the second exclusive.
+    first: int
+    last: int
+    foil: str
+
+
+@dataclass(frozen=True, slots=True)
+class Odds:
+    """How probable word and foil are after the same items, 0..1, above 0."""
+
+    word: float
+    foil: float
+
+    @property
+    def difference(self) -> float:
+        """p(word) - p(foil), -1..1."""
+        return self.word - self.foil
+
+    @property
+    def log_ratio(self) -> float:
+        """The natural logarithm of p(word) / p(foil)."""
+        return math.log(self.word / self.foil)
+
+
+def output_words(output: Field) -> list[tuple[int, int]]:
+    """The words of an output as items (start, end), without the marks around them."""
+    found = []
+    for run in word_runs(output):
+        inside = [item for item in range(*run) if any(map(str.isalnum, output.labels[item]))]
+        if inside:
+            found.append((inside[0], inside[-1] + 1))
+    return found
+
+
+def text_of(output: Field, first: int, last: int) -> str:
+    """What items of an output read as."""
+    text: str = output.raw[output.anchors[first, 0] : output.anchors[last - 1, 1]]
+    return text.strip()
+
+
+def foil_request(trace: Trace, contrast: Contrast) -> Request:
+    """The request whose given output is that of the trace up to the word, and then the foil.
+
+    Raises:
+        InputError: the foil is nothing, too long, or the word itself.
+    """
+    output = trace.fields[trace.output.field]
+    foil = contrast.foil.strip()
+    if not foil or len(foil) > LONGEST:
+        raise InputError(
+            f"Another word has 1 to {LONGEST} characters; type one that the model might have"
+            " written."
+        )
+    if foil == text_of(output, contrast.first, contrast.last):
+        raise InputError(f"“{shown(foil)}” is what the model wrote; type another word.")
+    return replace(trace.request, target=output.raw[: output.anchors[contrast.first, 0]] + foil)
+
+
+def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
+    """Where the foil stands in the output that was read.
+
+    Raises:
+        SplitOtherwise: the model splits the text before it into other items.
+    """
+    before, after = trace.fields[trace.output.field], read.fields[read.output.field]
+    first = contrast.first
+    starts, ends = after.anchors.T
+    last = int((starts < ends).sum())
+    same = before.labels[:first] == after.labels[:first]
+    if not same or last <= first:
+        raise SplitOtherwise(
+            f"With “{shown(contrast.foil)}” the text before it is split into other items, so they"
+            " cannot be compared; choose a whole word."
+        )
+    return slice(first, last)
+
+
+def probability(trace: Trace, items: slice) -> float:
+    """Of some items of an output, one after the other, after those before them."""
+    return float(np.prod(trace.output.probabilities[items].astype(np.float64)))
+
+
+def odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = None) -> Odds:
+    """How probable the word and the foil are.
+
+    Args:
+        trace: of the output, as the model wrote it.
+        contrast: of the word in it.
+        run: runs the foil.
+        changed: a changed run over the same output, whose changes hold for both; None for none.
+    """
+    seen = trace if changed is None else changed
+    asked = replace(foil_request(trace, contrast), changes=seen.request.changes)
+    read = run(replace(asked, picture=seen.request.picture))
+    items = foil_items(trace, read, contrast)
+    word = probability(seen, slice(contrast.first, contrast.last))
+    return Odds(max(word, _LEAST), max(probability(read, items), _LEAST))

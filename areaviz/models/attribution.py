@@ -1,0 +1,140 @@
+"""Gradient times input: how much the probability of each output changes with each item it was made
+from.
+
+Beside attention, which says what was read; `areaviz/trace/attribution.py` makes maps of it.
+Shapes: B examples, of which there is one, T outputs, N items, W width of an embedding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.interventions import Changed
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.network import WritingNetwork
+from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.rollout import rollout_maps
+
+# Outputs that can be asked, each of which takes a pass backwards.
+MOST_OUTPUTS = 256
+Batch = Sequence[Tensor | None]
+
+
+def products(scores_T: Tensor, inputs: Sequence[Tensor]) -> list[FloatArray]:
+    """x . d score / d x, summed over all that an item has: float32 [T, N] for each input.
+
+    Args:
+        scores_T: what is asked about each output, such as its log-probability.
+        inputs: leaves of the graph of the scores, each [1, N, ...].
+    """
+    found: list[list[Tensor]] = [[] for _ in inputs]
+    for score in scores_T:
+        gradients = torch.autograd.grad(score, inputs, retain_graph=True, allow_unused=True)
+        for rows, gradient, one in zip(found, gradients, inputs, strict=True):
+            # An input that no output depends on has no gradient at all.
+            product = torch.zeros_like(one) if gradient is None else gradient.float() * one.float()
+            rows.append(product.detach()[0].flatten(1).sum(1))
+    return [torch.stack(rows).cpu().numpy() for rows in found]
+
+
+@contextmanager
+def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor]]]:
+    """While it is entered: the token ids and embeddings of each call of these modules.
+
+    The embeddings are leaves: what is computed from them has gradients that end there.
+    """
+    seen: list[tuple[Tensor, Tensor]] = []
+
+    def leaf(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
+        cut = output.detach().requires_grad_()
+        seen.append((given[0], cut))
+        # A copy, as some models scale their embeddings in place, which no leaf can be.
+        return cut.clone()
+
+    hooks = [module.register_forward_hook(leaf) for module in modules]
+    try:
+        yield seen
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def too_many(count: int) -> str:
+    """Why so many outputs are not asked about, "" where they are."""
+    if count <= MOST_OUTPUTS:
+        return ""
+    return (
+        f"left out: it takes a pass backwards for each of {count:,} outputs, more than"
+        f" {MOST_OUTPUTS}"
+    )
+
+
+def with_attribution(
+    trace: Trace,
+    network: WritingNetwork,
+    inputs: Mapping[str, Tensor | None],
+    target_1T: Tensor,
+    ids: Sequence[int],
+    changed: Changed,
+) -> Trace:
+    """A trace of a network that writes, with rollout and gradient times input beside its attention.
+
+    Args:
+        trace: of the run.
+        network: that wrote it.
+        inputs: by field, in the network's order, a batch of one each; None for a missing one.
+        target_1T: what was written, as the decoder was fed with it.
+        ids: the same as it was written.
+        changed: what was done otherwise in the run.
+
+    Raises:
+        InputError: the maps would take too much memory.
+    """
+    found, details = rollout_maps(trace.maps), dict(trace.details)
+    if why := too_many(len(ids)):
+        details[WAYS[GRADIENT]] = why
+    else:
+        rows = of_writer(network, inputs, target_1T, ids, changed)
+        found += gradient_maps(trace.maps, trace.output.field, rows)
+    maps = {**trace.maps, **{one.site: one for one in found}}
+    return replace(trace, maps=maps, details=details)
+
+
+def of_writer(
+    network: WritingNetwork,
+    inputs: Mapping[str, Tensor | None],
+    target_1T: Tensor,
+    ids: Sequence[int],
+    changed: Changed,
+) -> dict[str, FloatArray]:
+    """Gradient times input of the log-probability of each item that a network writes.
+
+    Of a text, items are its embeddings, without their positions; of a picture, the features of a
+    cell; of a clip, the pixels of a frame. The arguments are those of `with_attribution`.
+
+    Returns:
+        By field, "history" for what the decoder was fed with: float32 [T, N].
+    """
+    # Also within `inference_mode`, whose tensors keep no graph: what it made is copied.
+    with torch.inference_mode(False), torch.enable_grad(), embedded([network.embedding]) as seen:
+        batch = {name: None if one is None else one.clone() for name, one in inputs.items()}
+        leaves, texts = dict[str, Tensor](), list[str]()
+        for name, one in batch.items():
+            if one is not None and one.is_floating_point():
+                leaves[name] = one.requires_grad_()
+            elif one is not None:
+                texts.append(name)
+        run = network.attend(*batch.values(), target_1T.clone(), changed=changed)
+        for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
+            leaves[name] = embeddings
+        likely_TV = token_log_probabilities(run.logits[0])
+        scores_T = likely_TV[torch.arange(len(ids)), torch.tensor(ids)]
+        rows = products(scores_T, list(leaves.values()))
+    return dict(zip(leaves, rows, strict=True))

@@ -1,0 +1,76 @@
+"""What logits are made of, for the wire: an npz archive of plain arrays, never pickle."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.codec import add_array, array_of, named
+from areaviz.trace.logits import Logits
+
+_GRID, _PARTS = "grid", ("item", "start", "end", "shape", "size")
+
+
+def logits_to_bytes(logits: Logits) -> bytes:
+    """The file of what a layer's logits are made of; raises InputError where it is too large."""
+    check_size(logits.nbytes, MAX_BYTES, "What the logits are made of")
+    grid = logits.grid
+    numbers = (grid.height, grid.width, grid.max_height, grid.max_width, logits.is_shifted)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        add_array(archive, _GRID, np.array(numbers, np.int64))
+        for name in _PARTS:
+            values = getattr(logits, name)
+            if values is not None:
+                add_array(archive, name, np.ascontiguousarray(values, np.float32))
+    return buffer.getvalue()
+
+
+def logits_from_bytes(content: bytes) -> Logits:
+    """Read it back, read-only.
+
+    Raises:
+        InputError: it is no such file, or its arrays do not fit together.
+    """
+    with named():
+        file = io.BytesIO(content)
+        check_archive(file)
+        arrays: dict[str, npt.NDArray[np.float32]] = {}
+        with zipfile.ZipFile(file) as archive:
+            entries = archive.infolist()
+            check_size(sum(entry.file_size for entry in entries), MAX_BYTES, "The answer")
+            for entry in entries:
+                arrays[entry.filename.removesuffix(".npy")] = array_of(unpacked(archive, entry))
+        *sides, is_shifted = arrays.pop(_GRID).tolist()
+        found = Logits(AreaGrid(*sides), **arrays, is_shifted=bool(is_shifted))
+        _check(found)
+    return found
+
+
+def _check(logits: Logits) -> None:
+    """ValueError where arrays are not those of the same heads, queries, items and shapes."""
+    grid = logits.grid
+    heads, queries, items = logits.item.shape
+    shapes = grid.max_height * grid.max_width
+    wanted = {
+        "item": (heads, queries, grid.items),
+        "start": (heads, queries, items),
+        "end": (heads, queries, items),
+        "shape": (heads, queries, shapes),
+        "size": (heads, 1, shapes),
+    }
+    for name, shape in wanted.items():
+        values = getattr(logits, name)
+        if values is None:
+            continue
+        if values.dtype != np.float32 or values.shape != shape:
+            raise ValueError(f"{name} has shape {values.shape} where {shape} belongs")
+        # Only items may be masked.
+        least = -np.inf if name == "item" else np.finfo(np.float32).min
+        if np.isnan(values).any() or values.max(initial=0) == np.inf or (values < least).any():
+            raise ValueError(f"{name} has numbers that no logit has")

@@ -1,0 +1,100 @@
+"""Why an area has its weight: the panel that follows what is locked."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from areaviz.drawing.labels import readable
+from areaviz.trace.logits import Logits, has_logits, known_logits
+from areaviz.trace.query import smallest_area
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.look.chart import chart
+from areaviz.ui.shell.engine import engine, known_card
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.page import AnyPage
+from areaviz.ui.shell.waiting import waiting
+from areaviz.views.why import why_view
+from areaviz.views.why_parts import Question, candidates, heaviest_head
+
+TITLE = "Why this weight"
+
+
+def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
+    """Draw the panel, where what the weights are made of can be known."""
+    if not _is_offered(trace, focus):
+        return
+    key = page.key("why")
+    if st.session_state.get(key) != page.state.is_why_open:
+        st.session_state[key] = page.state.is_why_open
+
+    def take() -> None:
+        page.set(is_why_open=st.session_state[key])
+
+    expander = st.expander(TITLE, key=key, on_change=take)
+    if expander.open:
+        with expander, show_errors("explaining a weight"):
+            st.caption(
+                "An area's weight is the softmax of its logit, and the logit is a sum: see which"
+                " part of it makes this area heavier than another."
+            )
+            _panel(page, trace, focus)
+
+
+def _is_offered(trace: Trace, focus: Focus) -> bool:
+    """Only where queries and keys were seen, or a model that is here has them."""
+    attention = trace.maps.get(focus.site)
+    if attention is None:
+        return False
+    if has_logits(trace, focus.site):
+        return True
+    card = known_card(trace.request.model)
+    return card is not None and card.has_logits and not attention.derived and engine().explains
+
+
+def _panel(page: AnyPage, trace: Trace, focus: Focus) -> None:
+    question = _question(page, trace, focus)
+    if question is not None:
+        view = why_view(_logits(trace, focus), question)
+        chart(view, trace, focus, "why")
+
+
+def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
+    """Which query, head and areas are meant; says what is missing."""
+    attention = trace.maps[focus.site]
+    if focus.side != "query" or not focus.items:
+        st.caption("Click what attends above first: a word or a cell on the attending side.")
+        return None
+    labels = trace.fields[attention.query].labels
+    options = {item: f"{readable(labels[item])} (item {item + 1})" for item in focus.items}
+    with st.container(horizontal=True, gap="medium"):
+        query = focus.items[0]
+        if len(options) > 1:
+            query = page.choose(st.selectbox, "Of", "why_query", options, width=200)
+        head = heaviest_head(trace, focus, query)
+        least = smallest_area(attention, focus)
+        areas = candidates(trace, focus, head, query, least)
+        if not areas:
+            st.caption("It attends to nothing here.")
+            return None
+        area = page.choose(st.selectbox, "Area", "why_area", areas, width=300)
+        others = candidates(trace, focus, head, query)
+        others.pop(area, None)
+        beside = None
+        if others:
+            beside = page.choose(st.selectbox, "Beside", "why_beside", others, width=300)
+    if focus.head is None and attention.heads > 1:
+        st.caption(
+            f"Every head has queries and keys of its own; this is head {head + 1}, which is surest"
+            " here. Choose another one above."
+        )
+    return Question(head, query, area, beside)
+
+
+def _logits(trace: Trace, focus: Focus) -> Logits:
+    """What the logits are made of: as the trace says, else as the model says."""
+    known = known_logits(trace, focus.site, focus.layer)
+    if known is not None:
+        return known
+    with waiting("Waiting for the model") as report:
+        return engine().logits(trace.request, focus.site, focus.layer, report)

@@ -1,0 +1,138 @@
+"""Why this word and not another: both probabilities, before and after the changes."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import streamlit as st
+
+from areaviz.backend.base import Backend
+from areaviz.evaluation.contrast import LONGEST, Contrast, Odds, odds, output_words, text_of
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.table import read_table
+from areaviz.ui.shell.waiting import waiting
+from areaviz.ui.what_if.experiment import Experiment
+from areaviz.ui.what_if.state import WhatIfPage
+
+_ODDS = "what_if_odds"
+
+
+def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) -> Contrast | None:
+    """Ask for a word and a foil and show how probable both are; returns them, if both are known."""
+    trace = run.before
+    if not _can_be_given(trace):
+        return None
+    st.markdown("**Why this word and not another?**")
+    asked = _asked(page, trace, focus)
+    if asked is None:
+        return None
+    with show_errors("comparing the words"):
+        found = [("As it is", _odds(backend, trace, asked, None))]
+        if run.runs:
+            found.append(("With the changes", _odds(backend, trace, asked, run.runs[1])))
+        _table(trace, asked, found)
+        return asked
+    return None
+
+
+def _can_be_given(trace: Trace) -> bool:
+    """Whether the output is a text that was written item by item."""
+    output = trace.fields[trace.output.field]
+    return "history" in trace.fields and output.kind == "text" and bool(output_words(output))
+
+
+def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
+    """A word of the output, at first the one that is locked, and what stands against it."""
+    output = trace.fields[trace.output.field]
+    words = {first: (first, last) for first, last in output_words(output)}
+    if page.state.word not in words:
+        page.set(word=_locked(trace, focus, words), foil=None)
+    names = {first: f"{text_of(output, *run)} (item {first + 1})" for first, run in words.items()}
+    with st.container(horizontal=True, gap="medium"):
+        then = partial(page.set, foil=None)
+        page.widget(
+            st.selectbox,
+            "Why",
+            "word",
+            list(names),
+            format_func=names.__getitem__,
+            width=240,
+            then=then,
+        )
+        first, last = words[page.state.word if page.state.word is not None else next(iter(words))]
+        others = _others(trace, first, last)
+        typed = page.state.foil
+        if typed and typed not in others:
+            others.append(typed)
+        page.widget(
+            st.selectbox,
+            "And not",
+            "foil",
+            others,
+            index=None,
+            accept_new_options=True,
+            placeholder="Choose or type another word" if others else "Type another word",
+            width=300,
+        )
+    foil = page.state.foil
+    return Contrast(first, last, foil[:LONGEST]) if foil else None
+
+
+def _others(trace: Trace, first: int, last: int) -> list[str]:
+    """What the model nearly wrote in place of a word; nothing where a word has several items."""
+    if last - first > 1:
+        return []
+    labels = [label for label, _ in trace.output.alternatives[first]]
+    own = trace.fields[trace.output.field].labels[first]
+    # The end and other symbols stand for no text.
+    return [one for one in labels if one.strip() and not one.startswith("⟨") and one != own]
+
+
+def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
+    """The word that holds a locked item of the output, else the first."""
+    is_output = trace.maps[focus.site].query == trace.output.field and focus.side == "query"
+    for first, last in words.values():
+        if is_output and any(first <= item < last for item in focus.items):
+            return first
+    return next(iter(words))
+
+
+def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
+    """Worked out once for what is asked last, as the panel is drawn often."""
+    requests = trace.request, None if changed is None else changed.request
+    held: dict[object, Odds] = st.session_state.get(_ODDS, {})
+    key = (*requests, asked)
+    if key not in held:
+        with waiting("Reading the other word") as report:
+            found = odds(trace, asked, partial(backend.trace, progress=report), changed)
+        others = {one: value for one, value in held.items() if one[2] == asked}
+        held = st.session_state[_ODDS] = {**others, key: found}
+    return held[key]
+
+
+def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None:
+    word = text_of(trace.fields[trace.output.field], asked.first, asked.last)
+    columns = {
+        "": [name for name, _ in found],
+        f"p({escaped(word)})": [_share(one.word) for _, one in found],
+        f"p({escaped(asked.foil)})": [_share(one.foil) for _, one in found],
+        "Difference": [_signed(one.difference) for _, one in found],
+        "Log ratio": [f"{one.log_ratio:+.2f}".replace("-", "−") for _, one in found],
+    }
+    read_table(columns)
+    st.caption(
+        "How probable each is behind the same words; of several items the product. A log ratio"
+        " above 0 is for the word that was written; 0.69 is twice as probable."
+    )
+
+
+def _share(probability: float) -> str:
+    """With more digits where it is small, as foils are."""
+    return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")

@@ -1,0 +1,124 @@
+"""Attention beside attribution: what a map points at, and what the output depends on.
+
+A row for the attention of the focused layer and head, and one for each way of attributing that the
+trace has (`areaviz/trace/attribution.py`); how far they agree is a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.figure import Figure as PrintFigure
+from plotly.graph_objects import Figure
+
+from areaviz.drawing import matrix
+from areaviz.drawing.base import Row, Table, caption, view
+from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, shown
+from areaviz.drawing.theme import nice_top
+from areaviz.trace.attribution import TOP, WAYS, agreements, beside
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+COLUMNS = ("layer", "head", "beside", "rank correlation", f"top {TOP} in common", "by chance")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beside:
+    """What is drawn, and the agreement of every layer and head for the table."""
+
+    drawn: Matrix
+    rows: list[Row]
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Whether there is attention of items in a row, and attribution of the same queries beside."""
+    return fits_spans(trace, focus) and bool(beside(trace.maps, focus.site, focus.layer))
+
+
+def find(trace: Trace, focus: Focus) -> Beside:
+    """The shares [ways, N] of the focused queries, their mean; of all where none is focused."""
+    chosen = select(trace, focus)
+    queries = list(chosen.queries)
+    ways = beside(trace.maps, focus.site, focus.layer)
+    values = [item_shares(chosen.attention, chosen.layer, chosen.head)[queries].mean(0)]
+    for other, layer in ways.values():
+        values.append(item_shares(other, layer, None)[queries].mean(0))
+    values_WN = np.stack(values)
+    drawn = Matrix(
+        title=f"{chosen.subject}: attention and attribution, {chosen.head_words}",
+        note=f"a row sums to 100%; {agreement_words(trace, focus)}",
+        caption=caption(trace, focus),
+        values=values_WN,
+        rows=("attention", *(WAYS[ending] for ending in ways)),
+        columns=shown(chosen.memory),
+        row_title="",
+        column_title=f"{field_name(chosen.memory)} items",
+        unit="share of row",
+        top=min(1.0, nice_top(float(values_WN.max()))),
+        marked_columns=focus.items if focus.side == "memory" else (),
+    )
+    return Beside(drawn, _rows(trace, chosen))
+
+
+def agreement_words(trace: Trace, focus: Focus) -> str:
+    """How far each way agrees with the focused layer and head over the focused queries."""
+    queries = select(trace, focus).queries
+    found = agreements(trace.maps, focus.site, focus.layer, focus.head, queries)
+    parts = []
+    for way, (correlation, common, chance) in found.items():
+        shared = f"{_share(common)} of the top {TOP} in common (by chance {_share(chance)})"
+        parts.append(f"{way}: rank correlation {_signed(correlation)}, {shared}")
+    return "; ".join(parts)
+
+
+def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
+    """The agreement of every layer and head, and of the mean of a layer's heads."""
+    attention, rows = chosen.attention, list[Row]()
+    for layer in range(attention.layers):
+        for head in (None, *range(attention.heads)):
+            place = attention.site, layer, head
+            for way, numbers in agreements(trace.maps, *place, chosen.queries).items():
+                named = "all" if head is None else head + 1
+                rows.append((layer + 1, named, way, *numbers))
+    return rows
+
+
+def _share(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.0%}"
+
+
+def _signed(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:+.2f}"
+
+
+def _draw(found: Beside) -> Figure:
+    return matrix.draw(found.drawn)
+
+
+def _table(found: Beside) -> Table:
+    return Table(COLUMNS, found.rows)
+
+
+def _paper(found: Beside) -> PrintFigure:
+    return matrix.draw_print(found.drawn)
+
+
+VIEW = view(
+    "beside",
+    "Beside attribution",
+    "Does what was attended to match what the output depends on?",
+    fits,
+    find,
+    _draw,
+    _table,
+    _paper,
+    how_to_read=(
+        "Rows that look alike agree. Rollout follows attention through all layers up to this one;"
+        " gradient × input is how much an output's probability changes with an item. Rank"
+        " correlation is Spearman's, 1 where all items are ranked alike; the table has every head."
+    ),
+    leads=lambda trace, focus: False,
+)

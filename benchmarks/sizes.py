@@ -1,0 +1,205 @@
+"""Models of others at the sizes they are used at: time and memory of a trace, and its page.
+
+    python -m benchmarks.sizes [--cases BERT-base ...] [--write]
+
+Random weights made from configurations, so nothing is fetched. Each figure comes from a process of
+its own: one runs the model alone (the plain pass), one calls `areaviz.attend` and `areaviz.export`.
+Memory is the most that a process had at once. "Above": what the second had more than the first, as
+a share of what is allowed, which is three tenths of the plain pass and the maps asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.report import command, markdown, processor, publish
+from tests.adapters.torchvision_ops import make_importable
+
+MEBI = 2**20
+THREADS = 1
+COLUMNS = (
+    "model, areas of up to 3 (3x3)",
+    "plain pass s",
+    "trace s",
+    "plain pass MiB",
+    "trace MiB",
+    "maps MiB",
+    "above",
+    "a layer s",
+    "page MB",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A model and its input."""
+
+    # Makes the model, and what it is given by name.
+    make: Callable[[], tuple[Any, dict[str, Any]]]
+    # Which layers are asked for.
+    layers: tuple[int, ...] | None = None
+
+
+def _tokens(count: int, vocabulary: int) -> dict[str, Any]:
+    import torch
+
+    generator = torch.Generator().manual_seed(0)
+    return {"input_ids": torch.randint(5, vocabulary, (1, count), generator=generator)}
+
+
+def _vit() -> tuple[Any, dict[str, Any]]:
+    import torch
+    from transformers import ViTConfig, ViTForImageClassification
+
+    return ViTForImageClassification(ViTConfig()), {"pixel_values": torch.randn(1, 3, 224, 224)}
+
+
+def _bert() -> tuple[Any, dict[str, Any]]:
+    from transformers import BertConfig, BertForMaskedLM
+
+    return BertForMaskedLM(BertConfig()), _tokens(512, 30_000)
+
+
+def _gpt2() -> tuple[Any, dict[str, Any]]:
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    return GPT2LMHeadModel(GPT2Config()), _tokens(1024, 50_000)
+
+
+def _wide() -> tuple[Any, dict[str, Any]]:
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    config = LlamaConfig(
+        hidden_size=512,
+        intermediate_size=1376,
+        num_hidden_layers=32,
+        num_attention_heads=32,
+        num_key_value_heads=8,
+    )
+    return LlamaForCausalLM(config), _tokens(1000, 32_000)
+
+
+CASES: Mapping[str, Case] = {
+    "ViT-B/16, 224 pixels": Case(_vit),
+    "BERT-base, 512 tokens": Case(_bert),
+    "GPT-2, 1,024 tokens": Case(_gpt2),
+    "32 layers of 32 heads, 1,000 tokens, 4 layers asked for": Case(_wide, (0, 10, 20, 31)),
+}
+
+
+def plain(case: Case) -> dict[str, float]:
+    """The model alone, as it is loaded."""
+    import torch
+
+    model, given = case.make()
+    model.eval()
+    start = time.perf_counter()
+    with torch.no_grad():
+        model(**given)
+    return {"seconds": time.perf_counter() - start, "memory": _most_memory()}
+
+
+def traced(case: Case) -> dict[str, float]:
+    """The trace through the public functions, one of its layers, and the page of one layer."""
+    import areaviz
+
+    model, given = case.make()
+    [inputs] = given.values()
+    start = time.perf_counter()
+    trace = areaviz.attend(model, inputs, layers=case.layers)
+    seconds, memory = time.perf_counter() - start, _most_memory()
+    # What is held: of derived maps nothing before a layer is looked at.
+    made = [map_ for map_ in trace.maps.values() if "as areas" in map_.site]
+    start = time.perf_counter()
+    made[0].weights[0]
+    a_layer = time.perf_counter() - start
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        options = areaviz.PageOptions(layers=(0,), limit=64 * MEBI)
+        areaviz.export(trace, page, options=options)
+        size = page.stat().st_size
+    found = {"seconds": seconds, "memory": memory, "maps": _held(trace)}
+    return found | {"layer": a_layer, "page": size / 1e6}
+
+
+def _held(trace: Any) -> float:
+    """MiB of the arrays that the maps of a trace hold, each once."""
+    arrays = {}
+    for attention in trace.maps.values():
+        held = getattr(attention.weights, "made_of", attention.weights)
+        arrays[id(held)] = held.nbytes
+    return sum(arrays.values()) / MEBI
+
+
+def _most_memory() -> float:
+    """MiB that this process had at once."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+MEASURES: Mapping[str, Callable[[Case], dict[str, float]]] = {"plain": plain, "trace": traced}
+
+
+def measure(name: str) -> list[str]:
+    """A row of the table, measured in two processes."""
+    one, other = (_apart(name, measure) for measure in MEASURES)
+    allowed = 0.3 * one["memory"] + other["maps"]
+    above = (other["memory"] - one["memory"]) / allowed
+    seconds = f"{one['seconds']:.1f}", f"{other['seconds']:.1f}"
+    sizes = [f"{size:,.0f}" for size in (one["memory"], other["memory"], other["maps"])]
+    return [name, *seconds, *sizes, f"{above:.2f}", f"{other['layer']:.2f}", f"{other['page']:.1f}"]
+
+
+def _apart(name: str, measure: str) -> dict[str, float]:
+    """One measure in a process of its own, with what it wrote last."""
+    asked = [sys.executable, "-m", "benchmarks.sizes", "--alone", measure, "--cases", name]
+    threads = {"OMP_NUM_THREADS": str(THREADS), "MALLOC_ARENA_MAX": "2"}
+    done = subprocess.run(
+        asked, stdout=subprocess.PIPE, text=True, check=True, env={**os.environ, **threads}
+    )
+    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def report(rows: Sequence[Sequence[str]]) -> str:
+    """The rows as Markdown, with the machine and what was measured."""
+    import torch
+
+    about = (
+        f"Measured on {processor()}; torch {torch.__version__}, {THREADS} thread, float32, random"
+        " weights; one run, each row in two processes. Maps: what the trace holds. Above: memory"
+        " beyond the plain pass, as a share of .3 of that and the maps; 1 or less is aimed at. A"
+        " layer: the areas of one layer, made when it is looked at. Page: one layer of every site,"
+        " exported."
+    )
+    return markdown(about, COLUMNS, rows)
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = command("Measure traces of models of others at real sizes.")
+    parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
+    parser.add_argument("--alone", choices=list(MEASURES), help="measure in this process, as JSON")
+    options = parser.parse_args()
+    if options.alone:
+        make_importable()
+        print(json.dumps(MEASURES[options.alone](CASES[options.cases[0]])))
+        return
+    rows = []
+    for name in options.cases:
+        rows.append(measure(name))
+        print(" | ".join(rows[-1]), flush=True)
+    publish("sizes", report(rows), options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""What models of others depend on: by finite differences, and left out where it cannot be had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+import areaviz
+from areaviz.models import attribution as module
+from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.rollout import rolled
+from tests.adapters import small
+
+TEXT = "a small dog runs ."
+PIXELS = torch.randn(1, 3, 24, 32, generator=torch.Generator().manual_seed(0))
+
+
+def slopes(scores: Callable[[float, int], Tensor], items: int, step: float = 1e-4) -> FloatArray:
+    """How log-probabilities [T] change while each of N items is made longer: [T, N], by halves."""
+    found = []
+    for item in range(items):
+        above, below = scores(1 + step, item), scores(1 - step, item)
+        found.append(((above - below) / (2 * step)).numpy())
+    sizes = np.abs(np.stack(found, 1))
+    # An embedding of zeros, such as that of a start symbol, has nothing to be made longer.
+    return sizes / np.maximum(sizes.sum(-1, keepdims=True), 1e-30)
+
+
+def word_scores(
+    model: Any, table: nn.Module, call: int, chosen: list[int], **given: Tensor
+) -> Callable[[float, int], Tensor]:
+    """Log-probabilities of what was chosen while an embedding is longer by a factor."""
+
+    def scores(factor: float, item: int) -> Tensor:
+        calls: list[int] = []
+
+        def hook(module: nn.Module, asked: Any, output: Tensor) -> Tensor:
+            calls.append(1)
+            output = output.clone()
+            if len(calls) == call + 1:
+                output[:, item] *= factor
+            return output
+
+        handle = table.register_forward_hook(hook)
+        try:
+            with torch.no_grad():
+                logits = model(**given).logits[0]
+        finally:
+            handle.remove()
+        return logits.log_softmax(-1)[torch.arange(len(chosen)), torch.tensor(chosen)]
+
+    return scores
+
+
+def gradient(trace: Trace, site: str) -> FloatArray:
+    return trace.maps[f"{site} gradient"].weights[0, 0]
+
+
+def test_of_a_decoder_it_is_how_what_follows_changes_with_each_token() -> None:
+    model, ids = small.gpt2().double().eval(), [5, 6, 7, 8]
+    found = areaviz.attend(model, ids, attribution=True)
+    last = int(model(torch.tensor([ids])).logits[0, -1].argmax())
+    scores = word_scores(
+        model, model.transformer.wte, 0, [6, 7, 8, last], input_ids=torch.tensor([ids])
+    )
+    np.testing.assert_allclose(gradient(found, "decoder self"), slopes(scores, 4), atol=1e-5)
+    assert found.maps["decoder self gradient"].query == "history"
+
+
+def test_of_an_encoder_decoder_both_what_it_reads_and_what_it_wrote() -> None:
+    model, ids, target = small.marian().double().eval(), [5, 6, 7, 3], [8, 9, 3]
+    found = areaviz.attend(model, ids, target=target, attribution=True)
+    fed = torch.tensor([[0, *target[:-1]]])
+    given = {"input_ids": torch.tensor([ids]), "decoder_input_ids": fed}
+    encoder, decoder = model.model.encoder.embed_tokens, model.model.decoder.embed_tokens
+    call = 1 if encoder is decoder else 0
+    source = word_scores(model, encoder, 0, target, **given)
+    history = word_scores(model, decoder, call, target, **given)
+    np.testing.assert_allclose(gradient(found, "encoder-decoder"), slopes(source, 4), atol=1e-5)
+    np.testing.assert_allclose(gradient(found, "decoder self"), slopes(history, 3), atol=1e-5)
+
+
+def test_of_a_picture_it_is_how_the_class_changes_with_the_pixels_of_a_cell() -> None:
+    model = small.vit().double().eval()
+    found = areaviz.attend(model, PIXELS.double(), attribution=True)
+    chosen = int(model(PIXELS.double()).logits.argmax())
+
+    def scores(factor: float, cell: int) -> Tensor:
+        values = PIXELS.double().clone()
+        row, column = divmod(cell, 4)
+        values[:, :, row * 8 : row * 8 + 8, column * 8 : column * 8 + 8] *= factor
+        with torch.no_grad():
+            return model(values).logits.log_softmax(-1)[:, chosen]
+
+    np.testing.assert_allclose(gradient(found, "class token"), slopes(scores, 12), atol=1e-5)
+
+
+def test_a_captioner_is_asked_about_cells_and_words() -> None:
+    found = areaviz.attend(small.captioner(), PIXELS, target=[5, 6, 3], attribution=True)
+    assert gradient(found, "encoder-decoder").shape == (3, 12)
+    assert gradient(found, "decoder self").shape == (3, 3)
+
+
+def test_the_rollout_is_that_of_its_own_attention() -> None:
+    model = small.bert("BertForSequenceClassification").eval()
+    found = areaviz.attend(model, TEXT, tokenizer=small.tokenizer(), attribution=True)
+    means = found.maps["encoder self"].weights.mean(1)
+    np.testing.assert_allclose(
+        found.maps["encoder self rollout"].weights[:, 0], rolled(means)[1:], atol=1e-5
+    )
+    # The one class is asked about, not each token.
+    beside = found.maps["encoder self gradient"]
+    assert (beside.query, beside.weights.shape[2]) == ("target", 1)
+
+
+def test_nothing_of_the_model_is_changed() -> None:
+    model = small.gpt2().train()
+    plain = areaviz.attend(model, [5, 6, 7])
+    found = areaviz.attend(model, [5, 6, 7], attribution=True)
+    assert model.training and all(one.grad is None for one in model.parameters())
+    assert "decoder self rollout" not in plain.maps
+    for site, attention in plain.maps.items():
+        np.testing.assert_array_equal(attention.weights, found.maps[site].weights)
+
+
+def test_what_cannot_be_had_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    some = areaviz.attend(small.gpt2(), [5, 6, 7], layers=[1], attribution=True)
+    assert "every layer" in some.details["rollout"]
+    assert "decoder self rollout" not in some.maps and "decoder self gradient" in some.maps
+    bare = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer(), attribution=True)
+    assert "no scores" in bare.details["gradient × input"]
+    monkeypatch.setattr(module, "MOST_OUTPUTS", 2)
+    many = areaviz.attend(small.gpt2(), [5, 6, 7], attribution=True)
+    assert "3 outputs, more than 2" in many.details["gradient × input"]
+
+
+def test_any_module_has_its_rollout() -> None:
+    torch.manual_seed(0)
+    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(8, 2, batch_first=True), 2)
+    found = areaviz.attend(model, torch.randn(1, 5, 8), attribution=True)
+    assert "encoder self rollout" in found.maps and "gradient × input" in found.details
+
+
+def test_timm_says_what_its_class_depends_on() -> None:
+    timm = pytest.importorskip("timm")
+    torch.manual_seed(0)
+    model = timm.create_model("vit_tiny_patch16_224", img_size=48, depth=2, num_classes=5)
+    found = areaviz.attend(model, torch.randn(1, 3, 48, 48), attribution=True)
+    assert gradient(found, "class token").shape == (1, 9)

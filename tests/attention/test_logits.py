@@ -1,0 +1,128 @@
+"""What logits are made of, against queries times keys of areas that are built one by one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.attention.area import area_attention
+from areaviz.attention.boundary import BoundaryKeys
+from areaviz.attention.logits import has_parts, logits_of
+from areaviz.attention.spec import AreaOptions
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.logits import Logits
+
+HEADS, QUERIES, WIDTH = 2, 6, 5
+GRIDS = [AreaGrid(1, 6, 1, 3), AreaGrid(2, 3, 2, 2), AreaGrid(1, 6, 1, 1)]
+FORMS = ["mean", "boundary", "size bias", "both"]
+
+
+def slow_logit(
+    query_E: Tensor,
+    key_ME: Tensor,
+    grid: AreaGrid,
+    area: Area,
+    keys: BoundaryKeys | None,
+    bias_S: Tensor | None,
+) -> float:
+    """The definition, of one query and one area: q times the area's key, and the bias."""
+    memory = key_ME.unflatten(0, (grid.height, grid.width))
+    bottom, right = area.top + area.height, area.left + area.width
+    total = query_E @ memory[area.top : bottom, area.left : right].flatten(0, 1).mean(0)
+    if keys is not None:
+        total = total + query_E @ keys.start(memory[area.top, area.left])
+        total = total + query_E @ keys.end(memory[bottom - 1, right - 1])
+        row = keys.height_embedding(torch.tensor(area.height - 1))
+        column = keys.width_embedding(torch.tensor(area.width - 1))
+        total = total + query_E @ keys.shape(torch.cat([row, column]))
+    total = total / WIDTH**0.5
+    if bias_S is not None:
+        total = total + bias_S[list(grid.shapes()).index((area.height, area.width))]
+    return float(total)
+
+
+@pytest.fixture(params=GRIDS, ids=str)
+def grid(request: pytest.FixtureRequest) -> AreaGrid:
+    found: AreaGrid = request.param
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("masked", ["", "padding", "causal"])
+@torch.no_grad()
+def test_parts_add_up_to_the_logit_whose_softmax_is_the_weight(
+    grid: AreaGrid, form: str, masked: str
+) -> None:
+    torch.manual_seed(3)
+    query, key = torch.randn(1, HEADS, QUERIES, WIDTH), torch.randn(1, HEADS, 6, WIDTH)
+    largest = grid.max_height, grid.max_width
+    keys = BoundaryKeys(WIDTH, largest) if form in ("boundary", "both") else None
+    shapes = len(list(grid.shapes()))
+    bias = torch.randn(HEADS, shapes) if form in ("size bias", "both") else None
+    padding = torch.tensor([[False] * 4 + [True] * 2]) if masked == "padding" else None
+    is_causal = masked == "causal"
+    found = logits_of(query, key, grid, keys, bias, padding, is_causal)
+    weights = area_attention(
+        query,
+        key,
+        key,
+        area_size=largest,
+        memory_shape=(grid.height, grid.width),
+        key_padding_mask=padding,
+        is_causal=is_causal,
+        key_mode="boundary" if keys is not None else "mean",
+        key_features=keys,
+        size_bias=bias,
+        need_weights=True,
+    ).weights
+    assert weights is not None
+    assert (found.start is None) == (keys is None) and (found.size is None) == (bias is None)
+    for head in range(HEADS):
+        for query_place in range(QUERIES):
+            check_row(
+                found, head, query_place, weights[0, head, query_place], query, key, keys, bias
+            )
+
+
+def check_row(
+    found: Logits,
+    head: int,
+    place: int,
+    weights_R: Tensor,
+    query: Tensor,
+    key: Tensor,
+    keys: BoundaryKeys | None,
+    bias: Tensor | None,
+) -> None:
+    grid, allowed, logits = found.grid, [], []
+    for index, weight in enumerate(weights_R.tolist()):
+        area = grid.area(index)
+        total = sum(found.parts(head, place, area).values())
+        if not weight:
+            assert total == -np.inf, "what may not be seen has no weight"
+            continue
+        own = None if bias is None else bias[head]
+        slow = slow_logit(query[0, head, place], key[0, head], grid, area, keys, own)
+        assert total == pytest.approx(slow, abs=1e-5)
+        allowed.append(weight)
+        logits.append(total)
+    apart = np.subtract.outer(logits, logits) - np.subtract.outer(np.log(allowed), np.log(allowed))
+    assert np.abs(apart).max() < 1e-5, "differences are the logarithms of ratios"
+
+
+@pytest.mark.parametrize(
+    ("options", "parts"),
+    [
+        ({"size": 3}, True),
+        ({"size": 3, "key_mode": "boundary"}, True),
+        ({"size": 3, "key_mode": "max"}, False),
+        ({"size": 3, "key_mode": "features"}, False),
+        ({"size": 1, "key_mode": "max"}, True),
+    ],
+)
+def test_keys_of_whole_areas_have_no_parts(options: dict[str, Any], parts: bool) -> None:
+    assert has_parts(AreaOptions(**options)) is parts

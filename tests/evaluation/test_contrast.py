@@ -1,0 +1,161 @@
+"""Words and foils: probabilities worked out item by item, and the faithfulness of a map by them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.evaluation.contrast import Contrast, foil_request, odds, output_words
+from areaviz.evaluation.contrasted import LIKELIEST, contrast_of, contrasted, likeliest
+from areaviz.evaluation.faithfulness import Probe, faithfulness
+from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Weigh, area_factors
+from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.request import Request
+from tests import fakes
+from tests.tiny import checkpoint
+from tests.trace.sentence import assert_one_sentence
+
+EVIDENCE = {"x": [0.4, 0.3, 0.1, 0.0], "y": [0.0, 0.2, 0.2, 0.4], "z": [0.2, 0.0, 0.0, 0.1]}
+"""What each of four items adds to the probability of a letter, above 0.1."""
+WEIGHTS = {"x": [0.6, 0.3, 0.1, 0.0], "y": [0.0, 0.1, 0.3, 0.6], "z": [0.7, 0.1, 0.0, 0.2]}
+
+
+class Letters:
+    """Writes "xy"; a letter is as likely as the items that it may read say, and where it stands."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    def __call__(self, request: Request) -> Trace:
+        self.asked.append(request)
+        target = "xy" if request.target is None else request.target
+        grid = AreaGrid(1, 4, 1, 1)
+        weighs = [change for change in request.changes if isinstance(change, Weigh)]
+        free_QN = area_factors(weighs, grid.table(), 4, 1, len(target))[0] > 0
+        free_QN = np.broadcast_to(free_QN, (len(target), 4))
+        likely = [
+            0.1 + float((np.array(EVIDENCE[letter]) * free).sum())
+            for letter, free in zip(target, free_QN, strict=True)
+        ]
+        weights = np.array([[[WEIGHTS[letter] for letter in target]]], np.float32)
+        fields = {
+            "source": fakes.text_field("source", "abcd", end=""),
+            "target": fakes.text_field("target", target, end=""),
+        }
+        attention = AttentionMap("encoder-decoder", "target", "source", grid, weights)
+        others = ((("y", 0.5), ("z", 0.3)), (("⟨end⟩", 0.4), ("z", 0.25)))
+        output = Output("target", np.array(likely, np.float32), others[: len(target)])
+        return Trace(request, fields, output, {attention.site: attention})
+
+
+ASKED = Request("fake", "abcd")
+Y_NOT_Z = Contrast(1, 2, "z")
+
+
+def test_odds_are_those_behind_the_same_items() -> None:
+    model = Letters()
+    trace = model(ASKED)
+    found = odds(trace, Y_NOT_Z, model)
+    assert model.asked[-1].target == "xz"
+    assert (found.word, found.foil) == pytest.approx((0.9, 0.4))
+    assert found.difference == pytest.approx(0.5)
+    assert found.log_ratio == pytest.approx(math.log(0.9 / 0.4))
+
+
+def test_of_several_items_the_product_counts() -> None:
+    model = Letters()
+    found = odds(model(ASKED), Contrast(0, 2, "zzx"), model)
+    assert (found.word, found.foil) == pytest.approx((0.9 * 0.9, 0.4 * 0.4 * 0.9))
+
+
+def test_changes_hold_for_both() -> None:
+    model = Letters()
+    before = model(ASKED)
+    ban = (Weigh("encoder-decoder", (3,)),)
+    changed = model(replace(ASKED, changes=ban, target="xy"))
+    found = odds(before, Y_NOT_Z, model, changed)
+    assert model.asked[-1].changes == ban
+    assert (found.word, found.foil) == pytest.approx((0.5, 0.3))
+
+
+def test_the_map_is_measured_by_the_difference() -> None:
+    probe = Probe(k=1, draws=3, contrast=Y_NOT_Z)
+    model = Letters()
+    found = faithfulness(ASKED, probe, model)
+    assert found.probability == pytest.approx(0.9 - 0.4) and found.items == 1
+    # "y" points at item 4 (0.4), "z" at item 1 (0.2).
+    assert found.comprehensiveness == pytest.approx((0.9 - 0.4) - (0.5 - 0.2))
+    assert found.sufficiency == pytest.approx((0.9 - 0.4) - (0.5 - 0.3))
+    assert len(found.random_sufficiency) == 3
+    assert len(model.asked) == 1 + 2 + 2 * 2 * 4
+
+
+def test_chance_takes_the_same_from_word_and_foil() -> None:
+    model = Letters()
+    faithfulness(ASKED, Probe(k=1, draws=2, contrast=Y_NOT_Z), model)
+    banned: dict[str, list[tuple[int, ...]]] = {"xy": [], "xz": []}
+    for request in model.asked[3:]:
+        if len(request.changes[0].items) == 1:
+            banned[request.target or ""].append(request.changes[1].items)
+    assert banned["xy"] == [(3,), *banned["xz"][1:]] and banned["xz"][0] == (0,)
+
+
+@pytest.mark.parametrize(
+    ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "what the model wrote")]
+)
+def test_what_is_no_foil_is_said(foil: str, part: str) -> None:
+    with pytest.raises(InputError, match=part) as refused:
+        foil_request(Letters()(ASKED), Contrast(1, 2, foil))
+    assert_one_sentence(refused.value)
+
+
+def test_words_of_an_output_stand_without_marks() -> None:
+    output = fakes.text_field("target", "Er, (sie) und 3.")
+    texts = ["".join(output.labels[first:last]) for first, last in output_words(output)]
+    assert texts == ["Er", "sie", "und", "3"]
+    assert contrast_of(output, "sie", "er") == Contrast(5, 8, "er")
+    assert contrast_of(output, "si", "er") is None
+
+
+def test_the_likeliest_other_item_is_no_symbol() -> None:
+    assert likeliest(Letters()(ASKED)) == Contrast(0, 1, "y")
+
+
+def test_over_several_inputs() -> None:
+    found, taken = contrasted([ASKED, ASKED], Probe(k=1, draws=2), Letters(), "xy", "zy")
+    assert taken == 2 and found.items == 2
+    found, taken = contrasted([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
+    assert found.probability == pytest.approx(0.9 - 0.9) and taken == 1
+    # Without item 1 the first is half as likely; without item 4 the other.
+    assert found.comprehensiveness == pytest.approx(0.4 - 0.4)
+    for word, part in (("", "say which word"), ("no", "None of the 1 outputs")):
+        with pytest.raises(InputError, match=part):
+            contrasted([ASKED], Probe(k=1), Letters(), word, "z")
+
+
+def test_on_a_model_a_foil_is_as_likely_as_its_alternative_says(tmp_path: Path) -> None:
+    folder = checkpoint(tmp_path, "tiny-area", "character")
+    model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
+
+    def run(request: Request) -> Trace:
+        return model.trace([request])[0]
+
+    trace = run(Request("tiny-area", "A small dog", target="Ein Hund"))
+    item = 4
+    label, probability = next(
+        (label, p)
+        for label, p in trace.output.alternatives[item]
+        if label.isalpha() and label != trace.fields["target"].labels[item]
+    )
+    found = odds(trace, Contrast(item, item + 1, label), run)
+    assert found.foil == pytest.approx(probability, rel=1e-4)
+    assert found.word == pytest.approx(float(trace.output.probabilities[item]), rel=1e-6)

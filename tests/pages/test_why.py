@@ -1,0 +1,99 @@
+"""Why this weight: the panel follows the lock, costs nothing closed, and is not offered in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from streamlit.testing.v1 import AppTest
+
+from areaviz.backend.base import Backend
+from areaviz.trace.errors import BackendError
+from areaviz.trace.logits import Logits
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Progress, Request
+from areaviz.views.why_parts import candidates
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+from tests.views.test_why import SITE, explained
+
+Use = Callable[[Backend], None]
+LINK = {"model": "char-area", "text": "A dog ran.", "site": SITE, "layer": "2", "items": "4"}
+TITLE = "Why this weight"
+
+
+class Explained(fakes.FakeBackend):
+    """Translates, and says what its logits are made of where it is not broken."""
+
+    def __init__(self, is_broken: bool = False) -> None:
+        super().__init__({"char-area": folder.card("char-area", "area")})
+        self.made, self.found = explained(fakes.trace("A dog ran.", "Ein Hund."))
+        self.asked: list[tuple[str, int]] = []
+        self.is_broken = is_broken
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        return replace(self.made, request=request)
+
+    def logits(
+        self, request: Request, site: str, layer: int, progress: Progress | None = None
+    ) -> Logits:
+        self.asked.append((site, layer))
+        if self.is_broken:
+            raise BackendError("The model was stopped while it ran; try again.")
+        return self.found
+
+
+def opened(open_page: Open, **params: str) -> AppTest:
+    app = open_page("translate", **{**LINK, "why": "", **params})
+    assert not app.exception
+    return app
+
+
+def test_it_follows_the_lock(open_page: Open, use_backend: Use) -> None:
+    use_backend(backend := Explained())
+    app = open_page("translate", **LINK)
+    assert TITLE in [one.label for one in app.expander] and backend.asked == []
+    app = opened(open_page)
+    assert backend.asked == [(SITE, 1)]
+    said = shown(app)
+    assert "of the attention" in said and "How to read this" in said
+    assert "of head" in said and "which is surest here" in said
+    area, beside = (app.selectbox(key=f"translate_why_{name}") for name in ("area", "beside"))
+    assert area.value != beside.value and area.value not in beside.options
+
+
+def test_a_link_opens_it_at_its_areas(open_page: Open, use_backend: Use) -> None:
+    use_backend(backend := Explained())
+    weights = backend.made.maps[SITE].weights[1, :, 3]
+    head = int(weights.max(-1).argmax())
+    names = list(candidates(backend.made, Focus(SITE, 1), head, 3))
+    link = ".".join(f"1-{area.left + 1}-1-{area.width}" for area in (names[3], names[0]))
+    app = opened(open_page, why=link)
+    assert app.session_state["translate"].why_area == names[3]
+    assert app.session_state["translate"].why_beside == names[0]
+    assert app.query_params["why"] in (link, [link])
+    for broken in ("1-2-3", "0-1-1-1", "x", "1-999-1-1.1-1-1-1", "9" * 50):
+        assert "of the attention" in shown(opened(open_page, why=broken))
+
+
+def test_without_a_lock_it_says_what_to_click(open_page: Open, use_backend: Use) -> None:
+    use_backend(backend := Explained())
+    for params in ({"items": ""}, {"side": "memory"}):
+        assert "Click what attends above first" in shown(opened(open_page, **params))
+    assert backend.asked == []
+
+
+def test_a_failure_is_a_sentence_and_the_rest_of_the_page_stays(
+    open_page: Open, use_backend: Use
+) -> None:
+    use_backend(Explained(is_broken=True))
+    said = shown(opened(open_page))
+    assert "The model was stopped while it ran" in said and "Ein Hund." in said
+
+
+def test_it_is_not_offered_where_there_are_no_models(open_page: Open) -> None:
+    app = open_page("translate", model="char-area", text=folder.TEXT)
+    assert TITLE not in [one.label for one in app.expander]

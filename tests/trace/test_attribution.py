@@ -1,0 +1,97 @@
+"""Attribution beside attention: shares of gradients, and agreement against plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.trace.areas import FloatArray
+from areaviz.trace.attribution import agreement, attributed_site, beside, gradient_map, mean_of
+from areaviz.trace.record import AttentionMap
+from tests.fakes import trace
+
+
+def single(rows_QN: FloatArray) -> AttentionMap:
+    """A map of one layer and head over single items."""
+    items = rows_QN.shape[1]
+    whole = trace("x" * (items - 1), "y" * (len(rows_QN) - 1), layers=1, heads=1, area_size=1)
+    return AttentionMap(
+        "encoder-decoder",
+        "target",
+        "source",
+        whole.maps["encoder-decoder"].grid,
+        rows_QN[None, None],
+    )
+
+
+def rows(seed: int, queries: int, items: int) -> FloatArray:
+    found = np.random.default_rng(seed).integers(0, 4, (queries, items)).astype(np.float32)
+    return found / np.maximum(found.sum(-1, keepdims=True), 1)
+
+
+def slow_rank(values: list[float], value: float) -> float:
+    below = sum(other < value for other in values)
+    return below + (sum(other == value for other in values) - 1) / 2
+
+
+def slow_agreement(ours: FloatArray, theirs: FloatArray, top: int) -> tuple[float, float]:
+    """Spearman's correlation and the share in common, by their definitions."""
+    pairs = [(float(a), float(b)) for a, b in zip(ours, theirs, strict=True) if a > 0 or b > 0]
+    first, second = [a for a, _ in pairs], [b for _, b in pairs]
+    correlation = common = np.nan
+    if len(pairs) >= 3 and len(set(first)) > 1 and len(set(second)) > 1:
+        ranks = [[slow_rank(side, value) for value in side] for side in (first, second)]
+        correlation = float(np.corrcoef(ranks)[0, 1])
+    if len(pairs) > top:
+        best = [
+            sorted(range(len(side)), key=lambda place: -side[place])[:top]  # noqa: B023
+            for side in (first, second)
+        ]
+        common = len(set(best[0]) & set(best[1])) / top
+    return correlation, common
+
+
+@given(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 4))
+def test_agreement_is_that_of_its_definitions(seed: int, items: int, top: int) -> None:
+    ours, theirs = rows(seed, 3, items), rows(seed + 1, 3, items)
+    found = agreement(single(ours), 0, 0, single(theirs), 0, top)
+    for query in range(3):
+        correlation, common = slow_agreement(ours[query], theirs[query], top)
+        assert found.correlation[query] == pytest.approx(correlation, abs=1e-9, nan_ok=True)
+        assert found.common[query] == pytest.approx(common, nan_ok=True)
+
+
+def test_a_map_agrees_with_itself_and_not_with_its_reverse() -> None:
+    rising = np.arange(1, 9, dtype=np.float32)[None] / 36
+    same = agreement(single(rising), 0, 0, single(rising), 0)
+    other = agreement(single(rising), 0, 0, single(rising[:, ::-1].copy()), 0)
+    assert (mean_of(same.correlation), mean_of(same.common)) == (pytest.approx(1), 1)
+    assert (mean_of(other.correlation), mean_of(other.common)) == (pytest.approx(-1), 0)
+    assert mean_of(same.chance) == pytest.approx(3 / 8)
+
+
+def test_what_both_do_not_see_is_not_agreed_on() -> None:
+    ours = np.array([[0.6, 0.4, 0, 0, 0, 0, 0]], np.float32)
+    theirs = np.array([[0.4, 0.6, 0, 0, 0, 0, 0]], np.float32)
+    found = agreement(single(ours), 0, 0, single(theirs), 0)
+    assert np.isnan(mean_of(found.correlation)) and np.isnan(mean_of(found.common))
+
+
+def test_gradients_are_shown_by_their_size() -> None:
+    base = trace("ab", "x").maps["encoder-decoder"]
+    found = gradient_map(base, np.array([[1, -2, 1], [0, 0, 0]], np.float32))
+    np.testing.assert_allclose(found.weights[0, 0], [[0.25, 0.5, 0.25], [0, 0, 0]])
+    assert found.site == "encoder-decoder gradient" and "not attention" in found.derived
+
+
+def test_attributions_stand_beside_the_map_of_the_same_queries() -> None:
+    whole = trace("ab", "x")
+    base = whole.maps["encoder-decoder"]
+    near = gradient_map(base, np.ones((2, 3), np.float32))
+    maps = {**whole.maps, near.site: near}
+    assert beside(maps, "encoder-decoder", 1) == {" gradient": (near, 0)}
+    assert beside(maps, "encoder self", 1) == {}
+    assert attributed_site(near.site) == ("encoder-decoder", " gradient")
+    assert attributed_site("encoder self") == ("encoder self", "")
