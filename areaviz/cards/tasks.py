@@ -48,7 +48,8 @@ class Task:
     Args:
         key: `Card.task`.
         title: for people.
-        training: the task's class in `areaviz.training`, as an import path.
+        training: the task's class in `areaviz.training`, as an import path; "" where nothing is
+            trained for it here.
         recipe: the task's name in recipes where that is not the key.
         evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
             a task whose models are not measured.
@@ -333,6 +334,13 @@ _ALL = (
             "Memory network, 3 hops, a network a task: tasks 1, 2, 4": "99.9 %, 78.4 %, 96.2 %",
             "The same: tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
         },
+    ),
+    # Models of others, which are not trained or measured here.
+    Task(
+        "reading",
+        "Language models",
+        "",
+        inputs=frozenset({"source"}),
     ),
     Task(
         "words of a picture",

@@ -29,7 +29,8 @@ from areaviz.cli.analyse_print import (
     print_scores,
     print_summary,
 )
-from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
@@ -58,7 +59,7 @@ def analyse(
     ],
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A model of the checkpoints folder; give two to compare them."),
+        typer.Option(help=f"{MODEL} Give two to compare them."),
     ] = None,
     outputs: Annotated[
         list[Path] | None,
@@ -122,7 +123,8 @@ def analyse(
     request = Request("", "", *decoding(beam), area_size)
     for name in model or []:
         place = checkpoints, device, engine
-        runs[_free(name, runs)] = _run(name, dataset, replace(request, model=name), place)
+        # Of a folder the last part of its path.
+        runs[_free(Path(name).name, runs)] = _run(name, dataset, request, place)
     for name, rows in runs.items():
         print_summary(name, dataset, rows)
     judgements = _judgements(errors or [], dataset, list(runs))
@@ -180,11 +182,16 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
     """The rows of a model, old ones and new ones, with a bar and how long the new ones took.
 
-    place: the folder of checkpoints, the device and the engine.
+    Args:
+        name: of the model, or its folder.
+        dataset: its examples.
+        request: the options.
+        place: the folder of checkpoints, the device and the engine.
     """
     checkpoints, device, engine = place
-    backend = LocalBackend(checkpoints, device)
-    choice("model", name, list(backend.models()))
+    models = named(name, checkpoints, device)
+    backend, request = models.backend, replace(request, model=models.name)
+    name = choice("model", models.name, list(backend.models()))
     if warning := backend.models()[name].unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
     about = header(dataset, request, backend.models()[name])
@@ -195,7 +202,7 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
         before, start = len(file), perf_counter()
         if engine == "ray":
             # A backend cannot be sent to Ray's processes; each opens its own.
-            opened = partial(_trace_function, checkpoints, device)
+            opened = partial(_trace_function, checkpoints, device, models.folders)
             analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
         else:
             run(dataset, request, backend.trace, file, _progress_in(bar))
@@ -252,9 +259,9 @@ def _files(folder: Path) -> dict[str, Path]:
     return {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
 
 
-def _trace_function(checkpoints: Path, device: str) -> Run:
+def _trace_function(checkpoints: Path, device: str, folders: Sequence[str]) -> Run:
     """What runs a request, in a process of Ray's."""
-    return LocalBackend(checkpoints.resolve(), device).trace
+    return LocalBackend(checkpoints.resolve(), device, folders).trace
 
 
 def _progress_in(bar: Any) -> Callable[[int, int], None]:

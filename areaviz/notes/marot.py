@@ -201,7 +201,8 @@ def _cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) -> tupl
 
 def _said(rows: Sequence[Row]) -> dict[str, Any]:
     """The errors and the score of a judgement's lines."""
-    spans, score = [], None
+    spans: list[ErrorSpan] = []
+    score = None
     for row in rows:
         metadata = _metadata(row)
         own = metadata.get(_OWN)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 import areaviz
-from areaviz.models import attribution as module
+from areaviz.attention import gradients as module
 from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.rollout import rolled
 from tests.adapters import small

@@ -13,6 +13,7 @@ from areaviz.analysis.rows import SETTING
 from areaviz.cards.card import Card
 from areaviz.cli import analyse as module
 from areaviz.cli import main
+from areaviz.cli import models as models_module
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
@@ -39,7 +40,7 @@ class Backend:
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    monkeypatch.setattr(module, "LocalBackend", Backend)
+    monkeypatch.setattr(models_module, "LocalBackend", Backend)
     monkeypatch.setattr(Backend, "asked", 0)
     (tmp_path / "a.en").write_text("A dog.\n=A cat.\n")
     (tmp_path / "a.de").write_text("Ein Hund.\nEine Katze.\n")

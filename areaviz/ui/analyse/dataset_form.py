@@ -7,7 +7,7 @@ back finds it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ import streamlit as st
 from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import analyses_folder
-from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_files import MAX_MEGABYTES
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -62,7 +62,7 @@ class ChosenSet:
     files: Files | None = None
     roles: Roles = Roles()
     outputs: Outputs = field(default_factory=dict)
-    scores: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     corpus: Frequency | None = None
 
 

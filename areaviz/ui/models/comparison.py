@@ -52,7 +52,10 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
 
 
 def beside(task: str, cards: Sequence[Card]) -> None:
-    """Draw our figures of a task and the papers'."""
+    """Draw our figures of a task and the papers'; models of others have none."""
+    cards = [card for card in cards if card.trained_on]
+    if not cards:
+        return
     if TASKS[task].by_network:
         _by_network(TASKS[task], cards)
     else:

@@ -30,7 +30,7 @@ STEP = 0.05
 
 def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
     """Words of the sentence, each with all its items."""
-    source = run.before.fields["source"]
+    source = run.before.fields[text_of(run)]
     runs = word_runs(source)
     if len(runs) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
@@ -45,7 +45,13 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
         " still shows."
     )
     items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
-    return Hide("source", items) if items else None
+    return Hide(source.name, items) if items else None
+
+
+def text_of(run: Experiment) -> str:
+    """The name of the text that is read: of a decoder, which has no other, its history."""
+    is_alone = run.before.fields.keys() <= {"history", "target"}
+    return "history" if is_alone else "source"
 
 
 def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:

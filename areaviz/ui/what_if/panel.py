@@ -9,13 +9,16 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
-from areaviz.trace.interventions import Change, Gate, Weigh
+from areaviz.trace.attribution import WAYS
+from areaviz.trace.derived import base_site
+from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.what_if.contrast import contrast
-from areaviz.ui.what_if.experiment import Experiment
+from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.hiding import (
     ITEMS,
     WHOLE,
@@ -23,6 +26,7 @@ from areaviz.ui.what_if.hiding import (
     hide_items,
     hide_moment,
     hide_words,
+    text_of,
 )
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
@@ -46,7 +50,8 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     if decoded(page, run.request) != run.decoded:
         st.rerun()
     # What was attributed, no head attends to: there is nothing to change.
-    if trace is not run.before or focus.site not in trace.maps or trace.maps[focus.site].derived:
+    is_attributed = focus.site.endswith(tuple(WAYS))
+    if trace is not run.before or focus.site not in trace.maps or is_attributed or not _able(run):
         return
     if run.failure:
         problem(run.failure)
@@ -67,7 +72,10 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.before, focus, contrast(page, backend, run, focus))
+            # A decoder's output is its text, of which no word can be given by itself.
+            writes = reads_output(run.request.model) and _text_of(run) != "history"
+            asked = contrast(page, backend, run, focus) if writes else None
+            faithful(page, backend, run, focus, asked)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -85,6 +93,12 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
         )
 
 
+def _able(run: Experiment) -> frozenset[str]:
+    """The kinds of changes that the model can be asked for; of one that is gone, all."""
+    card = known_card(run.request.model)
+    return frozenset(KINDS) if card is None else card.can & KINDS.keys()
+
+
 Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 
 
@@ -93,9 +107,9 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     memory = run.before.fields[run.before.maps[focus.site].memory]
     kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
     # A pointer's weights are its output: there is nothing that a head reads.
-    if memory.name != "points":
+    if "gate" in _able(run):
         kinds["head"] = "Switch heads off", _gate
-    if "source" in run.before.fields:
+    if text_of(run) in run.before.fields:
         kinds["hide"] = "Hide words", hide_words
     elif memory.name == "picture":
         kinds["hide"] = "Hide cells", hide_cells
@@ -135,15 +149,18 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
             format="%g",
         )
     grid = run.before.maps[focus.site].grid
-    overlapping = grid.count > grid.items and page.widget(
+    has_areas = grid.count > grid.items and not run.before.maps[focus.site].derived
+    overlapping = has_areas and page.widget(
         st.checkbox, "And every area that overlaps it", "overlapping"
     )
     st.caption(_meaning(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
-    if overlapping:
-        return Weigh(focus.site, grid.items_of(area), (), factor, layer, head)
-    return Weigh(focus.site, (), (area,), factor, layer, head)
+    site, derived = base_site(focus.site)
+    if overlapping or derived:
+        # Where areas are derived, the model itself attends to their items.
+        return Weigh(site, grid.items_of(area), (), factor, layer, head)
+    return Weigh(site, (), (area,), factor, layer, head)
 
 
 def _meaning(factor: float) -> str:
@@ -157,7 +174,7 @@ def _meaning(factor: float) -> str:
 def _gate(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
     where = escaped(place_words(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
-    return Gate(focus.site, focus.layer, focus.head)
+    return Gate(base_site(focus.site)[0], focus.layer, focus.head)
 
 
 def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
