@@ -177,7 +177,7 @@ _ALL = (
         evaluate="areaviz.evaluation.captions:evaluate_captions",
         inputs=frozenset({"picture"}),
         samples="Scenes to describe",
-        opens="scene-captions-area",
+        opens="scene-captions-boundary",
         measures={
             "bleu_4": "BLEU-4",
             "rouge_l": "ROUGE-L",

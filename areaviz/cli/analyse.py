@@ -19,7 +19,7 @@ from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
-from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import Rows, score_columns, table_csv
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.analyse_print import (
@@ -155,7 +155,7 @@ def analyse(
 
 def _columns(
     paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
-) -> list[dict[str, Values]]:
+) -> list[dict[str, Sequence[float]]]:
     """The scores of files as measures of the systems."""
     files = {path.name: path for path in paths}
     if len(files) < len(paths):

@@ -174,7 +174,7 @@ def show_traces(
     requests = with_attribution(page, cards, requests)
     result = up_to_date(page, backend, requests, titles)
     if result.is_current:
-        beside = partial(attribution, page, cards)
+        beside = partial(attribution, page, cards, requests[0])
         explore_changed(
             page, backend, result.traces, result.titles, requests[0], result.requests[0], beside
         )
