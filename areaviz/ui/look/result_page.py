@@ -205,7 +205,7 @@ def explore_changed(
     run = experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
-    link = replace(link, changes=run.decoded.changes)
+    link = replace(link, changes=(*link.changes, *run.decoded.changes))
 
     def below(trace: Trace, focus: Focus) -> None:
         if beside:
