@@ -17,6 +17,7 @@ from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import span_counts
+from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
@@ -77,8 +78,16 @@ def _reads_text(trace: Trace) -> bool:
     return attention is not None and trace.fields[attention.memory].kind == "text"
 
 
-def score_output(output: str, example: Example) -> Measured:
-    """The length of an output and, against references, its scores: all that needs no model."""
+def score_output(output: str, example: Example, is_spoken: bool = False) -> Measured:
+    """The length of an output and, against references, its scores: all that needs no model.
+
+    Args:
+        output: of any system.
+        example: has the references.
+        is_spoken: whether it is of a sound, whose letters or digits count and not its words.
+    """
+    if is_spoken:
+        return _score_spoken(output, example)
     values: dict[str, float] = {"length": len(output.split())}
     references = list(example.references)
     if not references:
@@ -93,9 +102,20 @@ def score_output(output: str, example: Example) -> Measured:
     }
 
 
+def _score_spoken(output: str, example: Example) -> Measured:
+    """How far what was heard is from what is said, letter by letter; spaces do not count."""
+    heard = "".join(output.split())
+    errors = []
+    for reference in example.references:
+        said = "".join(reference.split())
+        errors.append(edits(heard, said) / max(1, len(said)))
+    return {"spoken_error": min(errors)} if errors else {}
+
+
 def _output(trace: Trace, example: Example) -> Measured:
     """What `score_output` says of the output, and its probabilities."""
-    values = dict(score_output(output_of(trace), example))
+    is_spoken = trace.request.sound is not None
+    values = dict(score_output(output_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
         # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.
@@ -177,6 +197,12 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 GROUPS = (_output, _word_attention, _area_attention, _pointing, _alignment)
 
 _OURS: Mapping[str, Measure] = {
+    "spoken_error": Measure(
+        "Error",
+        "Letters or digits that have to be put in, left out or exchanged, as a share of those said;"
+        " 0 is best.",
+        "low",
+    ),
     "bleu": Measure(
         "BLEU",
         "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.",

@@ -177,7 +177,7 @@ _ALL = (
         evaluate="areaviz.evaluation.captions:evaluate_captions",
         inputs=frozenset({"picture"}),
         samples="Scenes to describe",
-        opens="scene-captions-area",
+        opens="scene-captions-boundary",
         measures={
             "bleu_4": "BLEU-4",
             "rouge_l": "ROUGE-L",
@@ -235,6 +235,7 @@ _ALL = (
         percent=frozenset({"error"}),
         published={
             "Recurrent attention, 28x28, 6 glimpses": "1.1 to 1.3 %",
+            "Recurrent attention, 60x60 translated, 6 glimpses": "1.2 %",
             "Recurrent attention, 60x60 cluttered, 6 glimpses": "4.1 %",
             "Convolutional network, 60x60 cluttered": "8.1 %",
             "Deep recurrent attention, pairs: with, without context": "5 %, 7 %",
@@ -247,6 +248,7 @@ _ALL = (
         "areaviz.training.speech:Speech",
         evaluate="areaviz.evaluation.speech:evaluate_speech",
         inputs=frozenset({"sound"}),
+        samples="Spoken digits",
         opens="speech-hybrid",
         # A frame of the spectrum is a quarter of an item.
         can=WRITES - {"attribution"} | {"share"},
@@ -268,6 +270,7 @@ _ALL = (
         "areaviz.training.video:Video",
         evaluate="areaviz.evaluation.video:evaluate_video",
         inputs=frozenset({"clip"}),
+        samples="Moving digits",
         opens="video-both",
         measures={"words": "Words right", "right": "Sentences right"},
         about="Clips of drawn digits that do two things, 1,000 of them held out. Words right: of"

@@ -19,7 +19,7 @@ from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
-from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import Rows, score_columns, table_csv
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.analyse_print import (
@@ -31,7 +31,7 @@ from areaviz.cli.analyse_print import (
 )
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.example_files import read_lines, read_pictures, read_table
+from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
@@ -53,7 +53,8 @@ def analyse(
         typer.Argument(
             metavar="SET",
             help="A text file with a sentence a line, a table "
-            "(.csv, .tsv, .jsonl), a folder of pictures, or the name of a sample set.",
+            "(.csv, .tsv, .jsonl), a folder of pictures, sounds or clips, or the name of a sample"
+            " set.",
         ),
     ],
     model: Annotated[
@@ -154,7 +155,7 @@ def analyse(
 
 def _columns(
     paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
-) -> list[dict[str, Values]]:
+) -> list[dict[str, Sequence[float]]]:
     """The scores of files as measures of the systems."""
     files = {path.name: path for path in paths}
     if len(files) < len(paths):
@@ -244,14 +245,14 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
 
 
 def _read_folder(folder: Path) -> Dataset:
-    """The set of a folder: its one table, or its pictures."""
+    """The set of a folder: its one table, or its pictures, sounds or clips."""
     files = _files(folder)
     tables = [name for name in files if ending_of(name) in TABLES]
     if len(tables) > 1:
         raise InputError(
             f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
         )
-    return read_table(tables[0], files) if tables else read_pictures(files)
+    return read_table(tables[0], files) if tables else read_files(files)
 
 
 def _files(folder: Path) -> dict[str, Path]:

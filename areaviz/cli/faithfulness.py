@@ -63,10 +63,7 @@ def faithfulness(
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
-    requests = [
-        Request(card.name, one.text, picture=dataset.picture(one))
-        for one in dataset.examples[:examples]
-    ]
+    requests = [dataset.asked(Request(card.name, ""), one) for one in dataset.examples[:examples]]
     if not foil:
         found, taken = measured(requests, probe, models.backend.trace)
         if taken < len(requests):

@@ -91,7 +91,7 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
     pictures.mkdir()
     for name in "ab":
         Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
-    assert module._read(str(pictures), [], None).pictures.keys() == {"a.png", "b.png"}
+    assert module._read(str(pictures), [], None).files.keys() == {"a.png", "b.png"}
     (pictures / "t.csv").write_text(
         "picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n"
     )

@@ -174,7 +174,7 @@ def show_traces(
     requests = with_attribution(page, cards, requests)
     result = up_to_date(page, backend, requests, titles)
     if result.is_current:
-        beside = partial(attribution, page, cards)
+        beside = partial(attribution, page, cards, requests[0])
         explore_changed(
             page, backend, result.traces, result.titles, requests[0], result.requests[0], beside
         )
@@ -205,7 +205,7 @@ def explore_changed(
     run = experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
-    link = replace(link, changes=run.decoded.changes)
+    link = replace(link, changes=(*link.changes, *run.decoded.changes))
 
     def below(trace: Trace, focus: Focus) -> None:
         if beside:
