@@ -1,8 +1,11 @@
 """See which areas of a memory every attention head of a trained model attends to.
 
-`attend` runs a model of others and records a `Trace`, `from_arrays` makes one of weights, `load`
-reads one from a file; `show` and `export` make it seen at a `Focus`, as `PageOptions` say, and
-figures on `Paper` of a size.
+`attend` runs a model of others and records a `Trace`; `from_arrays` and `from_cache` make one of
+weights, `load` reads one from a file and `save` writes it. `show` and `export` make it seen at a
+`Focus`, as `PageOptions` say, and figures on `Paper` of a size. `top_areas`, `densest_areas`,
+`top_queries`, `coverage`, `item_shares`, `entropy`, `area_size_shares` and `head_summary` answer
+questions about one of its maps. What cannot be done raises `InputError` or `BackendError`, whose
+message is one sentence for people.
 """
 
 from collections.abc import Mapping
@@ -16,34 +19,92 @@ if TYPE_CHECKING:
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
     from areaviz.publish.show import show
+    from areaviz.trace.areas import Area, AreaGrid
     from areaviz.trace.arrays import from_arrays
-    from areaviz.trace.codec import load
-    from areaviz.trace.record import Trace
-    from areaviz.trace.request import Focus
+    from areaviz.trace.cache import from_cache
+    from areaviz.trace.codec import load, save
+    from areaviz.trace.errors import BackendError, InputError
+    from areaviz.trace.query import (
+        Attended,
+        Attending,
+        HeadSummary,
+        area_size_shares,
+        coverage,
+        densest_areas,
+        entropy,
+        head_summary,
+        item_shares,
+        top_areas,
+        top_queries,
+    )
+    from areaviz.trace.record import AttentionMap, Field, Output, Trace
+    from areaviz.trace.request import Focus, Request
 
 __all__ = [
+    "Area",
+    "AreaGrid",
+    "Attended",
+    "Attending",
+    "AttentionMap",
+    "BackendError",
+    "Field",
     "Focus",
+    "HeadSummary",
+    "InputError",
+    "Output",
     "PageOptions",
     "Paper",
+    "Request",
     "Trace",
+    "area_size_shares",
     "attend",
+    "coverage",
+    "densest_areas",
+    "entropy",
     "export",
     "from_arrays",
+    "from_cache",
+    "head_summary",
+    "item_shares",
     "load",
+    "save",
     "show",
+    "top_areas",
+    "top_queries",
 ]
 __version__ = "0.1.0"
 
 EXPORTS: Mapping[str, str] = {
+    "Area": "areaviz.trace.areas",
+    "AreaGrid": "areaviz.trace.areas",
+    "Attended": "areaviz.trace.query",
+    "Attending": "areaviz.trace.query",
+    "AttentionMap": "areaviz.trace.record",
+    "BackendError": "areaviz.trace.errors",
+    "Field": "areaviz.trace.record",
     "Focus": "areaviz.trace.request",
+    "HeadSummary": "areaviz.trace.query",
+    "InputError": "areaviz.trace.errors",
+    "Output": "areaviz.trace.record",
     "PageOptions": "areaviz.publish.options",
     "Paper": "areaviz.drawing.export",
+    "Request": "areaviz.trace.request",
     "Trace": "areaviz.trace.record",
+    "area_size_shares": "areaviz.trace.query",
     "attend": "areaviz.adapters.attend",
+    "coverage": "areaviz.trace.query",
+    "densest_areas": "areaviz.trace.query",
+    "entropy": "areaviz.trace.query",
     "export": "areaviz.publish.export",
     "from_arrays": "areaviz.trace.arrays",
+    "from_cache": "areaviz.trace.cache",
+    "head_summary": "areaviz.trace.query",
+    "item_shares": "areaviz.trace.query",
     "load": "areaviz.trace.codec",
+    "save": "areaviz.trace.codec",
     "show": "areaviz.publish.show",
+    "top_areas": "areaviz.trace.query",
+    "top_queries": "areaviz.trace.query",
 }
 """Where the names of `__all__` lie: imported when first used, as they may bring torch along."""
 

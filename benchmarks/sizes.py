@@ -22,6 +22,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.report import command, markdown, processor, publish
 from tests.adapters.torchvision_ops import make_importable
 
@@ -137,8 +139,10 @@ def _held(trace: Any) -> float:
     arrays = {}
     for attention in trace.maps.values():
         held = getattr(attention.weights, "made_of", attention.weights)
-        arrays[id(held)] = held.nbytes
-    return sum(arrays.values()) / MEBI
+        # What stands for weights that are made when they are read holds none.
+        if isinstance(held, np.ndarray):
+            arrays[id(held)] = held.nbytes
+    return float(sum(arrays.values())) / MEBI
 
 
 def _most_memory() -> float:

@@ -21,7 +21,7 @@ def main(folder: Path, file: Path | None = None) -> None:
     samples.
     """
     picture = decode(file.read_bytes()).picture if file else sample("scene-34")
-    model = "photo-captions-area" if file else "scene-captions-area"
+    model = "photo-captions-area" if file else "scene-captions-boundary"
     backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request(model, "", picture=picture))
     print(trace.fields["target"].raw)

@@ -6,7 +6,7 @@ from areaviz.ui.look.result_page import ResultPage, result_page, show_traces
 result_page(
     ResultPage(
         name="translate",
-        purpose="Write an English sentence, get its German translation, and point at any letter or"
+        purpose="Write a sentence, get its translation, and point at any letter or"
         " word to see which spans of text the model attended to.",
         first=TranslateState(),
         task="translation",

@@ -37,7 +37,12 @@ CHECKPOINTS = ROOT / "checkpoints"
 NAMES = sorted(path.parent.name for path in CHECKPOINTS.glob("*/card.json"))
 LARGEST_CHECKPOINT, LARGEST_FOLDER = 15_000_000, 150_000_000
 REASONING = {"questions": STORIES[0].text, "points": POINTS}
-KINDS = {"cluttered": "digit", "translated": "digit", "centred": "single digit", "pairs": "pair"}
+KINDS = {
+    "cluttered": "digit",
+    "translated": "moved digit",
+    "centred": "single digit",
+    "pairs": "pair",
+}
 """The sample pictures for each kind of pictures that digit readers are trained on."""
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from areaviz.models.attribution import embedded, products, too_many
+from areaviz.attention.gradients import embedded, products, too_many
 from areaviz.trace.record import FloatArray
 
 NO_SCORES = "left out: this model gives no scores of classes or tokens for its items"
@@ -99,9 +99,11 @@ def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
     if values.dim() != 4 or values.shape[2] % rows or values.shape[3] % columns:
         return None
     parts = values.detach().unflatten(2, (rows, -1)).unflatten(4, (columns, -1))
-    return parts.permute(0, 2, 4, 1, 3, 5).flatten(1, 2).clone().requires_grad_()
+    leaf: Tensor = parts.permute(0, 2, 4, 1, 3, 5).flatten(1, 2).clone()
+    return leaf.requires_grad_()
 
 
 def _joined(leaf: Tensor, cells: tuple[int, int]) -> Tensor:
     """The pixel values of cells, with a graph that ends in them."""
-    return leaf.unflatten(1, cells).permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)
+    values: Tensor = leaf.unflatten(1, cells).permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)
+    return values

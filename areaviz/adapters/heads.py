@@ -129,7 +129,7 @@ class Heads:
         """
         if not self._has_scores:
             return None
-        logs_HQN = np.empty(self.shape, np.float16)
+        logs_HQN = cast(FloatArray, np.empty(self.shape, np.float16))
         for head, scores_1QN in self._scores():
             if self._weights is not None and not self._given_by(scores_1QN[0], head):
                 return None
@@ -259,7 +259,7 @@ def site_maps(
 
 def _explained(layers: Sequence[Heads]) -> FloatArray | None:
     """The logarithms [L, H, Q, N] of all layers' weights, if queries and keys give them all."""
-    logs_LHQN = np.empty((len(layers), *layers[0].shape), np.float16)
+    logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
         logs_HQN = layer.logs()
         if logs_HQN is None:
@@ -278,7 +278,7 @@ def _in_single(layers: Sequence[Heads]) -> FloatArray:
 
 def _in_half(layers: Sequence[Heads]) -> FloatArray:
     """The logarithms [L, H, Q, N] of the weights as they are, in half precision."""
-    logs_LHQN = np.empty((len(layers), *layers[0].shape), np.float16)
+    logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
         place[...] = torch.from_numpy(_shares(layer.weights)).log().half().numpy()
     return logs_LHQN

@@ -6,14 +6,19 @@ model; neither is ever opened here.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from areaviz.adapters.library import library
+from areaviz.adapters.weights import weight_files
 from areaviz.trace.errors import InputError
 
+# Of a repository on the hub: no pickles, and no weights of other frameworks.
+_FETCHED = ["*.json", "*.safetensors", "*.model", "*.spm", "*.txt"]
+# What files of a tokenizer are called.
+_TOKENIZER = re.compile(r"^(tokenizer|vocab|spiece|sentencepiece)|\.(model|spm)$")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
 
@@ -55,18 +60,26 @@ def load(place: str | Path) -> Loaded:
             "only models of the transformers library with weights as safetensors can."
         ) from error
     tokenizer = processor = None
-    if model.main_input_name == "pixel_values":
+    if hasattr(model.config, "vision_config"):
+        processor = _part("AutoProcessor", source, options)
+    elif model.main_input_name == "pixel_values":
         processor = _part("AutoImageProcessor", source, options)
-    if processor is not None or model.main_input_name == "input_ids":
+    reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
+    # Where there are no files of one, the library would make an empty tokenizer.
+    if reads and (not local or _has_tokenizer(folder)):
         tokenizer = _part("AutoTokenizer", source, options)
     return Loaded(model, tokenizer, processor, folder.resolve().name if local else str(place))
+
+
+def _has_tokenizer(folder: Path) -> bool:
+    return any(_TOKENIZER.search(path.name) for path in folder.iterdir())
 
 
 def check_folder(folder: Path) -> None:
     """Check what a folder's weights are stored in, by the names of its files alone.
 
     Raises:
-        InputError: it has no configuration, or no safetensors.
+        InputError: it has no configuration, no safetensors, or lacks some of them.
     """
     if not (folder / "config.json").is_file():
         raise InputError(
@@ -82,35 +95,77 @@ def check_folder(folder: Path) -> None:
             f"The folder {folder.name} has its weights {found}; save the model with"
             " safe_serialization=True where you trust it, so that there is a model.safetensors."
         )
-    index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        parts = set(json.loads(index.read_text(encoding="utf-8")).get("weight_map", {}).values())
-        if not all(str(part).endswith(".safetensors") for part in parts):
-            raise InputError(
-                f"The index of {folder.name} names weights that are no safetensors; save the model"
-                " anew."
-            )
+    weight_files(folder)
+
+
+def fetched(place: str) -> Path:
+    """The folder of a model: itself, or what the hub has under this name, fetched once.
+
+    Raises:
+        InputError: there is no such folder, and the hub does not give such a model.
+    """
+    if place and Path(place).is_dir():
+        return Path(place)
+    if not _HUB_NAME.fullmatch(place):
+        raise InputError(
+            f"There is no folder {place}, and no model of a hub can be called so; check the path."
+        )
+    from huggingface_hub import snapshot_download
+
+    try:
+        return Path(snapshot_download(place, allow_patterns=_FETCHED))
+    except Exception as error:
+        # Of the network, of the hub or of its library: each fails in its own way.
+        reason = " ".join(str(error).split()).rstrip(".")[:120]
+        raise InputError(
+            f"There is no folder {place}, and the hub gave no such model ({reason}); check the"
+            " name, or fetch it where there is a network."
+        ) from error
+
+
+def model_class(folder: Path) -> Any:
+    """The class that a folder's configuration names.
+
+    Raises:
+        InputError: the library cannot read it, or has no such class.
+    """
+    options = {"trust_remote_code": False, "local_files_only": True}
+    try:
+        family = _class(library().AutoConfig.from_pretrained(str(folder), **options))
+    except Exception as error:
+        # A stranger's files: whatever the parsers raise means that they cannot be used.
+        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        raise InputError(
+            f"The config.json of {folder.name} cannot be read ({reason}); choose the folder of a"
+            " transformers model."
+        ) from error
+    if family is library().AutoModel:
+        raise InputError(
+            f"The config.json of {folder.name} names no class of the transformers library; save the"
+            " model with save_pretrained."
+        )
+    return family
+
+
+def _class(config: Any) -> Any:
+    """The class that a configuration names, if the library has it; else the bare model's."""
+    transformers = library()
+    [named, *_] = getattr(config, "architectures", None) or [""]
+    family: Any = getattr(transformers, named, None)
+    is_model = isinstance(family, type) and issubclass(family, transformers.PreTrainedModel)
+    return family if is_model else transformers.AutoModel
 
 
 def _model(source: str, options: dict[str, Any]) -> Any:
-    """The class that its configuration names, if the library has it; else the bare model."""
-    import transformers
-
-    config = transformers.AutoConfig.from_pretrained(source, **options)
-    [named, *_] = getattr(config, "architectures", None) or [""]
-    family: Any = getattr(transformers, named, None)
-    if not (isinstance(family, type) and issubclass(family, transformers.PreTrainedModel)):
-        family = transformers.AutoModel
-    return family.from_pretrained(
+    config = library().AutoConfig.from_pretrained(source, **options)
+    return _class(config).from_pretrained(
         source, config=config, use_safetensors=True, weights_only=True, **options
     )
 
 
 def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
     """A tokenizer or a processor, or None where there is none."""
-    import transformers
-
     try:
-        return getattr(transformers, kind).from_pretrained(source, **options)
+        return getattr(library(), kind).from_pretrained(source, **options)
     except Exception:  # each kind of tokenizer fails in its own way where its files are missing
         return None

@@ -20,11 +20,13 @@ from areaviz.adapters.attributed import NO_SCORES, Attributed
 from areaviz.adapters.calls import Probe, Wanted
 from areaviz.adapters.heads import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
+from areaviz.adapters.watching import Watched
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change
 from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
@@ -56,6 +58,14 @@ class Options:
     sites: Sequence[str] | None = None
     example: int = 0
     attribution: bool = False
+    # How many candidates are followed at once where a text is written.
+    beams: int = 1
+    # Called while a text is written, with the tokens done and the most there can be.
+    on_step: Callable[[int, int], None] | None = None
+    # What is done otherwise in the run.
+    changes: Sequence[Change] = ()
+    # Called with what was seen of the run.
+    on_seen: Callable[[Watched], None] | None = None
 
     def __post_init__(self) -> None:
         check_range("area_size", self.area_size, AREA_SIZES)

@@ -27,6 +27,8 @@ CLASS_TOKEN = "class token"
 MEAN = STD = (0.5, 0.5, 0.5)
 # Patches in a row that models of several stages merge into one.
 _MERGED = (2, 4, 8, 16, 32)
+# What processors do with a picture besides resizing it, so that it is not the whole that is seen.
+_CUTS = ("do_center_crop", "do_pad", "do_thumbnail", "do_align_long_axis", "do_image_splitting")
 # How far sums of weights are from 1 by rounding alone.
 _ROUNDING = 0.02
 
@@ -119,7 +121,9 @@ def pixels(
     if processor is not None:
         read = processor(images=image, return_tensors="pt")["pixel_values"]
         values = torch.as_tensor(read).float()
-        return Pixels(values, shown(values[0]))
+        is_cut = any(getattr(processor, name, False) for name in _CUTS)
+        is_whole = getattr(processor, "do_resize", False) and not is_cut
+        return Pixels(values, _small(image) if is_whole else shown(values[0]))
     resized = image.resize(size[::-1], Image.Resampling.BILINEAR)
     scaled_HWC = np.asarray(resized, np.float32) / 255 - np.array(mean, np.float32)
     scaled_HWC /= np.array(std, np.float32)

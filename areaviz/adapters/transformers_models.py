@@ -5,8 +5,10 @@ Which way a model is run follows from what it takes and has.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from torch import Tensor, nn
 
 from areaviz.adapters.attributed import Attributed, Items
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Found, some_items
+from areaviz.adapters.changes import changing
 from areaviz.adapters.model_run import ModelRun, Options, frozen, output_of, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
 from areaviz.adapters.sinks import Site
@@ -28,6 +31,7 @@ from areaviz.adapters.transformers_run import (
     check_size,
     logits_of,
     main_input,
+    placed_for,
     row,
     takes,
     watch,
@@ -39,6 +43,7 @@ from areaviz.adapters.transformers_stacks import (
     read_sound,
     read_text,
 )
+from areaviz.adapters.watching import Watched
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field, Output, Trace
 
@@ -52,9 +57,25 @@ def fits(model: nn.Module) -> bool:
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`."""
-    with frozen(model):
+    with frozen(model), _changed(model, inputs, options):
         found = _reader(model, inputs)(model, inputs, options)
     return to_trace(found, model, options)
+
+
+@contextmanager
+def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
+    """Run the model under the changes that are asked for, if any."""
+    if not options.changes:
+        yield
+        return
+    seen: list[Watched] = []
+    # Which layers there are shows in the first tokens.
+    plain = replace(
+        options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
+    )
+    before = _reader(model, inputs)(model, inputs, plain)
+    with changing(model, options.changes, before, seen[-1], options.target is not None):
+        yield
 
 
 def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
@@ -134,6 +155,22 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     return ModelRun(fields, sites, "", seen.picture, written.output, details, attributed)
 
 
+def continued(model: Any, text: str, options: Options) -> str:
+    """What a decoder writes behind a text, under the changes of the options."""
+    texts = Texts(options.tokenizer)
+    tokens = texts.read(text)
+    ids_1N = row(tokens, model)
+    given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
+    with frozen(model), _changed(model, text, options):
+        ids = generated(model, given, options)
+    # Of the whole, as pieces alone may lose the blank before them.
+    whole, before = (
+        str(options.tokenizer.decode(list(some), skip_special_tokens=True))
+        for some in (ids, tokens.ids)
+    )
+    return whole.removeprefix(before)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
     """What an encoder-decoder wrote, or was given to write, and how."""
@@ -150,7 +187,7 @@ def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written
     """The target, its probabilities and every site's heads, from one pass over the whole target."""
     texts, given = Texts(options.tokenizer), accepted(model, given)
     if options.target is None:
-        target = texts.read(_generated(model, given, options.steps))
+        target = texts.read(generated(model, given, options))
     else:
         target = texts.read(texts.target_ids(options.target))
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
@@ -169,18 +206,55 @@ def _attributed(model: Any, written: Written, options: Options, read: Items) -> 
     return attribution_of(model, written.given, options, items, written.target.ids)
 
 
-def _generated(model: Any, given: Mapping[str, Tensor], steps: int) -> Sequence[int]:
-    """What the model writes by itself: the most probable token each time."""
+def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
+    """What the model writes by itself: the most probable token each time, or the best of a beam."""
     if not model.can_generate():
         raise InputError(
             f"{type(model).__name__} writes no text by itself; give what it should write as target."
         )
-    placed = {name: value.to(model.device) for name, value in given.items()}
-    ids = model.generate(**placed, max_new_tokens=steps, do_sample=False, num_beams=1)[0].tolist()
-    written: list[int] = ids[1:] if ids[:1] == [_start(model)] else ids
+    placed = placed_for(model, given)
+    more: dict[str, Any] = {}
+    steps = min(options.steps, _places_left(model, given))
+    if options.on_step is not None:
+        more["stopping_criteria"] = [_report(options.on_step, steps)]
+    ids = model.generate(
+        **placed,
+        max_new_tokens=steps,
+        do_sample=False,
+        num_beams=options.beams,
+        **more,
+    )[0].tolist()
+    written: list[int] = ids
+    if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
+        written = ids[1:]
     if not written:
         raise InputError("The model wrote nothing; give what it should write as target.")
     return written
+
+
+def _places_left(model: Any, given: Mapping[str, Tensor]) -> int:
+    """How many tokens a model has places for, behind those that it begins with."""
+    longest = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
+    if not isinstance(longest, int) or longest < 1:
+        return sys.maxsize
+    is_pair = getattr(model.config, "is_encoder_decoder", False)
+    taken = 1 if is_pair or "input_ids" not in given else given["input_ids"].shape[1]
+    if taken >= longest:
+        raise InputError(
+            f"The text has {taken:,} tokens, and the model has places for {longest:,} in all;"
+            " shorten it."
+        )
+    return longest - taken
+
+
+def _report(on_step: Callable[[int, int], None], most: int) -> Callable[..., Tensor]:
+    """What `generate` calls after each token; it ends nothing."""
+
+    def report(ids_BN: Tensor, _: Any, **more: Any) -> Tensor:
+        on_step(min(ids_BN.shape[1], most), most)
+        return torch.zeros(len(ids_BN), dtype=torch.bool, device=ids_BN.device)
+
+    return report
 
 
 def _start(model: Any) -> int:

@@ -42,17 +42,14 @@ def watch(
     placed = placed_at(model, given)
     site_of = site_of or sites_of_stacks(model)
     seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
+    if options.on_seen is not None:
+        options.on_seen(seen)
     return replace(seen, details={**seen.details, **_other_layers(model, seen)})
 
 
 def placed_at(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """The inputs that a model takes, where it lies and in its precision."""
-    placed = {}
-    for name, value in accepted(model, given).items():
-        placed[name] = value.to(model.device) if isinstance(value, Tensor) else value
-        if isinstance(value, Tensor) and value.is_floating_point():
-            placed[name] = placed[name].to(model.dtype)
-    return placed
+    return placed_for(model, accepted(model, given))
 
 
 def attribution_of(
@@ -73,6 +70,16 @@ def attribution_of(
         return logits[0] if logits.dim() == 3 else logits
 
     return attributed(model, run, placed_at(model, given), items, chosen)
+
+
+def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Inputs where a model lies, and in its type of numbers."""
+    placed = dict(given)
+    for name, value in given.items():
+        if isinstance(value, Tensor):
+            kind = model.dtype if value.is_floating_point() else value.dtype
+            placed[name] = value.to(model.device, kind)
+    return placed
 
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:

@@ -22,7 +22,10 @@ from areaviz.adapters.calls import Call, Note
 from areaviz.adapters.heads import hidden
 
 NAME = "areaviz"
+# What changes a layer's output and weights, of the layer, its weights, values and output.
+Change = Callable[[nn.Module, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 _NOTE: ContextVar[Note | None] = ContextVar("areaviz_note", default=None)
+_CHANGE: ContextVar[Change | None] = ContextVar("areaviz_change", default=None)
 
 
 @contextmanager
@@ -31,6 +34,28 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
     Afterwards each has the attention function that it had before, part by part.
     """
+    token = _NOTE.set(note)
+    try:
+        with _ours(model):
+            yield
+    finally:
+        _NOTE.reset(token)
+
+
+@contextmanager
+def changed(model: nn.Module, change: Change) -> Iterator[None]:
+    """Have every layer of a model that looks its attention up go through `change`."""
+    token = _CHANGE.set(change)
+    try:
+        with _ours(model):
+            yield
+    finally:
+        _CHANGE.reset(token)
+
+
+@contextmanager
+def _ours(model: nn.Module) -> Iterator[None]:
+    """Name our attention function to every layer that looks one up; then the one of before."""
     before = [(config, config._attn_implementation) for config in configs(model)]
     if not before:
         yield
@@ -40,12 +65,10 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
     AttentionInterface.register(NAME, _attend)
     AttentionMaskInterface.register(NAME, eager_mask)
-    token = _NOTE.set(note)
     try:
         choose((config, NAME) for config, _ in before)
         yield
     finally:
-        _NOTE.reset(token)
         choose(before)
 
 
@@ -89,8 +112,15 @@ def _attend(
     own: Callable[..., tuple[Tensor, Tensor | None]]
     own = getattr(file, "eager_attention_forward", _usual)
     output, weights = own(module, query, key, value, attention_mask, *more, **options)
-    note = _NOTE.get()
-    if note is not None and weights is not None and weights.dim() == 4:
+    note, change = _NOTE.get(), _CHANGE.get()
+    if weights is None or weights.dim() != 4:
+        return output, weights
+    if change is not None:
+        output, weights = change(module, weights, value, output)
+    if note is not None and change is not None:
+        # Changed weights no longer follow from queries and keys.
+        note(module, Call(weights))
+    elif note is not None:
         scaling = more[0] if more else options.get("scaling")
         note(module, _call(query, key, weights, attention_mask, scaling, options))
     return output, weights

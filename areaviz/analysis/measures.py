@@ -6,18 +6,21 @@ A measure that does not apply, such as a score without a reference, is left out 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import span_counts
+from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
+from areaviz.trace.errors import BackendError
+from areaviz.trace.extensions import Joined
 from areaviz.trace.query import head_summary, item_shares, query_dependence
 from areaviz.trace.record import Trace
 
@@ -28,28 +31,28 @@ _PUNCTUATION = " .,;:!?\"'()"
 Measured = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """How a measure is presented; its value comes from one of `GROUPS`.
-
-    Args:
-        title: its name on pages.
-        about: what it is, one sentence.
-        better: "high", "low", or "" where neither is better.
-    """
-
-    title: str
-    about: str
-    better: str
-
-
 def measure(trace: Trace, example: Example) -> Measured:
     """The value of every measure that applies, in the order of `MEASURES`."""
     values: dict[str, float] = {}
     for group in GROUPS:
         values |= group(trace, example)
+    for name, one in MEASURES.items():
+        if isinstance(one, OwnMeasure):
+            values |= _own(name, one, trace, example)
     known = [name for name in MEASURES if np.isfinite(values.get(name, np.nan))]
     return {name: float(values[name]) for name in known}
+
+
+def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
+    """The value of another package's measure; BackendError where it fails."""
+    try:
+        value = one.value(trace, example)
+        return {} if value is None else {name: float(value)}
+    except Exception as error:
+        raise BackendError(
+            f'The measure "{name}" failed on the example {example.name} ({type(error).__name__}:'
+            f" {error}); update or remove the package that brings it."
+        ) from error
 
 
 def output_of(trace: Trace) -> str:
@@ -75,8 +78,16 @@ def _reads_text(trace: Trace) -> bool:
     return attention is not None and trace.fields[attention.memory].kind == "text"
 
 
-def score_output(output: str, example: Example) -> Measured:
-    """The length of an output and, against references, its scores: all that needs no model."""
+def score_output(output: str, example: Example, is_spoken: bool = False) -> Measured:
+    """The length of an output and, against references, its scores: all that needs no model.
+
+    Args:
+        output: of any system.
+        example: has the references.
+        is_spoken: whether it is of a sound, whose letters or digits count and not its words.
+    """
+    if is_spoken:
+        return _score_spoken(output, example)
     values: dict[str, float] = {"length": len(output.split())}
     references = list(example.references)
     if not references:
@@ -91,9 +102,20 @@ def score_output(output: str, example: Example) -> Measured:
     }
 
 
+def _score_spoken(output: str, example: Example) -> Measured:
+    """How far what was heard is from what is said, letter by letter; spaces do not count."""
+    heard = "".join(output.split())
+    errors = []
+    for reference in example.references:
+        said = "".join(reference.split())
+        errors.append(edits(heard, said) / max(1, len(said)))
+    return {"spoken_error": min(errors)} if errors else {}
+
+
 def _output(trace: Trace, example: Example) -> Measured:
     """What `score_output` says of the output, and its probabilities."""
-    values = dict(score_output(output_of(trace), example))
+    is_spoken = trace.request.sound is not None
+    values = dict(score_output(output_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
         # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.
@@ -174,8 +196,13 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 # Each computes related measures in one pass and leaves out those that do not apply.
 GROUPS = (_output, _word_attention, _area_attention, _pointing, _alignment)
 
-# By name, in the order tables show them.
-MEASURES: Mapping[str, Measure] = {
+_OURS: Mapping[str, Measure] = {
+    "spoken_error": Measure(
+        "Error",
+        "Letters or digits that have to be put in, left out or exchanged, as a share of those said;"
+        " 0 is best.",
+        "low",
+    ),
     "bleu": Measure(
         "BLEU",
         "Sentence BLEU by sacrebleu, 0 to 100, orders without any match left out.",
@@ -236,3 +263,5 @@ MEASURES: Mapping[str, Measure] = {
         "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
     ),
 }
+# By name, in the order tables show them: ours, then those of other packages.
+MEASURES: Mapping[str, Measure] = Joined("measures", _OURS, measure_problem)

@@ -80,7 +80,7 @@ def _cards(report: Report, title: str, places: Sequence[int]) -> list[Markup]:
 
 
 def _card(report: Report, place: int) -> Markup:
-    row = report.frame.loc[place]
+    row = report.frame.loc[place].to_dict()
     figures = []
     for run in range(len(report.runs)):
         known = []

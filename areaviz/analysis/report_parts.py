@@ -70,7 +70,7 @@ def example_card(
     example = dataset.examples[place]
     parts = [element("h3", f"Example {example.name}")]
     marks = [one for system in systems for one in system.judged.get(place, ())]
-    if example.picture:
+    if example.file:
         parts.append(_picture(dataset, example, marks))
     if example.text:
         parts += [element("p", "Source", class_="label"), element("p", example.text, class_="text")]

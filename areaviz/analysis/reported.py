@@ -11,7 +11,7 @@ import pandas as pd
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.contrast import both_fail
 from areaviz.analysis.judged import judged_scores, of_outputs
-from areaviz.analysis.measures import Measure
+from areaviz.analysis.measure import Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import measures_of, table_of, with_scores
 from areaviz.data.examples import Dataset

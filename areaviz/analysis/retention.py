@@ -13,6 +13,7 @@ from areaviz.analysis.reader_files import remove_old_files
 from areaviz.analysis.row_lines import Header, read_header
 from areaviz.analysis.rows import analyses_folder, remove_idle
 from areaviz.notes.annotations import Annotations
+from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
@@ -20,7 +21,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE
 
 # Environment variable: the address of the store (default: notes.sqlite beside the analyses).
-NOTES = "AREAVIZ_NOTES"
+NOTES, STORE = "AREAVIZ_NOTES", "notes.sqlite"
 # Environment variable: notes, slices, judgements and analyses that nobody changed for so many days
 # are removed (default: never).
 DAYS = "AREAVIZ_KEEP_DAYS"
@@ -43,7 +44,18 @@ class Removed(NamedTuple):
 
 def notes_address() -> str:
     """The address of the store of notes."""
-    return os.environ.get(NOTES) or f"sqlite:///{analyses_folder().resolve() / 'notes.sqlite'}"
+    return os.environ.get(NOTES) or f"sqlite:///{analyses_folder().resolve() / STORE}"
+
+
+def judgements_here(dataset: str) -> list[Judgement]:
+    """What raters marked in a set, in the store of notes as far as there is one.
+
+    Raises:
+        BackendError: the store cannot be read.
+    """
+    if not os.environ.get(NOTES) and not (analyses_folder() / STORE).exists():
+        return []
+    return Judgements.open(notes_address()).of(dataset)
 
 
 def keep_days() -> float | None:

@@ -10,15 +10,22 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple, replace
+from dataclasses import astuple
 from itertools import islice
 from threading import Event
 
-from areaviz.analysis.measures import MEASURES, link_counts, measure, output_of, score_output
+from areaviz.analysis.measures import (
+    MEASURES,
+    link_counts,
+    measure,
+    output_of,
+    score_output,
+)
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
+from areaviz.data.media import SOUND
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
@@ -63,7 +70,7 @@ def analyse(
 
     Args:
         dataset: its examples.
-        request: the model and its options; text and picture are the examples'.
+        request: the model and its options; text and file are the examples'.
         run: may raise `Stopped`, which leaves out this example alone.
         file: takes the rows.
         progress: is told of every row.
@@ -111,8 +118,7 @@ def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
     """The row of one example; raises BackendError, and Stopped where `run` does."""
     example = dataset.examples[index]
     try:
-        picture = dataset.picture(example)
-        trace = _run_when_free(replace(request, text=example.text, picture=picture), run)
+        trace = _run_when_free(dataset.asked(request, example), run)
     except InputError as error:
         return Row(index, error=str(error))
     counts = link_counts(trace, example)
@@ -140,7 +146,7 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str]) -> Mapping[int, Ro
     """
     rows = {}
     for index, (example, output) in enumerate(zip(dataset.examples, outputs, strict=True)):
-        found = score_output(output, example)
+        found = score_output(output, example, dataset.medium == SOUND)
         measures = {name: float(found[name]) for name in MEASURES if name in found}
         rows[index] = Row(index, output, "", measures)
     return rows

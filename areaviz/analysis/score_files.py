@@ -64,37 +64,39 @@ def read_scores(name: str, files: Files, count: int, usual: str = UNNAMED) -> di
     Raises:
         InputError: it has no scores, a score is no number, or there are not as many as examples.
     """
-    header, rows = _table(name, read_column(name, files), usual)
+    header, rows, first = _table(name, read_column(name, files), usual)
+    columns = {}
+    for at, title in enumerate(header):
+        cells = [row[at] for row in rows]
+        if title.lower() not in _COUNTS and any(_number(cell) is not None for cell in cells):
+            columns[title] = cells
+    if not columns:
+        raise InputError(
+            f'"{shown(name)}" has no column of numbers; give a number a line, or a table whose'
+            " header names the scores."
+        )
     if len(rows) != count:
         raise InputError(
             f'"{shown(name)}" has {len(rows):,} lines of scores but the set has {count:,}'
             " examples; scores need one line for each example, in the same order."
         )
-    found = {}
-    for at, title in enumerate(header):
-        cells = [row[at] for row in rows]
-        if title.lower() not in _COUNTS and any(_number(cell) is not None for cell in cells):
-            first = 1 if header == [usual] else 2
-            found[title] = _values(name, title, cells, first)
-    if not found:
-        raise InputError(
-            f'"{shown(name)}" has no column of numbers; give a number a line, or a table whose'
-            " header names the scores."
-        )
-    return found
+    return {title: _values(name, title, cells, first) for title, cells in columns.items()}
 
 
-def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list[list[str]]]:
-    """The header of a file and its rows, each as long as the header."""
+def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list[list[str]], int]:
+    """The header of a file, its rows, each as long as the header, and the line of the first."""
     if ending_of(name) == ".jsonl":
-        return _json_table(name, lines)
+        return *_json_table(name, lines), 1
     separator = max(_SEPARATORS, key=lines[0].count)
-    rows = list(csv.reader(lines, delimiter=separator))
+    try:
+        rows = list(csv.reader(lines, delimiter=separator))
+    except csv.Error as error:
+        raise InputError(f'"{shown(name)}" is no table: {error}; mend it.') from error
     header = [cell.strip() for cell in rows[0]]
     if len(header) == 1 and _is_score(header[0]):
-        header = [usual]
+        header, first = [usual], 1
     else:
-        rows = rows[1:]
+        rows, first = rows[1:], 2
     if len(header) > MAX_COLUMNS:
         raise InputError(
             f'"{shown(name)}" has {len(header):,} columns but at most {MAX_COLUMNS} are possible;'
@@ -106,7 +108,7 @@ def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list
                 f'Row {number:,} of "{shown(name)}" has {len(row)} cells but its header'
                 f" {len(header)}; mend or remove it."
             )
-    return header, [[*row, *[""] * (len(header) - len(row))] for row in rows]
+    return header, [[*row, *[""] * (len(header) - len(row))] for row in rows], first
 
 
 def _json_table(name: str, lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from areaviz.analysis.measures import MEASURES, Measure
+from areaviz.analysis.measure import Measure
+from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
+from areaviz.data.media import SOUND
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
 from areaviz.metrics.aer import LinkCounts
@@ -37,6 +39,7 @@ _LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "pe
 WHOLE = {
     "examples": "Examples",
     "failed": "Not run",
+    "spoken_error": "Error",
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
     CIDER: "CIDEr-D",
@@ -48,7 +51,7 @@ WHOLE = {
 def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     """One line for every example that every run has a row of, indexed by its place in the set.
 
-    Columns: name, text, picture, reference (the first); for each run R, counted from 0, output_R,
+    Columns: name, text, file, reference (the first); for each run R, counted from 0, output_R,
     error_R and MEASURE_R; with two runs also MEASURE_change, the second less the first. A measure
     that some run has of no example is left out.
     """
@@ -61,7 +64,7 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
 
     examples = [dataset.examples[place] for place in places]
     table: dict[str, Any] = {}
-    for name in ("name", "text", "picture"):
+    for name in ("name", "text", "file"):
         table[name] = texts(getattr(one, name) for one in examples)
     table["reference"] = texts(next(iter(one.references), "") for one in examples)
     measured = []
@@ -69,7 +72,7 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
         chosen = [rows[place] for place in places]
         table[f"output_{run}"] = texts(row.output for row in chosen)
         table[f"error_{run}"] = texts(row.error for row in chosen)
-        measured.append(_measured(examples, chosen))
+        measured.append(_measured(dataset.medium, examples, chosen))
     for name in ALL_MEASURES:
         if all(name in one for one in measured):
             for run, one in enumerate(measured):
@@ -137,13 +140,14 @@ def table_csv(table: pd.DataFrame) -> bytes:
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
 
 
-def _measured(examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:
+def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:
     """A column for every measure that some row has, NaN where a row lacks it."""
     found = pd.DataFrame([row.measures for row in rows])
     # CIDEr-D weighs words by how rare they are in the set, so it is taken of all rows together.
     pairs = list(zip(examples, rows, strict=True))
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
-    if scored and all(examples[n].picture and not examples[n].text for n in scored):
+    describes = all(examples[n].file and not examples[n].text for n in scored)
+    if scored and describes and medium != SOUND:
         outputs = [caption_words(rows[n].output) for n in scored]
         references = [[caption_words(text) for text in examples[n].references] for n in scored]
         found.loc[scored, CIDER] = cider_d(outputs, references)
@@ -165,7 +169,8 @@ def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
         if given and not row.error:
             outputs.append(row.output)
             references.append(given[0])
-    if outputs:
+    # What is said has no words to compare, letters or digits alone.
+    if outputs and dataset.medium != SOUND:
         figures["corpus_bleu"], figures["corpus_chrf"] = bleu_and_chrf(outputs, references)
     for name in MEASURES:
         values = [row.measures[name] for row in rows.values() if name in row.measures]

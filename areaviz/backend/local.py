@@ -8,10 +8,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from areaviz.adapters.folder_card import FAMILY, read_folder
+from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters.weights import NoRoom
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
-from areaviz.models import MODELS
-from areaviz.models.base import Explaining, Model, check_can
+from areaviz.data.release_models import to_get_models
+from areaviz.models import FOLDERS, MODELS
+from areaviz.models.base import Explaining, Family, Model, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -34,24 +38,33 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder; one thread owns the device.
+    """Runs the checkpoints of a folder, and those of packages installed beside this one; one thread
+    owns the device.
 
     Args:
         checkpoints: a folder with a folder for each model.
         device: "auto", "cuda", "mps" or "cpu".
+        folders: models of others, by their folder or their name on the hub; see
+            docs/your_models.md.
     """
 
-    def __init__(self, checkpoints: Path, device: str = "auto") -> None:
-        self._checkpoints, self._device = checkpoints, choose_device(device)
+    def __init__(
+        self, checkpoints: Path, device: str = "auto", folders: Sequence[str] = ()
+    ) -> None:
+        self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
+        # Where each model lies; and what the folders of others are called, or why they are refused.
+        self._places: dict[str, Path] = {}
+        self._named: dict[str, str | InputError] = {}
         self._problems: list[str] = []
         self._loaded: OrderedDict[tuple[str, int | None], Model] = OrderedDict()
-        for path in sorted(checkpoints.glob("*/card.json")):
-            self._read(path)
+        for folder in (checkpoints, *FOLDERS.values()):
+            for path in sorted(folder.glob("*/card.json")):
+                self._read(path)
+        for place in folders:
+            self._read_folder(place)
         if not self._cards:
-            self._problems.append(
-                f"There is no model in {checkpoints.name}; restore the folder from the repository."
-            )
+            self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
         self._worker = Worker(self._run)
 
     def models(self) -> dict[str, Card]:
@@ -61,6 +74,13 @@ class LocalBackend:
     def problems(self) -> tuple[str, ...]:
         """One sentence for each checkpoint that could not be read."""
         return tuple(self._problems)
+
+    def name_of(self, folder: str) -> str:
+        """What the model of one of the folders is called; InputError where it cannot be used."""
+        found = self._named[folder]
+        if isinstance(found, InputError):
+            raise found
+        return found
 
     def device(self) -> str:
         """Where the models run, for people."""
@@ -96,17 +116,33 @@ class LocalBackend:
             card = read_card(path)
             if card.family not in MODELS:
                 raise BackendError(
-                    f"{path.parent.name} needs a newer version of areaviz; update it."
+                    f"{path.parent.name} needs a newer version of areaviz, or the package that"
+                    f' brings models of the family "{card.family}"; update or install it.'
                 )
             if card.name != path.parent.name:
                 raise BackendError(
                     f"The folder {path.parent.name} holds the model {card.name}; give it that name."
                 )
+            if card.name in self._cards:
+                raise BackendError(
+                    f"There are two models called {card.name}; the one in {path.parents[1]} is left"
+                    " out, so give it another name."
+                )
             if not card.files:
                 log.warning(_NO_DIGESTS, card.name)
-            self._cards[card.name] = card
+            self._cards[card.name], self._places[card.name] = card, path.parent
         except (InputError, BackendError) as error:
             self._problems.append(str(error))
+
+    def _read_folder(self, place: str) -> None:
+        try:
+            found = read_folder(place, self._cards)
+        except InputError as error:
+            self._named[place] = error
+            self._problems.append(str(error))
+            return
+        name = self._named[place] = found.card.name
+        self._cards[name], self._places[name] = found.card, found.path
 
     def _checked(self, request: Request) -> Request:
         """A request that a model here can run; InputError says why it cannot."""
@@ -143,13 +179,26 @@ class LocalBackend:
 
     def _model(self, name: str, area_size: int | None) -> Model:
         """A loaded model; the ones unused for longest are dropped."""
-        key = (name, area_size)
+        card = self._cards[name]
+        # Where areas are no part of the model, one is enough for all sizes of them.
+        key = (name, None if "areas" in card.lacks else area_size)
         if key not in self._loaded:
-            card = self._cards[name]
-            self._loaded[key] = MODELS[card.family].load(
-                self._checkpoints / name, card, self._device, area_size
-            )
+            self._loaded[key] = self._load(card, key[1])
         self._loaded.move_to_end(key)
         while len(self._loaded) > MAX_LOADED:
             self._loaded.popitem(last=False)
         return self._loaded[key]
+
+    def _load(self, card: Card, area_size: int | None) -> Model:
+        """Read a model; all others give way to one that has no room beside them."""
+        # Models of others come in folders of their own.
+        family: Family = FolderModel if card.family == FAMILY else MODELS[card.family]
+        load, place = family.load, self._places[card.name]
+        try:
+            return load(place, card, self._device, area_size)
+        except NoRoom:
+            if not self._loaded:
+                raise
+        self._loaded.clear()
+        free_memory(self._device)
+        return load(place, card, self._device, area_size)

@@ -14,13 +14,13 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 from areaviz.trace.limits import READINGS
 
-OPTIONAL = ("notes", "gates", "files", "heads", "opening")
+OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards lack."""
 POINTING_HEAD, LENGTH_PENALTY = "pointing_head", "length_penalty"
 """The entries of a recipe that `Card.pointing_head` and `Card.length_penalty` read."""
 RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
 """Entries of a recipe in cards of before, and what they are called now."""
-MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files")
+MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
 """Entries that say more of the same model, and so do not make it another one."""
 PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
 """What pictures can show, in words; `Card.pictures` is one of them."""
@@ -96,6 +96,7 @@ class Card:
         heads: site -> measure -> its value of each layer's heads, on validation, see
             `areaviz.evaluation.heads`; {} where they were not measured.
         opening: site -> what a page opens on there; a site without one opens on heaviest areas.
+        lacks: what other models of its task can and it cannot, of the words of `can`.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Card:
     files: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     opening: Mapping[str, Opening] = field(default_factory=dict)
+    lacks: tuple[str, ...] = field(default=())
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -138,7 +140,7 @@ class Card:
         can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
         # Attention to single cells, or to places, has no areas.
         has_areas = self.mechanism in ("regular", "area", "text and picture")
-        return can | {"areas"} if has_areas else can
+        return (can | {"areas"} if has_areas else can) - frozenset(self.lacks)
 
     @property
     def has_logits(self) -> bool:

@@ -48,7 +48,8 @@ class Task:
     Args:
         key: `Card.task`.
         title: for people.
-        training: the task's class in `areaviz.training`, as an import path.
+        training: the task's class in `areaviz.training`, as an import path; "" where nothing is
+            trained for it here.
         recipe: the task's name in recipes where that is not the key.
         evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
             a task whose models are not measured.
@@ -176,7 +177,7 @@ _ALL = (
         evaluate="areaviz.evaluation.captions:evaluate_captions",
         inputs=frozenset({"picture"}),
         samples="Scenes to describe",
-        opens="scene-captions-area",
+        opens="scene-captions-boundary",
         measures={
             "bleu_4": "BLEU-4",
             "rouge_l": "ROUGE-L",
@@ -234,6 +235,7 @@ _ALL = (
         percent=frozenset({"error"}),
         published={
             "Recurrent attention, 28x28, 6 glimpses": "1.1 to 1.3 %",
+            "Recurrent attention, 60x60 translated, 6 glimpses": "1.2 %",
             "Recurrent attention, 60x60 cluttered, 6 glimpses": "4.1 %",
             "Convolutional network, 60x60 cluttered": "8.1 %",
             "Deep recurrent attention, pairs: with, without context": "5 %, 7 %",
@@ -246,6 +248,7 @@ _ALL = (
         "areaviz.training.speech:Speech",
         evaluate="areaviz.evaluation.speech:evaluate_speech",
         inputs=frozenset({"sound"}),
+        samples="Spoken digits",
         opens="speech-hybrid",
         # A frame of the spectrum is a quarter of an item.
         can=WRITES - {"attribution"} | {"share"},
@@ -267,6 +270,7 @@ _ALL = (
         "areaviz.training.video:Video",
         evaluate="areaviz.evaluation.video:evaluate_video",
         inputs=frozenset({"clip"}),
+        samples="Moving digits",
         opens="video-both",
         measures={"words": "Words right", "right": "Sentences right"},
         about="Clips of drawn digits that do two things, 1,000 of them held out. Words right: of"
@@ -330,6 +334,13 @@ _ALL = (
             "Memory network, 3 hops, a network a task: tasks 1, 2, 4": "99.9 %, 78.4 %, 96.2 %",
             "The same: tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
         },
+    ),
+    # Models of others, which are not trained or measured here.
+    Task(
+        "reading",
+        "Language models",
+        "",
+        inputs=frozenset({"source"}),
     ),
     Task(
         "words of a picture",

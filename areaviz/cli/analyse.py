@@ -15,10 +15,11 @@ from areaviz.analysis.buckets import read_corpus
 from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
+from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
-from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import Rows, score_columns, table_csv
 from areaviz.backend.local import LocalBackend
 from areaviz.cli.analyse_print import (
@@ -28,8 +29,9 @@ from areaviz.cli.analyse_print import (
     print_scores,
     print_summary,
 )
-from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.example_files import read_lines, read_pictures, read_table
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
@@ -51,12 +53,13 @@ def analyse(
         typer.Argument(
             metavar="SET",
             help="A text file with a sentence a line, a table "
-            "(.csv, .tsv, .jsonl), a folder of pictures, or the name of a sample set.",
+            "(.csv, .tsv, .jsonl), a folder of pictures, sounds or clips, or the name of a sample"
+            " set.",
         ),
     ],
     model: Annotated[
         list[str] | None,
-        typer.Option(help="A model of the checkpoints folder; give two to compare them."),
+        typer.Option(help=f"{MODEL} Give two to compare them."),
     ] = None,
     outputs: Annotated[
         list[Path] | None,
@@ -84,7 +87,10 @@ def analyse(
     ] = None,
     errors: Annotated[
         list[Path] | None,
-        typer.Option(help="Errors that raters marked, as exported by the app or as Marot's TSV."),
+        typer.Option(
+            help="Errors that raters marked, as exported by the app or as Marot's TSV; else those "
+            "that were marked in the app on this machine."
+        ),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,
     report: Annotated[
@@ -117,7 +123,8 @@ def analyse(
     request = Request("", "", *decoding(beam), area_size)
     for name in model or []:
         place = checkpoints, device, engine
-        runs[_free(name, runs)] = _run(name, dataset, replace(request, model=name), place)
+        # Of a folder the last part of its path.
+        runs[_free(Path(name).name, runs)] = _run(name, dataset, request, place)
     for name, rows in runs.items():
         print_summary(name, dataset, rows)
     judgements = _judgements(errors or [], dataset, list(runs))
@@ -148,7 +155,7 @@ def analyse(
 
 def _columns(
     paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
-) -> list[dict[str, Values]]:
+) -> list[dict[str, Sequence[float]]]:
     """The scores of files as measures of the systems."""
     files = {path.name: path for path in paths}
     if len(files) < len(paths):
@@ -158,7 +165,9 @@ def _columns(
 
 
 def _judgements(paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
-    """What raters said, by their files."""
+    """What raters said, by their files; without any what they marked in the app."""
+    if not paths:
+        return judgements_here(dataset.digest)
     found: list[Judgement] = []
     for path in paths:
         found += read_judgements(path.name, path.read_bytes(), dataset, systems)
@@ -173,11 +182,16 @@ def _free(name: str, taken: Mapping[str, object]) -> str:
 def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
     """The rows of a model, old ones and new ones, with a bar and how long the new ones took.
 
-    place: the folder of checkpoints, the device and the engine.
+    Args:
+        name: of the model, or its folder.
+        dataset: its examples.
+        request: the options.
+        place: the folder of checkpoints, the device and the engine.
     """
     checkpoints, device, engine = place
-    backend = LocalBackend(checkpoints, device)
-    choice("model", name, list(backend.models()))
+    models = named(name, checkpoints, device)
+    backend, request = models.backend, replace(request, model=models.name)
+    name = choice("model", models.name, list(backend.models()))
     if warning := backend.models()[name].unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
     about = header(dataset, request, backend.models()[name])
@@ -188,7 +202,7 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
         before, start = len(file), perf_counter()
         if engine == "ray":
             # A backend cannot be sent to Ray's processes; each opens its own.
-            opened = partial(_trace_function, checkpoints, device)
+            opened = partial(_trace_function, checkpoints, device, models.folders)
             analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
         else:
             run(dataset, request, backend.trace, file, _progress_in(bar))
@@ -231,23 +245,23 @@ def _read(source: str, references: Sequence[Path], links: Path | None) -> Datase
 
 
 def _read_folder(folder: Path) -> Dataset:
-    """The set of a folder: its one table, or its pictures."""
+    """The set of a folder: its one table, or its pictures, sounds or clips."""
     files = _files(folder)
     tables = [name for name in files if ending_of(name) in TABLES]
     if len(tables) > 1:
         raise InputError(
             f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
         )
-    return read_table(tables[0], files) if tables else read_pictures(files)
+    return read_table(tables[0], files) if tables else read_files(files)
 
 
 def _files(folder: Path) -> dict[str, Path]:
     return {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
 
 
-def _trace_function(checkpoints: Path, device: str) -> Run:
+def _trace_function(checkpoints: Path, device: str, folders: Sequence[str]) -> Run:
     """What runs a request, in a process of Ray's."""
-    return LocalBackend(checkpoints.resolve(), device).trace
+    return LocalBackend(checkpoints.resolve(), device, folders).trace
 
 
 def _progress_in(bar: Any) -> Callable[[int, int], None]:

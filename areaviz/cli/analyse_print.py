@@ -41,8 +41,9 @@ def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
     """The means of what files say of the examples: other tools' scores, and raters' judgements."""
     for name, measure in measures_of(frame).items():
         if name not in MEASURES:
-            means = [f"{frame[f'{name}_{run}'].mean():.4g}" for run in range(len(names))]
-            typer.echo(f"{measure.title}, mean: {', '.join(means)}")
+            means = [frame[f"{name}_{run}"].mean() for run in range(len(names))]
+            texts = ["–" if mean != mean else f"{mean:.4g}" for mean in means]
+            typer.echo(f"{measure.title}, mean: {', '.join(texts)}")
 
 
 def print_comparison(frame: pd.DataFrame) -> None:

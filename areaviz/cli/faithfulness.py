@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.evaluation.contrasted import contrasted
 from areaviz.evaluation.faithfulness import (
@@ -23,7 +23,7 @@ from areaviz.trace.request import Request
 
 
 def faithfulness(
-    model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
+    model: Annotated[str, typer.Argument(help=MODEL)],
     examples: Annotated[
         int, typer.Option(min=1, help="How many of the app's own examples are measured.")
     ] = 24,
@@ -53,9 +53,9 @@ def faithfulness(
     device: Device = "auto",
 ) -> None:
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""
-    backend = LocalBackend(checkpoints, device)
-    cards = backend.models()
-    card = cards[choice("model", model, list(cards))]
+    models = named(model, checkpoints, device)
+    cards = models.backend.models()
+    card = cards[choice("model", models.name, list(cards))]
     samples = TASKS[card.task].samples
     if not samples:
         raise InputError(
@@ -63,17 +63,14 @@ def faithfulness(
         )
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
-    requests = [
-        Request(model, one.text, picture=dataset.picture(one))
-        for one in dataset.examples[:examples]
-    ]
+    requests = [dataset.asked(Request(card.name, ""), one) for one in dataset.examples[:examples]]
     if not foil:
-        found, taken = measured(requests, probe, backend.trace)
+        found, taken = measured(requests, probe, models.backend.trace)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
     else:
-        found, taken = contrasted(requests, probe, backend.trace, word, foil)
+        found, taken = contrasted(requests, probe, models.backend.trace, word, foil)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(

@@ -12,6 +12,7 @@ from areaviz.data.places import checkpoints_folder
 CHECKPOINTS = checkpoints_folder()
 """The models, where no option says otherwise."""
 
+MODEL = "A model of the checkpoints folder, the folder of a transformers model, or its hub's name."
 Checkpoints = Annotated[Path, typer.Option(help="The folder of models.")]
 Device = Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")]
 Beam = Annotated[int, typer.Option(min=1, max=16, help="Beam width; 1 is greedy.")]

@@ -15,7 +15,7 @@ import typer
 
 from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
-from areaviz.data.places import ROOT
+from areaviz.data.places import FOLDERS_SETTING, ROOT
 from areaviz.door.limits import Connections
 from areaviz.door.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serving
@@ -32,6 +32,13 @@ Host = Annotated[
     str,
     typer.Option(
         help="The address to listen at; other machines need 0.0.0.0 or one of this machine's."
+    ),
+]
+Folders = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="The folder of a transformers model, or its name on the hub, shown beside the app's"
+        " own; can be given again."
     ),
 ]
 TokenFile = Annotated[
@@ -53,6 +60,7 @@ def app(
         Path | None,
         typer.Option(help="A file that the page Your own attention shows to all; it may be large."),
     ] = None,
+    model: Folders = None,
     proxy: Annotated[
         list[str] | None,
         typer.Option(help="The address of a proxy before the app; can be given again."),
@@ -83,6 +91,7 @@ def app(
     from areaviz.door.serving import serve_app
 
     set_trace(trace)
+    set_models(model or [])
     place = AppPlace(
         host,
         port,
@@ -100,6 +109,7 @@ def models(
     host: Host = "127.0.0.1",
     token_file: TokenFile = None,
     checkpoints: Checkpoints = CHECKPOINTS,
+    model: Folders = None,
     device: Device = "auto",
     replicas: Annotated[
         int, typer.Option(min=1, help="Copies of the models, or the fewest of them.")
@@ -130,7 +140,7 @@ def models(
     digest = digest_of(read_token(token_file))
     scale = Scale(replicas, most_replicas, cpus, gpus, together, waiting)
     place = Place(host, port, cluster)
-    opened = partial(open_local, checkpoints.resolve(), device)
+    opened = partial(open_local, checkpoints.resolve(), device, checked(model or []))
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt), serving(opened, digest, scale, place) as address:
         typer.echo(
@@ -180,6 +190,28 @@ def set_trace(trace: Path | None) -> None:
             f"There is no file {trace}; name a trace that this app has saved, or an npz of arrays."
         )
     os.environ[TRACE] = str(trace.resolve())
+
+
+def set_models(given: list[str]) -> None:
+    """Name models of others to the app; InputError for one that it could not show."""
+    if given:
+        os.environ[FOLDERS_SETTING] = os.pathsep.join(checked(given))
+
+
+def checked(given: list[str]) -> list[str]:
+    """Models of others, each said in a line: folders by their whole paths, as they run elsewhere.
+
+    Raises:
+        InputError: one cannot be shown.
+    """
+    places = [str(Path(one).resolve()) if Path(one).is_dir() else one for one in given]
+    for place in places:
+        # Here, so that nobody else waits for torch.
+        from areaviz.adapters.folder_card import read_folder
+
+        card = read_folder(place).card
+        typer.echo(f"{card.title}: {card.parameters:,} parameters, {card.config['weights']}")
+    return places
 
 
 def check_origins(origins: list[str]) -> None:

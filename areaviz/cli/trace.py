@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from areaviz.backend.local import LocalBackend
-from areaviz.cli.options import CHECKPOINTS, AreaSize, Beam, Checkpoints, Device, decoding
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.data.pictures import decode
 from areaviz.publish.export import export
@@ -20,7 +20,7 @@ from areaviz.trace.request import Request
 
 
 def trace(
-    model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
+    model: Annotated[str, typer.Argument(help=MODEL)],
     text: Annotated[
         str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')
     ],
@@ -41,9 +41,10 @@ def trace(
     A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the
     page to look into.
     """
-    seen = _picture(picture) if picture else None
-    request = Request(model, text, *decoding(beam), area_size, picture=seen)
-    found = LocalBackend(checkpoints, device).trace(request)
+    seen = picture_of(picture) if picture else None
+    models = named(model, checkpoints, device)
+    request = Request(models.name, text, *decoding(beam), area_size, picture=seen)
+    found = models.backend.trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)
     else:
@@ -51,7 +52,7 @@ def trace(
     typer.echo(found.fields[found.output.field].raw)
 
 
-def _picture(name: str) -> Picture:
+def picture_of(name: str) -> Picture:
     """The picture in a file, or the sample of this name; InputError where there is neither."""
     if Path(name).is_file():
         return decode(Path(name).read_bytes()).picture

@@ -8,22 +8,29 @@ from typing import Annotated
 
 import typer
 
+from areaviz.cli.options import CHECKPOINTS
 from areaviz.drawing.sites import sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
+from areaviz.publish.loopback import PageServer
 from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
 from areaviz.publish.page import page
-from areaviz.publish.show import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import unpacked
 from areaviz.trace.limits import READINGS, choice
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
 
 # What is looked at first.
-SavedTrace = Annotated[Path, typer.Argument(help="A saved trace (.npz).")]
+SavedTrace = Annotated[
+    Path, typer.Argument(help="A saved trace (.npz), or the folder of a transformers model.")
+]
+Text = Annotated[str, typer.Option(help="What the model of a folder reads.")]
+PictureName = Annotated[
+    str, typer.Option(help="What it sees: a file, or a sample such as scene-34.")
+]
 Site = Annotated[
     str | None, typer.Option(help='Which attention is looked at, such as "encoder-decoder".')
 ]
@@ -54,6 +61,8 @@ Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Most megabytes (
 
 def show(
     trace: SavedTrace,
+    text: Text = "",
+    picture: PictureName = "",
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="The port of the page; 0 takes a free one.")
     ] = 0,
@@ -71,12 +80,12 @@ def show(
     note: Note = "",
     limit: Limit = 16,
 ) -> None:
-    """Look into a saved trace in the browser, on this machine only, until Ctrl-C.
+    """Look into a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
 
     Site, layer, head and reading say where it opens. To send it to somebody, write it as a file by
     `export`.
     """
-    found = codec.load(trace)
+    found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit)
     html = page(found, chosen_focus(found, site, layer, head, reading), options)
 
@@ -95,6 +104,8 @@ def export(
     file: Annotated[
         Path, typer.Argument(help=f"What to write; its ending says what: {', '.join(ENDINGS)}.")
     ],
+    text: Text = "",
+    picture: PictureName = "",
     view: Annotated[
         str | None, typer.Option(help=f"Of a figure or numbers: one of {', '.join(VIEWS)}.")
     ] = None,
@@ -114,10 +125,25 @@ def export(
     The page is one file that opens in any browser, without this program: every layer and head can
     be pointed at. Site, layer, head and reading say where it opens, or what a figure shows.
     """
-    found = codec.load(trace)
+    found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit)
     write(found, file, chosen_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
+
+
+def _trace(place: Path, text: str, picture: str) -> Trace:
+    """The saved trace, or what the model of a folder attends to."""
+    if not place.is_dir():
+        if text or picture:
+            raise InputError("A saved trace has its input; --text and --picture go with a folder.")
+        return codec.load(place)
+    # Here, so that saved traces are shown without torch.
+    from areaviz.cli.models import named
+    from areaviz.cli.trace import picture_of
+
+    models = named(str(place), CHECKPOINTS, "auto")
+    seen = picture_of(picture) if picture else None
+    return models.backend.trace(Request(models.name, text, picture=seen))
 
 
 def chosen_focus(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +69,19 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     named = replace(clip, name=f"{name}-{clip.digest}")
     check_clip(named)
     return DecodedClip(named, tuple(notes))
+
+
+def moves(content: bytes | Path) -> bool:
+    """Whether a file of pictures has several frames; False for any other file.
+
+    Only as much is read as says so: no frame is decoded.
+    """
+    try:
+        source = content if isinstance(content, Path) else io.BytesIO(content)
+        with Image.open(source, formats=FORMATS) as image:
+            return bool(getattr(image, "is_animated", False))
+    except Exception:  # decoders raise nearly everything there is
+        return False
 
 
 def gif(clip: Clip) -> bytes:

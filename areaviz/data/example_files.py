@@ -1,7 +1,7 @@
-"""Data sets from the files that hold them: line-aligned texts, CSV, JSON Lines, pictures.
+"""Data sets from the files that hold them: line-aligned texts, tables, pictures, sounds and clips.
 
-A file is only ever read as text or, by `areaviz/data/pictures.py`, as a picture; no name in it is
-opened as a path.
+A file is only ever read as text or, by `areaviz/data/media.py`, as a picture, a sound or a clip; no
+name in it is opened as a path.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
-from areaviz.data.file_kinds import PICTURES, ending_of, separator_of
+from areaviz.data.file_kinds import ending_of, separator_of
 from areaviz.data.grounding import Box
+from areaviz.data.media import PICTURE, is_medium, medium_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
 
@@ -34,11 +35,13 @@ COLUMNS = {
     "name": ("name", "id"),
     "text": ("text", "source", "sentence", "input"),
     "reference": ("reference", "references", "target", "caption", "captions", "translation"),
-    "picture": ("picture", "image", "file", "filename"),
+    "file": ("file", "filename", "picture", "image", "sound", "audio", "clip", "video"),
     "links": ("links", "alignment"),
     "boxes": ("boxes",),
 }
 """What a table's columns may be called, in upper or lower case."""
+# Columns by which a table of marked errors is known (`areaviz/notes/marot.py`).
+_MAROT = frozenset(("system", "doc", "rater", "severity"))
 _NAMES = frozenset(name for names in COLUMNS.values() for name in names)
 _LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -83,11 +86,11 @@ def read_lines(
 
 
 def read_table(table: str, files: Files) -> Dataset:
-    """A set of a JSON Lines, CSV or TSV file; pictures it names are looked for among `files`.
+    """A set of a JSON Lines, CSV or TSV file; files it names are looked for among `files`.
 
     Raises:
-        InputError: the file cannot be read, has neither texts nor pictures, or names a picture that
-            is not there.
+        InputError: the file cannot be read, has neither texts nor files, or names one that is not
+            there.
     """
     kind = ending_of(table)
     if kind == ".jsonl":
@@ -97,10 +100,11 @@ def read_table(table: str, files: Files) -> Dataset:
     return _dataset(table, rows, files)
 
 
-def read_pictures(files: Files) -> Dataset:
-    """A set of pictures alone, by name."""
-    names = sorted(name for name in files if ending_of(name) in PICTURES)
-    return _dataset("pictures", [{"picture": name, "name": name} for name in names], files)
+def read_files(files: Files) -> Dataset:
+    """A set of pictures, sounds or clips alone, by name; InputError where it is a mixture."""
+    found = {name: files[name] for name in sorted(files) if is_medium(name)}
+    name = f"{medium_of(found) or PICTURE}s"
+    return _dataset(name, [{"file": name, "name": name} for name in found], found)
 
 
 def _too_many(name: str, most: int, what: str) -> InputError:
@@ -137,7 +141,7 @@ class _Totals:
 
 def _dataset(name: str, rows: Iterable[Row], files: Files) -> Dataset:
     examples: list[Example] = []
-    pictures: dict[str, bytes | Path] = {}
+    named: dict[str, bytes | Path] = {}
     totals = _Totals(name)
     for number, row in enumerate(rows, 1):
         if number > MAX_EXAMPLES:
@@ -146,11 +150,13 @@ def _dataset(name: str, rows: Iterable[Row], files: Files) -> Dataset:
         totals.add_texts(example.name, example.text, *example.references)
         totals.add_marks(example)
         examples.append(example)
-        if example.picture:
-            pictures[example.picture] = files[example.picture]
-    if not pictures and not any(one.text.strip() for one in examples):
-        raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or picture.')
-    return Dataset(name, tuple(examples), pictures, SHOW_PHOTOS if pictures else "")
+        if example.file:
+            named[example.file] = files[example.file]
+    if not named and not any(one.text.strip() for one in examples):
+        raise InputError(f'"{shown(name)}" has no examples; it needs at least one text or file.')
+    medium = medium_of(named)
+    kind = SHOW_PHOTOS if medium == PICTURE else ""
+    return Dataset(name, tuple(examples), named, kind, medium)
 
 
 def _example(where: str, number: str, row: Row, files: Files) -> Example:
@@ -161,17 +167,17 @@ def _example(where: str, number: str, row: Row, files: Files) -> Example:
 
     given = row.get("reference") or ()
     references = given if isinstance(given, list | tuple) else [given]
-    picture = PurePosixPath(text("picture")).name
-    if picture and picture not in files:
+    file = PurePosixPath(text("file")).name
+    if file and file not in files:
         raise InputError(
-            f'{where} names the picture "{shown(picture)}", which is not among the files; add it.'
+            f'{where} names the file "{shown(file)}", which is not among those given; add it.'
         )
     sure, possible = _links(where, text("links"))
     return Example(
         text("name") or number,
         text("text"),
         tuple(str(one) for one in references if str(one).strip()),
-        picture,
+        file,
         sure,
         possible,
         _boxes(where, text("boxes")),
@@ -268,15 +274,20 @@ def _csv_rows(name: str, files: Files, usual: str) -> Iterator[Row]:
 def _renamed(name: str, row: Row) -> Row:
     """A row by the keys of COLUMNS; others are passed over."""
     given = {key.strip().lower(): value for key, value in row.items()}
+    if given.keys() >= _MAROT:
+        raise InputError(
+            f'"{shown(name)}" is a TSV of Marot: errors that raters marked, and no set of its own;'
+            " choose the set that was judged, and bring the errors in there."
+        )
     found: dict[str, object] = dict.fromkeys(COLUMNS)
     for key, names in COLUMNS.items():
         for one in reversed(names):
             if one in given:
                 found[key] = given[one]
-    if found["text"] is None and found["picture"] is None:
+    if found["text"] is None and found["file"] is None:
         raise InputError(
             f'"{shown(name)}" has the columns {shown(", ".join(row))}; one must be called "text" or'
-            ' "picture".'
+            ' "file".'
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The app's own data sets: sentences written for it, and drawn scenes, with the right answers.
+"""The app's own data sets: sentences, drawn scenes, spoken and moving digits, with right answers.
 
 All are free of rights.
 """
@@ -9,13 +9,27 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 
+import numpy as np
+import numpy.typing as npt
 from PIL import Image
 
+from areaviz.data.clip_files import gif
+from areaviz.data.clip_samples import clip_of
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, Grounded
+from areaviz.data.media import CLIP, SOUND
+from areaviz.data.moving_digits import DigitBank, moving_digits
+from areaviz.data.places import ASSETS
 from areaviz.data.scenes import Scene, make_scene
+from areaviz.data.sound_files import flac
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.data.sound_samples import sound_sample
+from areaviz.trace.sound import RATE, Sound
 
-SCENES = 60
+SCENES, JOINED, MOVING = 60, 36, 40
+"""Scenes, strings of spoken digits that are joined anew, and clips."""
+PAUSE = 0.15
+"""Seconds between two joined digits, at most."""
 _SENTENCES = (
     ("A small dog runs through the snow.", "Ein kleiner Hund rennt durch den Schnee."),
     ("Two children play in the sand.", "Zwei Kinder spielen im Sand."),
@@ -82,10 +96,58 @@ def _translated() -> Dataset:
     return Dataset("Scenes with a sentence", tuple(examples), _pictures(), SHOW_SCENES)
 
 
+@lru_cache(maxsize=1)
+def _spoken() -> Dataset:
+    """The app's own recordings, and their digits joined to other strings; some have runs."""
+    examples, files = [], {}
+    for name, recording in RECORDINGS.items():
+        file = f"{name}.flac"
+        files[file] = (ASSETS / "sounds" / file).read_bytes()
+        examples.append(Example(name, "", (recording.text,), file))
+    rng = np.random.default_rng(JOINED)
+    for number in range(JOINED):
+        # Each is of one voice, as people speak; every third has runs of the same digit.
+        name = list(RECORDINGS)[number % len(RECORDINGS)]
+        string, samples_S = _joined(name, rng, runs=number % 3 == 2)
+        file = f"joined-{number + 1}.flac"
+        files[file] = flac(Sound.of(file, samples_S))
+        examples.append(Example(f"joined {number + 1}", "", (string,), file))
+    return Dataset("Spoken digits", tuple(examples), files, medium=SOUND)
+
+
+def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.NDArray[np.int16]]:
+    """Digits of a recording in another order, and int16 samples [S] of them."""
+    recording, samples_S = RECORDINGS[name], sound_sample(name).samples
+    count, each = int(rng.integers(6, 11)), 1
+    if runs:
+        count, each = 4, 3
+    places = rng.integers(len(recording.text), size=count).repeat(each)
+    parts = []
+    for place in places:
+        start, end = round(recording.starts[place] * RATE), round(recording.ends[place] * RATE)
+        pause = np.zeros(rng.integers(PAUSE * RATE), np.int16)
+        parts += [samples_S[start:end], pause]
+    return "".join(recording.text[place] for place in places), np.concatenate(parts)
+
+
+@lru_cache(maxsize=1)
+def _moving() -> Dataset:
+    """Clips of drawn digits that do two things."""
+    examples, files = [], {}
+    clips = moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
+    for number, moving in enumerate(clips, 1):
+        file = f"clip-{number}.gif"
+        files[file] = gif(clip_of(file, moving))
+        examples.append(Example(f"clip {number}", "", (moving.text,), file))
+    return Dataset("Moving digits", tuple(examples), files, medium=CLIP)
+
+
 SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Sentences": _sentences,
     "Scenes to describe": _described,
     "Scenes with a sentence": _translated,
+    "Spoken digits": _spoken,
+    "Moving digits": _moving,
 }
 """By name, the function that makes it."""
 

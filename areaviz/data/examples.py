@@ -1,18 +1,20 @@
-"""A data set of the reader's own: its examples, their pictures and its digest."""
+"""A data set of the reader's own: its examples, their files and its digest."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
 from areaviz.data.grounding import Box
+from areaviz.data.media import MEDIA, PICTURE
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
 
 Files = Mapping[str, bytes | Path]
 """Names without folders, and what the files hold or where they lie."""
@@ -26,36 +28,45 @@ REMEMBERED = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example: a text, a picture or both, and what is known of the right answer."""
+    """One example: a text, a file or both, and what is known of the right answer."""
 
     # The set's own name for it, else its number from 1.
     name: str
     text: str
     references: tuple[str, ...] = ()
-    # The name of its file, "" for none.
-    picture: str = ""
+    # The name of its picture, sound or clip, "" for none.
+    file: str = ""
     # Gold links between words, (source, target) from 0; the possible ones include the sure ones.
     sure: Links = frozenset()
     possible: Links = frozenset()
     # Words in lower case, and where in the picture they can be seen; a word may have several boxes.
     boxes: tuple[tuple[str, Box], ...] = ()
 
+    @property
+    def mark(self) -> str:
+        """All of it as text, in the form by which sets have always been told apart."""
+        start = f"Example(name={self.name!r}, text={self.text!r}, references={self.references!r}, "
+        links = f"picture={self.file!r}, sure={self.sure!r}, possible={self.possible!r}, "
+        return f"{start}{links}boxes={self.boxes!r})"
+
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Examples in order, and the pictures they name.
+    """Examples in order, and the files they name.
 
     Raises:
-        InputError: a picture's file cannot be read.
+        InputError: a file cannot be read.
     """
 
     name: str
     examples: tuple[Example, ...]
-    pictures: Files
+    files: Files
     # What its pictures show, `SHOW_SCENES` or `SHOW_PHOTOS`; "" where it has none. Of a model that
     # has seen others alone readers are told that it guesses.
     kind: str = ""
-    # Identifies this set: the SHA-256 of its examples and of every picture's content.
+    # What its files are, a key of `MEDIA`.
+    medium: str = PICTURE
+    # Identifies this set: the SHA-256 of its examples and of every file's content.
     digest: str = field(init=False)
     # The digest of a set with pictures before their content counted, else "".
     earlier_digest: str = field(init=False)
@@ -63,11 +74,26 @@ class Dataset:
     def __post_init__(self) -> None:
         """Once: everything that is stored for a set is found by its digest."""
         found = hash_of(self.examples)
-        object.__setattr__(self, "earlier_digest", found.hexdigest() if self.pictures else "")
-        for name in sorted(self.pictures):
-            content = content_digest(name, self.pictures[name])
+        has_pictures = bool(self.files) and self.medium == PICTURE
+        object.__setattr__(self, "earlier_digest", found.hexdigest() if has_pictures else "")
+        for name in sorted(self.files):
+            content = content_digest(name, self.files[name])
             found.update(f"\n{name!r} {content}".encode("utf-8", "surrogatepass"))
         object.__setattr__(self, "digest", found.hexdigest())
+
+    def asked(self, request: Request, example: Example) -> Request:
+        """A request with an example's text and what is in its file.
+
+        Raises:
+            InputError: the file cannot be used.
+        """
+        request = replace(request, text=example.text)
+        if not example.file:
+            return request
+        found = self.files[example.file]
+        content = found.read_bytes() if isinstance(found, Path) else found
+        decoded = MEDIA[self.medium].decode(content)
+        return replace(request, **{self.medium: decoded})
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none.
@@ -75,24 +101,18 @@ class Dataset:
         Raises:
             InputError: the file cannot be used.
         """
-        if not example.picture:
+        if self.medium != PICTURE:
             return None
-        found = self.pictures[example.picture]
-        content = found.read_bytes() if isinstance(found, Path) else found
-        # Files may have any name, but a picture's name must fit a link.
-        # Here, because a machine that only trains and measures has no Pillow.
-        from areaviz.data.pictures import decode
-
-        return decode(content, "example").picture
+        return self.asked(Request("", ""), example).picture
 
 
 def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
-    """SHA-256 of what `repr` of all examples would be, without the memory that would take."""
+    """SHA-256 of the marks of all examples as a tuple of them would be written."""
     found = hashlib.sha256(b"(")
     for number, one in enumerate(examples):
         if number:
             found.update(b", ")
-        found.update(repr(one).encode("utf-8", "surrogatepass"))
+        found.update(one.mark.encode("utf-8", "surrogatepass"))
     found.update(b",)" if len(examples) == 1 else b")")
     return found
 

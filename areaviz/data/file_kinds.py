@@ -1,4 +1,4 @@
-"""What the files of a set are, by their names: texts, tables or pictures; and which text is which.
+"""What the files of a set are, by their names: texts, tables or others; and which text is which.
 
 A name says what its reader means by the file; what is in it is checked when it is read.
 """
@@ -14,12 +14,12 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 TABLES = (".jsonl", ".csv", ".tsv")
-PICTURES = (".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 FORMATS = (
     "Texts with a sentence a line, such as my.en and my.de; or one table (CSV, TSV, JSON Lines)"
-    " with the columns text, reference, picture, links and boxes, as far as there are any, and the"
-    " pictures it names; or pictures alone. Beside texts: what systems wrote, a line an example,"
-    " and scores of it, such as one.hyp.txt and one.hyp.comet.csv."
+    " with the columns text, reference, file, links and boxes, as far as there are any, and the"
+    " files it names; or files alone: pictures, sounds (WAV, FLAC, Ogg, AIFF) or clips (GIF, WebP,"
+    " animated PNG). Beside texts: what systems wrote, a line an example, and scores of it, such as"
+    " one.hyp.txt and one.hyp.comet.csv."
 )
 """What a set can be made of, for people."""
 # Endings of what people have beside such files. A text may have any other ending: ".en", ".1".
@@ -34,13 +34,14 @@ _SEPARATORS = (",", ";", "\t")
 
 
 def check_kinds(names: Iterable[str]) -> None:
-    """Raise InputError where one of the files is neither text nor table nor picture."""
+    """Raise InputError where one of the files is of a kind that no set has."""
     for name in names:
         ending = ending_of(name)
         if ending in _OTHERS:
             raise InputError(
                 f'"{shown(name)}" is a {ending} file, of which no examples are read here; choose'
-                " texts with a sentence a line, a table (.csv, .tsv, .jsonl) or pictures."
+                " texts with a sentence a line, a table (.csv, .tsv, .jsonl), pictures, sounds or"
+                " clips."
             )
 
 

@@ -26,12 +26,13 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
 
-KINDS = ("scene", "digit", "single digit", "pair", "photo")
+KINDS = ("scene", "digit", "single digit", "moved digit", "pair", "photo")
 SCENE_SIDE, THUMBNAIL_SIDE = 256, 128
 
 _SCENES = (1, 9, 10, 12, 16, 20, 22, 26, 27, 34, 37, 51)
 _CLUTTERED = (2, 3, 4, 5, 6, 7, 8, 9)
 _SINGLE = (0, 1, 3, 4, 7, 8)
+_MOVED = (2, 5, 6, 7, 8, 9)
 _PAIRS = ("27", "41", "38", "95", "60", "18")
 _SEED = 5
 
@@ -182,6 +183,11 @@ def _samples() -> dict[str, Sample]:
     for index, label in enumerate(_SINGLE):
         make = partial(_digit, "centred", _SINGLE, index)
         entries[f"single-{label}"] = Sample(f"The digit {label}", "single digit", make, str(label))
+    for index, label in enumerate(_MOVED):
+        make = partial(_digit, "translated", _MOVED, index)
+        entries[f"moved-{label}"] = Sample(
+            f"The digit {label}, anywhere", "moved digit", make, str(label)
+        )
     digits = tuple(int(digit) for digit in "".join(_PAIRS))
     for index, pair in enumerate(_PAIRS):
         make = partial(_digit, "pairs", digits, index)

@@ -40,6 +40,8 @@ MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
 """Of a bundle: every file of every model of the release, also of those that are not in it."""
 
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
+FOLDERS_SETTING = "AREAVIZ_MODELS"
+"""Models of others that the app shows beside its own, with the system's mark between paths."""
 
 
 def checkpoints_folder() -> Path:
@@ -51,6 +53,12 @@ def checkpoints_folder() -> Path:
         return Path(chosen).expanduser()
     fetched = fetched_models()
     return CHECKPOINTS if IS_CLONE or not fetched.exists() else fetched
+
+
+def others_folders() -> tuple[str, ...]:
+    """The models of others: AREAVIZ_MODELS of the environment, as `serve --model` sets it."""
+    given = os.environ.get(FOLDERS_SETTING, "").split(os.pathsep)
+    return tuple(place for place in given if place)
 
 
 def fetched_models() -> Path:

@@ -37,6 +37,13 @@ def get_models(folder: Path, address: str, progress: Progress | None = None) -> 
     return sorted({name.split("/")[0] for name in digests})
 
 
+def to_get_models() -> str:
+    """What a reader does to have the models that are not here, for the end of a sentence."""
+    if IS_CLONE:
+        return "restore the folder from the repository"
+    return f"fetch the models of this release: set {MODELS_SETTING}, then areaviz data get models"
+
+
 def read_digests(path: Path) -> dict[str, str]:
     """File name -> SHA-256; raises BackendError where the list is not in the package."""
     try:

@@ -10,16 +10,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Self
 
-from areaviz.data.example_files import read_column, read_lines, read_pictures, read_table
+from areaviz.data.example_files import read_column, read_files, read_lines, read_table
 from areaviz.data.examples import Dataset, Files
 from areaviz.data.file_kinds import (
-    PICTURES,
     TABLES,
     check_kinds,
     ending_of,
     likely_links,
     likely_source,
 )
+from areaviz.data.media import is_medium
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
@@ -29,7 +29,7 @@ _SCORES = ("score", "comet", "bleurt", "metricx")
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """What each file of a set is, by name; with neither table nor source it is of pictures alone.
+    """What each file of a set is, by name; with neither table nor source it is of files alone.
 
     Args:
         table: the one table.
@@ -72,7 +72,7 @@ class Roles:
             return read_table(self.table, files)
         if self.source:
             return read_lines(self.source, files, self.references, self.links)
-        return read_pictures(files)
+        return read_files(files)
 
     def read_outputs(self, files: Files, dataset: Dataset) -> dict[str, tuple[str, ...]]:
         """What each system wrote, by the name of its file.
@@ -114,7 +114,7 @@ def likely_roles(names: Sequence[str]) -> Roles:
     tables = [name for name in names if ending_of(name) in TABLES]
     if tables:
         return Roles(table=tables[0])
-    texts = [name for name in names if ending_of(name) not in PICTURES]
+    texts = [name for name in names if not is_medium(name)]
     if not texts:
         return Roles()
     source = likely_source(texts)

@@ -38,7 +38,7 @@ def fits_transformer(trace: Trace, focus: Focus) -> bool:
     """Whether the focus names a spatial transformer, with all its output or pixels of it."""
     if not _fits(trace, focus, TRANSFORMER):
         return False
-    return has_items(focus, trace.gazes[TRANSFORMER].seen[0, 0].size)
+    return has_items(focus, trace.gazes[TRANSFORMER].seen[:, 0].size)
 
 
 def _fits(

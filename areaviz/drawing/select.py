@@ -14,6 +14,7 @@ from areaviz.trace.kinds import is_text
 from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.sound import RATE
 
 Runs = Sequence[tuple[int, int]]
 """Items that are drawn as one, as (start, end), the end exclusive."""
@@ -251,6 +252,8 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
     """An area as a quotation, by its labels, or as rows and columns of a picture's cells."""
     if memory.kind == "text":
         return f"{quote(memory, grid.items_of(area))} ({span_text(area)})"
+    if memory.kind == "sound":
+        return moment_words(memory, grid.items_of(area))
     if memory.kind in LABELLED:
         return label_words(memory, grid.items_of(area))
     return area_text(area)
@@ -259,6 +262,13 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
 def label_words(field: Field, items: tuple[int, ...]) -> str:
     """Facts as quotations, points by their numbers."""
     return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
+
+
+def moment_words(field: Field, items: Sequence[int]) -> str:
+    """Items of a sound, in order, as the seconds they reach over: "0.48 to 1.00 s"."""
+    seconds_M2 = field.anchors / RATE
+    runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
+    return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
 
 
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:

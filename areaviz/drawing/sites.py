@@ -30,6 +30,11 @@ PICTURE_SITES = {
     "pointer": "Answer to points",
 }
 """Names where there is none."""
+# Where something else than a picture is attended to, by its field.
+_OTHER_SITES = {
+    "sound": {"encoder-decoder": "Output to sound"},
+    "clip": {"encoder-decoder": "Words to frames"},
+}
 # Where two texts were given and none was written.
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
 # Where a layer has another name.
@@ -63,6 +68,9 @@ def site_name(trace: Trace, site: str) -> str:
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
+    for field, others in _OTHER_SITES.items():
+        if field in trace.fields:
+            names = names | others
     by = f", by {WAYS[attributed]}" if attributed else ""
     return names.get(site, site) + _DERIVED.get(derived, "") + by
 

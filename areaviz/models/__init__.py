@@ -1,14 +1,32 @@
 """The models, by family: each entry loads a checkpoint and turns requests into traces."""
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.base import Family
 from areaviz.models.digits import NETWORKS, DigitReader
 from areaviz.models.pointing import PointingModel
 from areaviz.models.writing import WRITERS, WritingModel
+from areaviz.trace.extensions import Joined
 
-MODELS: dict[str, Family] = {
+_OURS: Mapping[str, Family] = {
     **dict.fromkeys(WRITERS, WritingModel),
     **dict.fromkeys(NETWORKS, DigitReader),
     "pointer": PointingModel,
     "memory": AnsweringModel,
 }
+
+
+def _problem(thing: object) -> str:
+    return "" if callable(getattr(thing, "load", None)) else "has no function load"
+
+
+def _folder_problem(thing: object) -> str:
+    return "" if isinstance(thing, Path) and thing.is_dir() else "is no folder"
+
+
+MODELS: Mapping[str, Family] = Joined("models", _OURS, _problem)
+"""Every family by its name: ours, then other packages'."""
+FOLDERS: Mapping[str, Path] = Joined("checkpoints", {}, _folder_problem)
+"""The folders of checkpoints that other packages bring along, by the name of the entry."""

@@ -28,6 +28,7 @@ from areaviz.models.items import Items, ItemsConfig
 from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading
 from areaviz.models.reading_figures import blind_figures, reading_figures
+from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import Stn, StnConfig
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
@@ -39,11 +40,12 @@ NETWORKS: Mapping[str, tuple[type[Any], type[nn.Module]]] = {
     "ram": (RamConfig, Ram),
     "dram": (DramConfig, Dram),
     "stn": (StnConfig, Stn),
+    "rnn-stn": (RnnStnConfig, RnnStn),
     "items": (ItemsConfig, Items),
 }
 """Every network that reads digits: its config and its class."""
 
-DigitOptions = RamConfig | DramConfig | StnConfig | ItemsConfig
+DigitOptions = RamConfig | DramConfig | StnConfig | RnnStnConfig | ItemsConfig
 
 ALTERNATIVES = 5
 
@@ -117,7 +119,9 @@ class DigitReader:
         fields, maps, gazes = _looks(reading, picture, canvas)
         gazes |= _context(self.network, ink_1SS, reading, canvas, request)
         if "transformer" in gazes:
-            gazes["canvas"] = _whole("canvas", canvas, _bytes(ink_SS)[None, None])
+            looks = reading.logits.shape[1]
+            whole = _bytes(ink_SS)[None, None].repeat(looks, 0)
+            gazes["canvas"] = _whole("canvas", canvas, whole)
         output = _output(reading, fields["target"])
         details = {
             "device": self.device.type,

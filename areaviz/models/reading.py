@@ -53,11 +53,22 @@ class Reading:
         return self.logits[:, each - 1 :: each]
 
 
-def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
+REWARDS = ("answers", "looks")
+
+
+def reading_loss(
+    reading: Reading, labels_BD: Tensor, early: float, reward: str = "answers"
+) -> Tensor:
     """Cross-entropy of the answers; where looks were drawn, REINFORCE and the baseline's error.
 
-    The reward of a look is the number of digits read rightly from then on. `early` weighs the
-    cross-entropy after every look, so that an answer before the last one means something.
+    Args:
+        reading: of a batch.
+        labels_BD: the right digits.
+        early: weighs the cross-entropy after every look, so that an answer before the last one
+            means something.
+        reward: of a look, what is read rightly from then on: "answers", the digits, or "looks", the
+            share of a digit's looks after which it is known. The second rewards a first look for
+            what it shows, and not only for what looks after it could still mend.
     """
     answers_BDC, each = reading.answers, reading.logits.shape[1] // reading.digits
     loss = F.cross_entropy(answers_BDC.flatten(0, 1), labels_BD.flatten())
@@ -66,11 +77,15 @@ def reading_loss(reading: Reading, labels_BD: Tensor, early: float) -> Tensor:
         loss = loss + early * F.cross_entropy(reading.logits.flatten(0, 1), labels_BT.flatten())
     if reading.log_probability is None or reading.baseline is None:
         return loss
-    right_BD = (answers_BDC.argmax(2) == labels_BD).float()
     # A look cannot change what was read before it, so it is rewarded for what is still to come.
-    to_go_BD = right_BD.flip(1).cumsum(1).flip(1)
-    reward_BT = to_go_BD.repeat_interleave(each, 1)
-    return loss + reinforce(reading.log_probability, reward_BT, reading.baseline)
+    if reward == "looks":
+        labels_BT = labels_BD.repeat_interleave(each, 1)
+        right_BT = (reading.logits.argmax(2) == labels_BT).float() / each
+        to_go_BT = right_BT.flip(1).cumsum(1).flip(1)
+    else:
+        right_BD = (answers_BDC.argmax(2) == labels_BD).float()
+        to_go_BT = right_BD.flip(1).cumsum(1).flip(1).repeat_interleave(each, 1)
+    return loss + reinforce(reading.log_probability, to_go_BT, reading.baseline)
 
 
 # Of one look of glimpses: its boxes [B, K, 4] and what was seen there, the logits it led to, and

@@ -68,15 +68,18 @@ def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floa
     """How well looks lie on the digits, each [B] or [B, T].
 
     hit: whether the middle of a look lies in a digit's box; first_hit: of the first looks.
-    coverage: the share of the digits' boxes that the finest patches read. overlap: of a single
-    look's quadrilateral and the box, IoU.
+    coverage: the share of the digits' boxes that the finest patches read. overlap: where every
+    digit has one look, of its quadrilateral and the digit's box, IoU.
     """
     inside = hits(looks.middles, boxes_BD4).astype(np.float32)
     figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}
     if looks.corners is None:
         return figures
-    if looks.corners.shape[1] == 1:
-        return figures | {"overlap": box_overlap(looks.corners[:, 0], boxes_BD4[:, 0], side)}
+    if looks.corners.shape[1] == boxes_BD4.shape[1]:
+        overlaps = []
+        for digit in range(boxes_BD4.shape[1]):
+            overlaps.append(box_overlap(looks.corners[:, digit], boxes_BD4[:, digit], side))
+        return figures | {"overlap": np.mean(overlaps, 0)}
     read = np.concatenate([looks.corners[:, :, 0], looks.corners[:, :, 2]], 2).astype(np.int64)
     return figures | {"coverage": covered(read, boxes_BD4, side)}
 

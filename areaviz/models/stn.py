@@ -40,24 +40,9 @@ class Stn(nn.Module):
     def __init__(self, config: StnConfig) -> None:
         super().__init__()
         self.config = config
-        width = config.width
         self.localiser = _localiser() if config.attends else None
-        self.reader = nn.Sequential(
-            nn.Conv2d(1, width, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(width, width, 5, padding=2),
-            nn.ReLU(),
-            nn.MaxPool2d(2),
-            nn.Conv2d(width, 2 * width, 3, padding=1),
-            nn.ReLU(),
-            # Pictures differ in size, and what is behind has to be as large for all.
-            nn.AdaptiveMaxPool2d(3 if config.attends else 4),
-            nn.Flatten(),
-            nn.Linear(2 * width * (9 if config.attends else 16), 128),
-            nn.ReLU(),
-            nn.Linear(128, config.classes),
-        )
+        cells = 3 if config.attends else 4
+        self.reader = convolutional_reader(config.width, config.classes, cells)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
         """Read pictures (0..1) in one look; there is nothing to sample."""
@@ -71,13 +56,44 @@ class Stn(nn.Module):
         )
 
 
-def _localiser() -> nn.Sequential:
-    """Picture [B, 1, H, W] to the six numbers of theta; they begin as those of the identity."""
-    last = nn.Linear(64, 6)
+def convolutional_reader(width: int, classes: int, cells: int) -> nn.Sequential:
+    """A picture of any size, [B, 1, H, W], to logits [B, classes].
+
+    Args:
+        width: channels of the first convolutions.
+        classes: labels.
+        cells: along a side, of which the greatest values are read.
+    """
+    return nn.Sequential(
+        nn.Conv2d(1, width, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(width, width, 5, padding=2),
+        nn.ReLU(),
+        nn.MaxPool2d(2),
+        nn.Conv2d(width, 2 * width, 3, padding=1),
+        nn.ReLU(),
+        # Pictures differ in size, and what is behind has to be as large for all.
+        nn.AdaptiveMaxPool2d(cells),
+        nn.Flatten(),
+        nn.Linear(2 * width * cells**2, 128),
+        nn.ReLU(),
+        nn.Linear(128, classes),
+    )
+
+
+def first_identity(width: int) -> nn.Linear:
+    """A layer that says the six numbers of theta; they begin as those of the identity."""
+    layer = nn.Linear(width, 6)
     # Zeros: at first every picture gets the same, the whole of it.
-    nn.init.zeros_(last.weight)
+    nn.init.zeros_(layer.weight)
     with torch.no_grad():
-        last.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
+        layer.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
+    return layer
+
+
+def _localiser() -> nn.Sequential:
+    """Picture [B, 1, H, W] to the six numbers of theta."""
     return nn.Sequential(
         nn.MaxPool2d(2),
         nn.Conv2d(1, 20, 5),
@@ -89,5 +105,5 @@ def _localiser() -> nn.Sequential:
         nn.Flatten(),
         nn.Linear(500, 64),
         nn.ReLU(),
-        last,
+        first_identity(64),
     )

@@ -218,4 +218,5 @@ def _span(number: int, values: object) -> ErrorSpan:
             f"Error {number:,} is none: it needs a side, a start, an end, a category, a severity"
             " and a note; mark it anew."
         ) from error
-    return ErrorSpan(side, *places, where, category, severity, note)
+    start, end = places
+    return ErrorSpan(side, start, end, where, category, severity, note)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any, Self
 
@@ -147,8 +147,9 @@ def _values(judgement: Judgement) -> dict[str, Any]:
     return asdict(judgement) | {"spans": spans}
 
 
-def _judgement(row: Mapping[str, Any]) -> Judgement:
-    return Judgement(**{**row, "spans": spans_of(json.loads(row["spans"]))})
+def _judgement(row: sql.RowMapping) -> Judgement:
+    values: dict[str, Any] = {**row}
+    return Judgement(**values | {"spans": spans_of(json.loads(values["spans"]))})
 
 
 def _by_id(connection: Connection, ids: Sequence[str]) -> dict[str, Judgement]:

@@ -161,16 +161,16 @@ def _lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequen
     """The cells of a judgement's lines, each with what its place goes by."""
     rows = [Row(line, tuple(cells)) for line, *cells in json.loads(judgement.origin or "[]")]
     said = _said(rows)
-    is_score_kept = said["score"] == judgement.score
-    if rows and is_score_kept and said["spans"] == judgement.spans:
+    if rows and (said["spans"], said["score"]) == (judgement.spans, judgement.score):
         return [((0, row.line), row.cells) for row in rows]
     place: tuple[int, ...] = (0, rows[-1].line) if rows else (1, judgement.example)
     number = f"{judgement.example + 1}"
     ids = rows[0].cells[1:4] if rows else (doc, number, number)
     system = rows[0].cell("system") if rows else judgement.model
     named = [_one_line(cell) for cell in (system, *ids, judgement.rater)]
-    # A score stands in one of the lines, so with another score all are written anew.
-    kept = {_said([row])["spans"]: row for row in rows} if is_score_kept else {}
+    # A score stands in the line of one error, which may be gone, so with one all are written anew.
+    has_score = judgement.score is not None or said["score"] is not None
+    kept = {} if has_score else {_said([row])["spans"]: row for row in rows}
     found: list[tuple[tuple[int, ...], Sequence[str]]] = []
     for span in judgement.spans or (None,):
         row = kept.pop((span,), None)
@@ -201,7 +201,8 @@ def _cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) -> tupl
 
 def _said(rows: Sequence[Row]) -> dict[str, Any]:
     """The errors and the score of a judgement's lines."""
-    spans, score = [], None
+    spans: list[ErrorSpan] = []
+    score = None
     for row in rows:
         metadata = _metadata(row)
         own = metadata.get(_OWN)

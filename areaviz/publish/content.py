@@ -1,7 +1,7 @@
 """What a page carries of a trace: sites that can be pointed at, figures of the rest, its start.
 
-A site that a component can show is a `Place`; every layer of it travels as a `Payload`. What no
-component can show is drawn as for print, a `Still`.
+A site that a component can show is a `Place`; a layer of it travels as a `Payload`, all of them in
+a page that stands alone. What no component can show is drawn as for print (`figures.py`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.select import fits_spans
 from areaviz.drawing.sites import site_name, sites
 from areaviz.interactive.grid import fits as grid_fits
@@ -25,7 +24,6 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
-from areaviz.views import VIEWS
 
 KINDS = ("grid", "ribbon")
 """The components a page may have: attention to the picture comes before attention to a text."""
@@ -64,21 +62,6 @@ class Payload:
     site: str
     layer: int
     data: str
-
-
-@dataclass(frozen=True, slots=True)
-class Still:
-    """A figure of what no component can show.
-
-    Args:
-        title: of its view.
-        question: what it answers.
-        source: data address of an SVG file.
-    """
-
-    title: str
-    question: str
-    source: str
 
 
 def kind_of(trace: Trace, site: str) -> str:
@@ -145,13 +128,42 @@ def payloads(
     """
     first = first_payloads(trace, shown, options, taken)
     found: list[Payload] = []
-    for place, payload in zip(shown, first, strict=True):
+    for place, made in zip(shown, first, strict=True):
         for layer in place.layers:
-            if layer != payload.layer:
-                payload = _payload(trace, place, layer, options)
-            found.append(payload)
-            taken += len(payload.data)
+            found.append(made if layer == made.layer else payload(trace, place, layer, options))
+            taken += len(found[-1].data)
             _check_size(taken, options.limit, "more than")
+    return found
+
+
+def opening_payloads(
+    trace: Trace,
+    shown: Sequence[Place],
+    options: PageOptions,
+    opening: Focus | None,
+    taken: int,
+) -> list[Payload]:
+    """One layer of each site, as the page's script begins with it; the rest on demand.
+
+    That is the layer a page opens with, or the last one where the site has no such layer or is
+    shown by another component.
+
+    Args:
+        opening: where the page opens.
+        taken: bytes of the page without them.
+
+    Raises:
+        InputError: the page would be larger than the limit.
+    """
+    found = []
+    kinds = {place.site: place.kind for place in shown}
+    for place in shown:
+        layer = place.layers[-1]
+        if opening is not None and kinds.get(opening.site) == place.kind:
+            layer = opening.layer if opening.layer in place.layers else layer
+        found.append(payload(trace, place, layer, options))
+        taken += len(found[-1].data)
+    _check_size(taken, options.limit, "about")
     return found
 
 
@@ -163,9 +175,9 @@ def first_payloads(
     Raises:
         InputError: if other layers are as large, the page would be larger than the limit.
     """
-    found = [_payload(trace, place, place.layers[0], options) for place in shown]
-    for place, payload in zip(shown, found, strict=True):
-        taken += len(payload.data) * len(place.layers)
+    found = [payload(trace, place, place.layers[0], options) for place in shown]
+    for place, made in zip(shown, found, strict=True):
+        taken += len(made.data) * len(place.layers)
     _check_size(taken, options.limit, "about")
     return found
 
@@ -178,7 +190,8 @@ def _check_size(size: int, limit: int, about: str) -> None:
         )
 
 
-def _payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
+def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
+    """What the component of a place gets of a layer."""
     build = grid_payload if place.kind == "grid" else ribbon_payload
     message: dict[str, Any] = build(trace, Focus(place.site, layer), options.areas)
     # The page has the picture already, as an image of its own.
@@ -187,22 +200,8 @@ def _payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Pa
     return Payload(place.site, layer, base64.b64encode(packed).decode())
 
 
-def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
-    """Every view that fits one of the sites, once, drawn for print."""
-    found: dict[str, Still] = {}
-    for site in shown:
-        focus = Focus(site)
-        for name, view in VIEWS.items():
-            if name not in found and view.fits(trace, focus):
-                drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
-                found[name] = Still(view.title, view.question, f"data:image/svg+xml;base64,{drawn}")
-    return list(found.values())
-
-
-def initial_focus(
-    trace: Trace, shown: Sequence[Place], focus: Focus | None
-) -> dict[str, Any] | None:
-    """Where a page opens, in plain values for its script.
+def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> Focus | None:
+    """Where a page opens; None where nothing can be pointed at.
 
     Without a focus it is the last layer of the first place, with the longest word lit that attends,
     or else the first item.
@@ -211,7 +210,7 @@ def initial_focus(
         InputError: the focus asks for what the trace, or the page, does not have.
     """
     if focus is None:
-        return _plain(_first_focus(trace, shown[0])) if shown else None
+        return _first_focus(trace, shown[0]) if shown else None
     if focus.site in trace.gazes:
         return None
     check_focus(trace, focus)
@@ -220,7 +219,15 @@ def initial_focus(
             f'The page cannot open at layer {focus.layer + 1} of "{focus.site}", which it does not'
             " carry; carry that layer and site too, or open it elsewhere."
         )
-    return _plain(focus)
+    return focus
+
+
+def initial_focus(
+    trace: Trace, shown: Sequence[Place], focus: Focus | None
+) -> dict[str, Any] | None:
+    """The same in plain values for the page's script."""
+    opening = opening_focus(trace, shown, focus)
+    return None if opening is None else _plain(opening)
 
 
 def longest_word(field: Field) -> tuple[int, ...]:

@@ -6,27 +6,20 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
-from areaviz.drawing.base import Takeaway
 from areaviz.drawing.export import FORMATS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.sites import sites
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.publish.figures import view_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.limits import shown
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
 Writer = Callable[[Trace, Focus, str | None, Paper], bytes]
 """Makes a file of a trace, a focus, a view's name and a size of paper."""
-POINTED = {one.name: one for one in (RIBBON, GRID)}
-"""What is pointed at in the app, as a figure: named like a view."""
-USUAL = "alignment"
-"""The view that is drawn where none is named and it fits."""
 
 
 def export(
@@ -89,39 +82,16 @@ def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
     return focus
 
 
-def _view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
-    """The view of this name, or the first that fits; raises InputError where there is none."""
-    if name in POINTED and focus.site in trace.maps:
-        is_picture = trace.fields[trace.maps[focus.site].memory].kind == "picture"
-        if is_picture == (name == GRID.name):
-            return POINTED[name]
-    fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
-    if name is not None and name not in VIEWS:
-        raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
-    if not fitting:
-        raise InputError(
-            f'No view fits the site "{focus.site}" of this trace; choose another site.'
-        )
-    if name is None:
-        name = USUAL if USUAL in fitting else fitting[0]
-    if name not in fitting:
-        raise InputError(
-            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of'
-            f" {', '.join(fitting)}."
-        )
-    return VIEWS[name]
-
-
 def _figure(kind: str, trace: Trace, focus: Focus, view: str | None, paper: Paper) -> bytes:
-    return figure_bytes(_view_of(trace, focus, view).print(trace, focus), kind, paper)
+    return figure_bytes(view_of(trace, focus, view).print(trace, focus), kind, paper)
 
 
 def _csv(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return csv_bytes(_view_of(trace, focus, view).table(trace, focus))
+    return csv_bytes(view_of(trace, focus, view).table(trace, focus))
 
 
 def _json(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
-    return table_json(_view_of(trace, focus, view).table(trace, focus)).encode()
+    return table_json(view_of(trace, focus, view).table(trace, focus)).encode()
 
 
 def _film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
@@ -129,7 +99,7 @@ def _film(trace: Trace, focus: Focus, view: str | None, _: Paper) -> bytes:
         fitting = [one for one in VIEWS.values() if one.movie and one.fits(trace, focus)]
         make = fitting[0].movie if fitting else None
     else:
-        make = _view_of(trace, focus, view).movie
+        make = view_of(trace, focus, view).movie
     if make is None:
         raise InputError(
             "This cannot be written as a film, as nothing of it moves; choose .html, .svg, .pdf or"

@@ -22,6 +22,8 @@ class PageOptions:
         areas: so many of a query and head at the most, 4 to 64; fewer make a smaller page, and
             vaguer means of several items.
         limit: how many bytes the page may have, 128 KiB to 256 MiB.
+        views: names of views whose figures stand below, folded, where they fit; they show the layer
+            at which the page opens.
     """
 
     title: str = ""
@@ -30,6 +32,7 @@ class PageOptions:
     sites: tuple[str, ...] = ()
     areas: int = MOST_AREAS
     limit: int = 16 * 2**20
+    views: tuple[str, ...] = ()
 
     def checked(self) -> PageOptions:
         """These options; raises InputError for a number outside its range."""

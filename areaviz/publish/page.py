@@ -20,15 +20,16 @@ from areaviz.publish.content import (
     KINDS,
     Payload,
     Place,
-    Still,
     first_payloads,
     initial_focus,
     kind_of,
+    opening_focus,
+    opening_payloads,
     payloads,
     places,
-    stills,
     wanted_sites,
 )
+from areaviz.publish.figures import Still, beside, stills
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_text import (
     facts,
@@ -59,6 +60,10 @@ FOOTER = (
     f"Made with areaviz {__version__}. All of this page is in this one file: it fetches nothing and"
     " sends nothing."
 )
+NOTEBOOK_FOOTER = (
+    f"Made with areaviz {__version__}. Layers that are not in this output come from the notebook's"
+    " own process, as long as it runs; areaviz.export writes a page with all of them."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,14 +73,24 @@ class _Content:
     Args:
         shown: places to be pointed at, by component.
         stills: figures of all the rest.
+        views: figures that were asked for, where the page opens.
         opening: where the page opens, in plain values.
+        source: of a page in a notebook, the address that has the layers it does not carry, "" where
+            it carries all; None of a page that stands alone.
     """
 
     trace: Trace
     options: PageOptions
     shown: Mapping[str, Sequence[Place]]
     stills: Sequence[Still]
+    views: Sequence[Still]
     opening: Mapping[str, Any] | None
+    source: str | None = None
+
+    @property
+    def has_script(self) -> bool:
+        """Whether it needs its script: to be pointed at, or to tell a notebook its height."""
+        return bool(self.shown) or self.source is not None
 
 
 def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None = None) -> str:
@@ -92,15 +107,51 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
+    content = _content(trace, found, focus, options)
+    # The page without payloads says how much room they have.
+    taken = len(_document(content, []).encode("utf-8", "replace"))
+    return _document(content, payloads(trace, found, options, taken))
+
+
+def notebook_page(
+    trace: Trace, focus: Focus | None, options: PageOptions | None, source: str
+) -> str:
+    """The same for a frame in a notebook: it carries one layer of each site, or those that the
+    options name, tells the notebook how high it is, and asks `source` for other layers.
+
+    Args:
+        source: the address under which SITE/LAYER has a payload's data; "" where none is needed.
+    """
+    options = (options or PageOptions()).checked()
+    # Those that the options name are carried, and no others are offered.
+    found = places(trace, options)
+    content = _content(trace, found, focus, options, source)
+    taken = len(_document(content, []).encode("utf-8", "replace"))
+    if options.layers:
+        return _document(content, payloads(trace, found, options, taken))
+    opening = opening_focus(trace, found, focus)
+    return _document(content, opening_payloads(trace, found, options, opening, taken))
+
+
+def opening_of(trace: Trace, focus: Focus | None, options: PageOptions) -> Focus | None:
+    """Where a page opens; None where nothing can be pointed at; raises as `page`."""
+    return opening_focus(trace, places(trace, options), focus)
+
+
+def _content(
+    trace: Trace,
+    found: Sequence[Place],
+    focus: Focus | None,
+    options: PageOptions,
+    source: str | None = None,
+) -> _Content:
     shown: dict[str, list[Place]] = {}
     for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
         shown.setdefault(place.kind, []).append(place)
     rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
+    views = beside(trace, opening_focus(trace, found, focus), options.views)
     opening = initial_focus(trace, found, focus)
-    content = _Content(trace, options, shown, stills(trace, rest), opening)
-    # The page without payloads says how much room they have.
-    taken = len(_document(content, []).encode("utf-8", "replace"))
-    return _document(content, payloads(trace, found, options, taken))
+    return _Content(trace, options, shown, stills(trace, rest), views, opening, source)
 
 
 def check_page(trace: Trace, options: PageOptions | None = None) -> None:
@@ -123,9 +174,9 @@ def _document(content: _Content, carried: Sequence[Payload]) -> str:
     script = _script(content.shown)
     styles = [style, *(parts(kind).css for kind in content.shown)]
     body = _body(content)
-    if content.shown:
+    if content.has_script:
         body += [*map(_block, carried), raw("script", script, type="module")]
-    return document(_tab_title(content), styles, [script], body)
+    return document(_tab_title(content), styles, [script], body, content.source or "")
 
 
 def _body(content: _Content) -> list[Markup]:
@@ -141,14 +192,17 @@ def _body(content: _Content) -> list[Markup]:
     main = [_texts(trace)]
     if shown:
         main.append(element("noscript", element("p", NO_SCRIPT, class_="note")))
-    main += [*map(_panel, shown), *map(_figure, content.stills)]
+    main += map(_panel, shown)
+    main += [*map(_folded, content.views), *map(_figure, content.stills)]
     main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
-    body = [element("header", *header), element("main", *main), element("footer", FOOTER)]
-    if shown:
+    footer = NOTEBOOK_FOOTER if content.source else FOOTER
+    body = [element("header", *header), element("main", *main), element("footer", footer)]
+    if content.has_script:
         panels = []
         for kind, some in shown.items():
             panels.append({"kind": kind, "places": [_plain(place) for place in some]})
-        body.append(data_block({"panels": panels, "opening": content.opening}, id="panels"))
+        told = {"panels": panels, "opening": content.opening, "source": content.source}
+        body.append(data_block(told, id="panels"))
     return body
 
 
@@ -209,6 +263,13 @@ def _figure(still: Still) -> Markup:
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure", alt=alt, src=still.source)
     return element("section", element("h2", still.title), question, drawn, class_="panel")
+
+
+def _folded(still: Still) -> Markup:
+    """A figure that stands behind its question until it is asked for."""
+    alt = f"{still.title}: {still.question}"
+    drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
+    return element("details", element("summary", alt), drawn)
 
 
 def _plain(place: Place) -> dict[str, Any]:

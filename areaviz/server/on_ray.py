@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -207,11 +207,14 @@ def application(open_backend: Open, digest: str, scale: Scale) -> Any:
     return deployment.bind(open_backend, digest, scale.together)
 
 
-def open_local(checkpoints: Path, device: str) -> Backend:
-    """The models of a folder, which every node must have; torch is imported in the replica only."""
+def open_local(checkpoints: Path, device: str, folders: Sequence[str] = ()) -> Backend:
+    """The models of a folder, and those of others in folders of their own.
+
+    Every node must have these; torch is imported in the replica only.
+    """
     from areaviz.backend.local import LocalBackend
 
-    return LocalBackend(checkpoints, device)
+    return LocalBackend(checkpoints, device, folders)
 
 
 def _stay_on_loopback() -> None:

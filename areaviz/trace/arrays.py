@@ -35,7 +35,7 @@ NO_OUTPUT = Output(_NOTHING, np.zeros(0, dtype=np.float32), ())
 
 
 def from_arrays(
-    weights: npt.ArrayLike,
+    weights: npt.ArrayLike | Sequence[object],
     memory: Sequence[str] | None = None,
     queries: Sequence[str] | None = None,
     shape: tuple[int, int] | None = None,
@@ -47,7 +47,7 @@ def from_arrays(
 
     Args:
         weights: floating-point [L, H, Q, N], each row a distribution over the N items (or 0 where
-            all are masked).
+            all are masked); or what a model returns, `outputs.attentions`, an array for each layer.
         memory: a label for each of the N items; by default their numbers. Not used with `shape`.
         queries: a label for each of the Q queries; by default the memory itself where Q = N, else
             their numbers.
@@ -61,29 +61,43 @@ def from_arrays(
             finite, or rows that sum to neither 1 nor 0.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    given = _array(weights)
+    given = array_of(weights)
     check_shape(given.shape, given.dtype, shape, area_size)
     frame = frame_of(given.shape, memory, queries, shape, picture, name)
     rows_RN = checked_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
     return frame.trace(rows_RN.reshape(given.shape), area_size)
 
 
-def _array(weights: Any) -> npt.NDArray[Any]:
-    """Weights of any library as an array; of a model's layers, one tensor each, all together.
+def array_of(weights: Any) -> npt.NDArray[Any]:
+    """Weights of any library as an array; of a model's layers, one array each, all together.
 
     Tensors may have gradients, lie on another device or have a type that NumPy lacks. A layer
     [1, H, Q, N] is that of a batch of one.
+
+    Raises:
+        InputError: the layers have different shapes, or are no arrays.
     """
-    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "detach"):
-        layers = [_array(layer) for layer in weights]
-        if {layer.shape for layer in layers} == {(1, *layers[0].shape[1:])}:
+    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
+        layers = [array_of(layer) for layer in weights]
+        shapes = {layer.shape for layer in layers}
+        if len(shapes) > 1:
+            raise InputError(
+                "The layers have different shapes; give those of one pass, all of one size."
+            )
+        if shapes == {(1, *layers[0].shape[1:])} and layers[0].ndim == 4:
             layers = [layer[0] for layer in layers]
         return np.stack(layers)
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
         # NumPy has no bfloat16, which is as coarse as half precision or coarser.
         weights = weights.half() if weights.element_size() == 2 else weights
-    return np.asarray(weights)
+    try:
+        return np.asarray(weights)
+    except ValueError as error:
+        raise InputError(
+            "The weights are no array, nor one array for each layer; of a model that writes, give"
+            " the weights of one pass over the whole text."
+        ) from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,9 +142,9 @@ def frame_of(
     if request.picture and shape:
         fields = [cells(request.picture, shape)]
     else:
-        fields = [_text("text" if within else "memory", memory, items, "memory")]
+        fields = [labelled("text" if within else "memory", memory, items, "memory")]
     if not within:
-        fields.append(_text("query", queries, query_count, "queries"))
+        fields.append(labelled("query", queries, query_count, "queries"))
     return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
 
 
@@ -144,6 +158,11 @@ def check_shape(
             picture's cells, or they or a layer of their sums would take more than 256 MiB.
     """
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
+    if len(shape_LHQN) == 5:
+        raise InputError(
+            f"The weights have the shape {found}, those of a batch; give one example of it, such as"
+            " [layer[0] for layer in outputs.attentions]."
+        )
     if len(shape_LHQN) != 4 or min(shape_LHQN) < 1:
         raise InputError(
             f"The weights have the shape {found} but must be layers x heads x queries x memory"
@@ -234,7 +253,12 @@ def nothing() -> Field:
     return text_of(_NOTHING, ())
 
 
-def _text(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
+def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
+    """A text field of `items` items with these labels, or their numbers.
+
+    Raises:
+        InputError: there are fewer or more labels, named by `what`, or one is too long.
+    """
     if labels is None:
         return text_of(name, [str(item) for item in range(1, items + 1)])
     texts = [str(label) for label in labels]

@@ -148,7 +148,7 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
         InputError: it is no trace or of a newer version.
         Exception: of any kind where the document is not as specified.
     """
-    _check_version(document)
+    check_version(document)
     request = dict(_take(document, "request", dict))
     for entries in _ADDED[document["version"] - 1 :]:
         request |= entries
@@ -169,7 +169,15 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
     )
 
 
-def _check_version(document: Any) -> None:
+def check_version(document: Any) -> None:
+    """Refuse what is no document of a trace, or that of a newer version.
+
+    It comes before anything else is read, as a newer version may have what this one does not know.
+
+    Raises:
+        InputError: it is no trace or of a newer version.
+        ValueError: there is no such version.
+    """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(
             "The file is an archive but no trace; choose a trace that this app has saved."

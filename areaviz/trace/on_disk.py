@@ -24,7 +24,7 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.check import check_logs, check_rows, validate
 from areaviz.trace.codec import check_type, document_entry, is_logs, is_weights, named
 from areaviz.trace.derived import MadeOfItems
-from areaviz.trace.document import from_document
+from areaviz.trace.document import check_version, from_document
 from areaviz.trace.errors import InputError
 from areaviz.trace.layered import Shape
 from areaviz.trace.record import Trace
@@ -152,13 +152,13 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
         archive.check_archive(file, most=room.file)
         with zipfile.ZipFile(file) as opened:
             entries = {entry.filename: entry for entry in opened.infolist()}
-            described = document_entry(entries)
+            document = json.loads(archive.unpacked(opened, document_entry(entries)))
+            check_version(document)
             headers = _headers(opened, entries)
             shapes = _shapes(headers, room)
             beside = {name: header for name, header in headers.items() if name not in shapes}
             size = sum(header.nbytes for header in beside.values())
             check_size(size, room.beside, "All but the attention")
-            document = json.loads(archive.unpacked(opened, described))
             arrays: dict[str, npt.NDArray[Any]] = {}
             for name, header in beside.items():
                 arrays[name] = archive.read_array(opened, entries[f"{name}.npy"], header)

@@ -6,7 +6,7 @@ side of a patch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -19,6 +19,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.request import Request
+from areaviz.trace.summary import line_of, table_of
 
 VERSION = 5
 # How far a row of weights may be from summing to 1.
@@ -122,7 +123,7 @@ class Output:
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Trace:
     """One decoded example; fields, maps and gazes are filed under their names and sites."""
 
@@ -147,8 +148,17 @@ class Trace:
             size += getattr(attention.weights, "cached_bytes", 0)
         return size + held_bytes(self.maps.values())
 
+    def __repr__(self) -> str:
+        return line_of(self)
+
+    def _repr_html_(self) -> str:
+        """A table of its maps, for a notebook; `areaviz.show` is the interactive view."""
+        return table_of(self)
+
     @classmethod
-    def from_arrays(cls, weights: npt.ArrayLike, *given: Any, **named: Any) -> Trace:
+    def from_arrays(
+        cls, weights: npt.ArrayLike | Sequence[object], *given: Any, **named: Any
+    ) -> Trace:
         """The same as `areaviz.from_arrays`, which says what it takes."""
         # By the door of the package, as what makes traces imports this module.
         trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)

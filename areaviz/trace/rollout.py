@@ -73,7 +73,9 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
         a row sums to 1, or to 0 where nothing of that memory has been read.
     """
     layers, queries, _ = (others[0].shares if shares_LQN is None else shares_LQN).shape
-    states = [] if shares_LQN is None else [np.eye(queries, dtype=np.float32)]
+    states: list[FloatArray] = []
+    if shares_LQN is not None:
+        states.append(np.eye(queries, dtype=np.float32))
     states += [np.zeros(other.shares.shape[1:], np.float32) for other in others]
     found = [np.empty((layers, *state.shape), np.float32) for state in states]
     for layer in range(layers):
@@ -81,7 +83,7 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
             kept_QQ = _kept(shares_LQN[layer])
             states = [kept_QQ @ state for state in states]
         if others:
-            states = [state / 2 for state in states]
+            states = [np.divide(state, 2, dtype=np.float32) for state in states]
         for place, other in enumerate(others, start=len(states) - len(others)):
             read_QM = other.shares[layer] @ other.made_of[min(layer, len(other.made_of) - 1)]
             states[place] = states[place] + read_QM / (2 * len(others))

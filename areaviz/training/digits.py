@@ -20,9 +20,11 @@ from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import reading_loss
+from areaviz.models.reading import REWARDS, reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
+from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
+from areaviz.trace.limits import choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
 from areaviz.training.task import Description, cached_array, chance_by_step, fastest
@@ -53,19 +55,24 @@ class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
     Args:
-        network: "ram", "dram", "stn" or "items".
+        network: a key of `NETWORKS`.
         batch: pictures an update.
         drawn: digits of our own drawing mixed into MNIST's.
         early: weight of the cross-entropy before the last look.
+        reward: of a look, see `reading_loss`.
         start_run: name of a run whose best weights this one starts from, as hard attention does
-            from soft; "" to start from nothing.
+            from soft, and pairs from single digits; "" to start from nothing.
     """
 
     network: str
     batch: int = 128
     drawn: int = 5000
     early: float = 0.1
+    reward: str = "answers"
     start_run: str = ""
+
+    def __post_init__(self) -> None:
+        choice("reward", self.reward, REWARDS)
 
 
 @dataclass(slots=True)
@@ -111,7 +118,7 @@ class Digits:
         """See `reading_loss`."""
         reading = self.network(pixels(batch.pictures, self.device), sample=True)
         labels_BD = torch.from_numpy(batch.labels).to(self.device)
-        return reading_loss(reading, labels_BD, self.config.early)
+        return reading_loss(reading, labels_BD, self.config.early, self.config.reward)
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
@@ -162,6 +169,11 @@ def _named(config: DigitOptions) -> tuple[str, str]:
             return f"Spatial transformer on {WHERE[config.kind]}", "location-wise soft"
         case StnConfig():
             return f"No attention, {WHERE[config.kind]}", "none"
+        case RnnStnConfig():
+            return (
+                f"Spatial transformer, look by look, on {WHERE[config.kind]}",
+                "location-wise soft",
+            )
         case ItemsConfig():
             kind = "hard" if config.hard else "soft"
             title = f"{kind.capitalize()} attention to cells, {WHERE[config.kind]}"

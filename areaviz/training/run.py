@@ -37,7 +37,8 @@ def load_recipe(path: Path) -> TrainConfig:
 
 def trainings() -> dict[str, str]:
     """The import path of what trains each task, by the task's name in recipes."""
-    return {task.recipe or task.key: task.training for task in TASKS.values()}
+    trained = [task for task in TASKS.values() if task.training]
+    return {task.recipe or task.key: task.training for task in trained}
 
 
 def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> Path:

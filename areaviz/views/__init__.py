@@ -4,10 +4,11 @@
 of one trace at a focus.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from areaviz.drawing.base import View
 from areaviz.drawing.worded import over_words
+from areaviz.trace.extensions import Joined
 from areaviz.trace.record import Trace
 from areaviz.views import (
     balance,
@@ -36,7 +37,7 @@ TEXTS = (
     over_words(matrices.COVERAGE, spans=True),
     matrices.ALIGNMENT,
     over_words(lines.VIEW),
-    over_words(overview.VIEW),
+    over_words(overview.VIEW, spans=True),
     over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
@@ -59,7 +60,13 @@ _ALL = (
     *TEXTS,
     beside.VIEW,
 )
-VIEWS: dict[str, View] = {view.name: view for view in _ALL}
-"""Every view by its name, in the order the pages offer them."""
+
+
+def _problem(thing: object) -> str:
+    return "" if isinstance(thing, View) else "is no View"
+
+
+VIEWS: Mapping[str, View] = Joined("views", {view.name: view for view in _ALL}, _problem)
+"""Every view by its name, in the order the pages offer them: ours, then other packages'."""
 PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.against}
 """Views of a run beside another one: given that other trace, a view."""

@@ -184,8 +184,14 @@ def bars_paper(
     plot.grid(axis="y", color=PRINT_RULE, linewidth=0.5)
     plot.set_axisbelow(True)
     if len(values) > 1:
-        place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 2}
-        plot.legend(frameon=False, fontsize=PRINT_FONT, borderpad=0, **place)
+        plot.legend(
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            ncols=2,
+            frameon=False,
+            fontsize=PRINT_FONT,
+            borderpad=0,
+        )
     return finish(result)
 
 

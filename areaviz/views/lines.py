@@ -156,7 +156,6 @@ def figure(drawn: Lines) -> Figure:
         below=depth(below) + (58 if several else 30),
         across=_axis(query_field, below),
         down=unseen_axis(0, 1),
-        labels={"xaxis": shown(query_field), "xaxis2": shown(memory)},
         xaxis2=_axis(memory, above) | {"side": "top", "overlaying": "x"},
         showlegend=several,
         legend=legend(0, itemclick=False),

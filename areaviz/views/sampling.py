@@ -105,7 +105,7 @@ def sample(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling(Drawing):
-    """The finest scale of a spatial transformer's first step."""
+    """The finest scale of one look of a spatial transformer."""
 
     picture: Pixels
     # What the figure shows, in pixels of the picture.
@@ -145,12 +145,16 @@ class Sampling(Drawing):
 
 
 def sampling(trace: Trace, focus: Focus) -> Sampling:
-    """What is drawn for the focused pixel of the output, or its middle one."""
+    """What is drawn for the focused pixel of the output, or the middle one of the first look.
+
+    Pixels are counted row by row, and look by look.
+    """
     gaze, picture = trace.gazes[focus.site], picture_of(trace)
-    corners, seen = gaze.corners[0, 0], gaze.seen[0, 0]
+    side = gaze.seen.shape[2]
+    item = focus.items[0] if focus.items else (side // 2) * (side + 1)
+    look, index = divmod(item, side**2)
+    corners, seen = gaze.corners[look, 0], gaze.seen[look, 0]
     source, in_source = source_of(trace, corners)
-    side = len(seen)
-    index = focus.items[0] if focus.items else (side // 2) * (side + 1)
     chosen = sample(source, in_source, side, index)
     x, y = places(corners, side, [(chosen.row, chosen.column)])[0].tolist()
     rows = np.linspace(0, side - 1, min(_POINTS, side)).round().astype(np.int64)
@@ -163,7 +167,7 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
     if (height, width) != picture.shape[:2]:
         note += f"; the model got {width}×{height} px"
     return Sampling(
-        title="What the spatial transformer cut out",
+        title=f"What the spatial transformer cut out{_which(look, len(gaze.seen))}",
         note=note,
         caption=caption(trace, focus),
         picture=picture,
@@ -176,6 +180,11 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
         middle=(x, y),
         read=int(seen[chosen.row, chosen.column]),
     )
+
+
+def _which(look: int, looks: int) -> str:
+    """Which of several looks it is."""
+    return f", look {look + 1} of {looks}" if looks > 1 else ""
 
 
 def table(drawn: Sampling) -> Table:

@@ -28,7 +28,6 @@ from areaviz.drawing.theme import (
     PRINT_FONT,
     PRINT_RULE,
     SECOND,
-    Layout,
     axis,
     plain_axes,
     print_figure,
@@ -54,16 +53,16 @@ LONG = {
 def figure(drawn: Why) -> Figure:
     """On the left the items, on the right the parts and the logit of both areas."""
     across = screen_labels(drawn.labels, room=380)
-    rules: Layout = {"showgrid": True, "nticks": 5, "zeroline": True, "zerolinecolor": EDGE}
+    rules = {"showgrid": True, "nticks": 5, "zeroline": True, "zerolinecolor": EDGE}
     result = screen_figure(
         drawn,
         170,
         above=26,
         below=depth(across) + 34,
         across=axis(drawn.across, domain=[0, 0.58], **screen_ticks(across)),
-        down=axis(drawn.unit, **rules),
+        down=axis(drawn.unit) | rules,
         xaxis2=axis("parts of the logit", domain=[0.68, 1], anchor="y2"),
-        yaxis2=axis(anchor="x2", **rules),
+        yaxis2=axis(anchor="x2") | rules,
         barmode="group",
         bargap=0.25,
         showlegend=True,
@@ -114,7 +113,8 @@ def paper(drawn: Why) -> PrintFigure:
     place = whole.get_subplotspec()
     assert place is not None
     whole.remove()
-    left, right = place.subgridspec(1, 2, width_ratios=(3, 2)).subplots()
+    cells = place.subgridspec(1, 2, width_ratios=(3, 2))
+    left, right = result.add_subplot(cells[0]), result.add_subplot(cells[1])
     for axes in (left, right):
         plain_axes(axes)
         axes.grid(axis="y", color=PRINT_RULE, linewidth=0.6)

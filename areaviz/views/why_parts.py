@@ -192,7 +192,9 @@ def _title(asked: Sequence[Asked]) -> str:
     title = f"{first.name[:1].upper()}{first.name[1:]} has {first.weight:.0%} of the attention"
     if len(asked) == 1 or not asked[1].weight:
         return title
-    return f"{title}, {first.weight / asked[1].weight:.3g} times as much as {asked[1].name}"
+    ratio = first.weight / asked[1].weight
+    times = f"{ratio:.3g} times" if ratio < 1000 else "over 1,000 times"
+    return f"{title}, {times} as much as {asked[1].name}"
 
 
 def _differences(asked: Sequence[Asked]) -> str:

@@ -47,7 +47,7 @@ def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
     written = ("=1+1", "größer", "\ud800")
     table = table_of(SET, [rows_of_outputs(SET, written)])
     content = table_csv(table)
-    assert content.startswith(b"\xef\xbb\xbfnumber,name,text,picture,reference,output_0")
+    assert content.startswith(b"\xef\xbb\xbfnumber,name,text,file,reference,output_0")
     lines = content.decode("utf-8-sig").split("\r\n")
     assert lines[1].startswith("1,0,x,,Ein kleiner Hund rennt.,'=1+1,") and "größer" in lines[2]
     assert np.isfinite(float(lines[1].rsplit(",", 1)[1]))

@@ -48,6 +48,7 @@ def test_numbers_come_back_as_they_were_written(values: list[float]) -> None:
             "COMET\n0.5\ngood\n",
             'Line 3 of "x.csv" has "good" as its COMET, which is no number; fix',
         ),
+        ("Score\n0.5\ngood\n", 'Line 3 of "x.csv" has "good" as its Score'),
         ("0.5\ngood\n", 'Line 2 of "x.csv" has "good" as its Score, which is no number'),
         ("COMET\n0.5\ninf\n", 'has "inf" as its COMET, which is no number'),
         ("COMET\n0.5\n", '"x.csv" has 1 lines of scores but the set has 2 examples'),

@@ -115,7 +115,9 @@ def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend)
         backend.logits(ASKED, "encoder self", 1)
 
 
-@pytest.mark.parametrize("content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1)))])
+@pytest.mark.parametrize(
+    "content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1), np.float32))]
+)
 def test_logits_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
     backend.models()
     server.faults = [Reply(200, wire.NPZ, content)]

@@ -25,8 +25,7 @@ def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) ->
     assert len(several_seen(ribbon)) >= WANTED
 
 
-# Caption follows when its model has keys that let a rectangle win.
-@pytest.mark.parametrize("name", ["", "translate"])
+@pytest.mark.parametrize("name", ["", "translate", "caption"])
 def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page, name: str) -> None:
     """With the shipped models, and without a filter of sizes."""
     page.goto(f"{app('app.py')}/{name}")

@@ -8,10 +8,14 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from areaviz.analysis.retention import notes_address
 from areaviz.analysis.rows import SETTING
 from areaviz.cards.card import Card
 from areaviz.cli import analyse as module
 from areaviz.cli import main
+from areaviz.cli import models as models_module
+from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.pages import folder
@@ -36,7 +40,7 @@ class Backend:
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    monkeypatch.setattr(module, "LocalBackend", Backend)
+    monkeypatch.setattr(models_module, "LocalBackend", Backend)
     monkeypatch.setattr(Backend, "asked", 0)
     (tmp_path / "a.en").write_text("A dog.\n=A cat.\n")
     (tmp_path / "a.de").write_text("Ein Hund.\nEine Katze.\n")
@@ -87,7 +91,7 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
     pictures.mkdir()
     for name in "ab":
         Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
-    assert module._read(str(pictures), [], None).pictures.keys() == {"a.png", "b.png"}
+    assert module._read(str(pictures), [], None).files.keys() == {"a.png", "b.png"}
     (pictures / "t.csv").write_text(
         "picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n"
     )
@@ -111,6 +115,50 @@ def test_outputs_of_any_system_need_no_model(
     rows = list(csv.DictReader((place / "t.csv").open(encoding="utf-8-sig")))
     assert [row["output_1"] for row in rows] == ["Ein Hund.", "Eine Katze."]
     assert "confidence_0" not in rows[0] and "chrf_change" in rows[0]
+
+
+def test_scores_errors_and_a_corpus_join_and_all_is_one_report(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
+    (place / "two.txt").write_text("Ein Hund.\nEine Katze.\n")
+    (place / "one.comet.csv").write_text("COMET\n0.9\n0.4\n")
+    (place / "two.comet.csv").write_text("COMET\n0.8\n0.95\n")
+    (place / "train.de").write_text("Ein Hund und ein Hund.\n")
+    marked = "one\td\t2\t2\tAda\t=A cat.\t<v>Ein</v> Katze.\tFluency/Grammar\tMinor\t{}\n"
+    (place / "mqm.tsv").write_text(marked)
+    asked = [str(place / "a.en"), "--reference", str(place / "a.de")]
+    for option, names in {
+        "outputs": ("one.txt", "two.txt"),
+        "scores": ("one.comet.csv", "two.comet.csv"),
+    }.items():
+        for name in names:
+            asked += [f"--{option}", str(place / name)]
+    bare = [*asked, "--by", "words", "--corpus", str(place / "train.de")]
+    assert (
+        run(*bare) == 0 and "by how often the corpus has them:\n  0 (2" in capsys.readouterr().out
+    )
+    asked += ["--errors", str(place / "mqm.tsv"), "--by", "COMET"]
+    assert run(*asked, "--report", str(place / "r.html")) == 0
+    said = capsys.readouterr().out
+    assert "COMET, mean: 0.65, 0.875" in said and "MQM, mean: 1, –" in said
+    assert "COMET: 1 better, 0 as good, 1 worse" in said and "chrF by COMET:" in said
+    html = (place / "r.html").read_text()
+    assert "<mark" in html and "Fluency/Grammar" in html and "Which is better" in html
+
+
+def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
+    asked = [str(place / "a.en"), "--outputs", str(place / "one.txt")]
+    assert run(*asked) == 0 and "MQM" not in capsys.readouterr().out
+    assert not (place / "rows" / "notes.sqlite").exists(), "a store is not made to look into it"
+    digest = module._read(asked[0], [], None).digest
+    span = ErrorSpan("output", 0, 3, None, "Fluency/Grammar", "major")
+    judgement = Judgement(digest, 1, "one.txt", "Ada", "=A cat.", "Ein Katze.", (span,))
+    Judgements.open(notes_address()).save(judgement)
+    assert run(*asked) == 0 and "MQM, mean: 5" in capsys.readouterr().out
 
 
 def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
@@ -141,8 +189,25 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],
             "Two of the files have the same name",
         ),
-        (["{}", "--model", "char-area"], "holds several tables (t.csv, u.tsv)"),
+        (["{}", "--model", "char-area"], "holds several tables (mqm.tsv, t.csv, u.tsv)"),
         (["{}/u.tsv", "--model", "char-area"], "a box is a word and four shares"),
+        (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" is a TSV of Marot: errors that raters'),
+        (
+            ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/u.tsv"],
+            'Line 1 of "u.tsv" has 2 columns, so this is no TSV of Marot',
+        ),
+        (
+            ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/a.json"],
+            '"a.json" is no file of marked errors',
+        ),
+        (
+            ["{}/a.en", "--outputs", "{}/a.de", "--scores", "{}/a.de"],
+            '"a.de" has no column of numbers',
+        ),
+        (
+            ["{}/a.en", "--outputs", "{}/a.de", "--by", "COMET"],
+            '"by" is "COMET" but must be one of: length, score, rarest, words',
+        ),
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(
@@ -151,6 +216,8 @@ def test_what_cannot_be_used_is_one_sentence(
     (place / "short.txt").write_text("Ein Hund.\n")
     (place / "a.json").write_text("{}")
     (place / "t.csv").write_text("text\nA dog.\n")
+    head = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata"
+    (place / "mqm.tsv").write_text(f"{head}\na\td\t1\t1\tr\tx\ty\tStyle\tMinor\t{{}}\n")
     (place / "u.tsv").write_text("text\tboxes\nA dog.\tdog 0 0 2 1\n")
     assert run(*(one.format(place) for one in arguments)) == 1
     error = capsys.readouterr().err

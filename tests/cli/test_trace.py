@@ -9,7 +9,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from areaviz.cli import build
-from areaviz.cli import trace as trace_module
+from areaviz.cli import models as models_module
 from areaviz.data.places import CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -31,7 +31,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
             requests.append(request)
             return fakes.caption_trace() if request.picture else fakes.trace()
 
-    monkeypatch.setattr(trace_module, "LocalBackend", Backend)
+    monkeypatch.setattr(models_module, "LocalBackend", Backend)
     return requests
 
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from areaviz.cli import build, main
 from areaviz.cli.view import page_options
-from areaviz.publish.show import PageServer
+from areaviz.publish.loopback import PageServer
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.intervention_text import unpacked

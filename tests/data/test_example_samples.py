@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from areaviz.data.example_samples import SAMPLE_SETS, SCENES
+from areaviz.data.moving_digits import FRAMES
+from areaviz.data.sound_samples import SAMPLES, sound_sample
+from areaviz.trace.request import Request
 
 
 @pytest.mark.parametrize("name", SAMPLE_SETS)
@@ -18,5 +23,30 @@ def test_every_example_has_a_right_answer_and_a_name_of_its_own(name: str) -> No
 def test_scenes_have_their_pictures() -> None:
     found = SAMPLE_SETS["Scenes to describe"]()
     assert len(found.examples) == SCENES
-    picture = found.picture(found.examples[3])
+    picture = found.asked(Request("m", ""), found.examples[3]).picture
     assert picture is not None and (picture.width, picture.height) == (128, 128)
+
+
+def test_spoken_digits_are_the_recordings_and_what_they_are_joined_to_anew() -> None:
+    found = SAMPLE_SETS["Spoken digits"]()
+    for example in found.examples[: len(SAMPLES)]:
+        sound = found.asked(Request("m", ""), example).sound
+        assert sound is not None and sound.pcm == sound_sample(example.name).pcm
+        assert example.references == (SAMPLES[example.name].text,)
+    digits = {letter for one in found.examples for letter in one.references[0]}
+    runs = [one for one in found.examples if re.search(r"(.)\1\1", one.references[0])]
+    assert digits == set("0123456789") and len(runs) >= 10
+    for example in found.examples[len(SAMPLES) :]:
+        sound = found.asked(Request("m", ""), example).sound
+        # Of a digit and the pause behind it.
+        assert sound is not None
+        assert 0.3 < sound.seconds / len(example.references[0]) < 0.9
+
+
+def test_moving_digits_say_what_happens() -> None:
+    found = SAMPLE_SETS["Moving digits"]()
+    clip = found.asked(Request("m", ""), found.examples[0]).clip
+    assert clip is not None and clip.frames == FRAMES
+    texts = {one.references[0] for one in found.examples}
+    assert len(texts) > 30
+    assert all(re.fullmatch(r"the \w+ \w+.* and then .*", text) for text in texts)

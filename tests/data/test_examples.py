@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from areaviz.data import example_files
-from areaviz.data.example_files import read_lines, read_pictures, read_table
+from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import check_picture
+from areaviz.trace.request import Request
 
 
 def png(colour: str = "red") -> bytes:
@@ -75,10 +76,10 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
         "b.png": tmp_path / "b.png",
     }
     found = read_table("x.csv", files)
-    assert set(found.pictures) == {"a.png", "b.png"} and found.kind == "photos"
+    assert set(found.files) == {"a.png", "b.png"} and found.kind == "photos"
     colours = []
     for example in found.examples:
-        picture = found.picture(example)
+        picture = found.asked(Request("m", ""), example).picture
         assert picture is not None
         check_picture(picture)
         colours.append(picture.pixels[0, 0].tolist())
@@ -86,8 +87,8 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
 
 
 def test_pictures_alone_are_a_set() -> None:
-    found = read_pictures({"b.png": png(), "a.JPG": png(), "notes.txt": b"x"})
-    assert [(one.name, one.picture) for one in found.examples] == [
+    found = read_files({"b.png": png(), "a.JPG": png(), "notes.txt": b"x"})
+    assert [(one.name, one.file) for one in found.examples] == [
         ("a.JPG", "a.JPG"),
         ("b.png", "b.png"),
     ]
@@ -97,7 +98,7 @@ def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(png())
     table = json.dumps({"picture": str(tmp_path / "secret.png")}).encode()
     with pytest.raises(
-        InputError, match=r'names the picture "secret.png", which is not among the files'
+        InputError, match=r'names the file "secret.png", which is not among those given'
     ):
         read_table("x.jsonl", {"x.jsonl": table})
 
@@ -112,9 +113,9 @@ def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
         (
             "x.jsonl",
             b'{"words": "a"}',
-            'has the columns words; one must be called "text" or "picture"',
+            'has the columns words; one must be called "text" or "file"',
         ),
-        ("x.csv", b"text,target\n ,b\n", "has no examples; it needs at least one text or picture"),
+        ("x.csv", b"text,target\n ,b\n", "has no examples; it needs at least one text or file"),
         ("x.csv", b"text\n\xff\n", "Line 2 .* is no UTF-8 text"),
         ("x.csv", b'text\n"' + b"a" * 200_000, "is no CSV"),
         ("x.jsonl", b'{"text": "a b", "links": "0-1 x"}', 'has the link "x"'),
@@ -170,18 +171,16 @@ def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
 def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     files: dict[str, bytes | Path] = {"a.png": tmp_path / "a.png", "b.png": png("blue")}
-    first = read_pictures(files)
-    assert read_pictures({**files, "a.png": png()}).digest == first.digest, (
-        "in memory or on the disk"
-    )
-    assert read_pictures({**files, "b.png": png("green")}).digest != first.digest
+    first = read_files(files)
+    assert read_files({**files, "a.png": png()}).digest == first.digest, "in memory or on the disk"
+    assert read_files({**files, "b.png": png("green")}).digest != first.digest
     about = (tmp_path / "a.png").stat()
     other = bytearray(png())
     other[-20] ^= 1
     (tmp_path / "a.png").write_bytes(other)
     os.utime(tmp_path / "a.png", ns=(about.st_atime_ns, about.st_mtime_ns))
-    assert read_pictures(files).digest != first.digest, "as large, and as old by its own account"
-    assert read_pictures(files).earlier_digest == first.earlier_digest != first.digest
+    assert read_files(files).digest != first.digest, "as large, and as old by its own account"
+    assert read_files(files).earlier_digest == first.earlier_digest != first.digest
 
 
 def test_sets_without_pictures_are_known_as_before() -> None:
@@ -194,7 +193,7 @@ def test_sets_without_pictures_are_known_as_before() -> None:
 
 def test_a_picture_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='"a.png" cannot be read .No such file'):
-        read_pictures({"a.png": tmp_path / "a.png"})
+        read_files({"a.png": tmp_path / "a.png"})
 
 
 def test_the_digest_tells_sets_apart() -> None:
@@ -212,10 +211,19 @@ def test_lines_are_those_of_the_whole_text(text: str, marked: bool) -> None:
     assert found == (expected if data else [])
 
 
+def test_the_digest_of_a_set_stays_that_of_earlier_versions() -> None:
+    """What is stored for a set is found by it: analyses, notes, slices."""
+    texts, pictures = read_lines("x", {"x": b"a dog\n"}), read_files({"a.png": b"1"})
+    assert texts.digest == "2b10d0651c38659c8c98e5142997818cd0b1137da5af1145949565f5c2a999c0"
+    assert pictures.digest == "9f7fd1e8f09fbb8d60d23edd9850fd2255cbafc39bceb4e41f6ab5be6b945eac"
+
+
 def test_the_digest_is_that_of_all_examples_written_out() -> None:
     for content in (b"a dog", b"a dog\n\xf0\x9f\x90\x95\n" * 3):
         found = read_lines("x", {"x": content})
-        assert found.digest == hashlib.sha256(repr(found.examples).encode()).hexdigest()
+        marks = ", ".join(one.mark for one in found.examples)
+        written = f"({marks},)" if len(found.examples) == 1 else f"({marks})"
+        assert found.digest == hashlib.sha256(written.encode()).hexdigest()
 
 
 @pytest.mark.parametrize(

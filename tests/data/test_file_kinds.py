@@ -69,5 +69,7 @@ def test_a_set_says_what_its_pictures_show() -> None:
         "Sentences": "",
         "Scenes to describe": "scenes",
         "Scenes with a sentence": "scenes",
+        "Spoken digits": "",
+        "Moving digits": "",
     }
     assert read_lines("a.en", {"a.en": b"A dog."}).kind == ""

@@ -28,8 +28,13 @@ from areaviz.data.picture_samples import (
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.picture import check_picture
 
-COUNTS = {"scene": 12, "digit": 8, "single digit": 6, "pair": 6, "photo": 6}
-DIGITS = {"digit": "cluttered", "single digit": "centred", "pair": "pairs"}
+COUNTS = {"scene": 12, "digit": 8, "single digit": 6, "moved digit": 6, "pair": 6, "photo": 6}
+DIGITS = {
+    "digit": "cluttered",
+    "single digit": "centred",
+    "moved digit": "translated",
+    "pair": "pairs",
+}
 
 
 def made_anew(name: str) -> bytes:
@@ -57,7 +62,7 @@ def test_no_two_samples_are_alike() -> None:
     assert (
         len({sample(name).digest for name in names()})
         == len({entry.title for entry in SAMPLES.values()})
-        == 38
+        == 44
     )
 
 
@@ -70,7 +75,7 @@ def test_digits_are_grey_and_as_large_as_models_read_them(kind: str) -> None:
         assert pixels[0, 0, 0] < 128 < pixels.max(), "light ink on a dark ground"
 
 
-@pytest.mark.parametrize("name", names("digit", "single digit", "pair"))
+@pytest.mark.parametrize("name", names("digit", "single digit", "moved digit", "pair"))
 def test_titles_of_digits_are_their_labels(name: str) -> None:
     kind, labels, index = SAMPLES[name].make.args
     drawn = picture_samples._digits(kind, labels).labels[index]

@@ -115,7 +115,7 @@ def test_chance_takes_the_same_from_word_and_foil() -> None:
 def test_what_is_no_foil_is_said(foil: str, part: str) -> None:
     with pytest.raises(InputError, match=part) as refused:
         foil_request(Letters()(ASKED), Contrast(1, 2, foil))
-    assert_one_sentence(str(refused.value))
+    assert_one_sentence(refused.value)
 
 
 def test_words_of_an_output_stand_without_marks() -> None:

@@ -11,11 +11,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention import gradients
+from areaviz.attention.gradients import products
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import read_card
 from areaviz.data.tokenizer import START
-from areaviz.models import attribution
-from areaviz.models.attribution import products
 from areaviz.models.base import check_can
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.writing import WritingModel
@@ -133,7 +133,7 @@ def test_a_changed_run_is_asked_as_it_ran(model: WritingModel) -> None:
 def test_of_too_long_an_output_gradients_are_left_out_and_that_is_said(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attribution, "MOST_OUTPUTS", 2)
+    monkeypatch.setattr(gradients, "MOST_OUTPUTS", 2)
     (found,) = model.trace([ASKED])
     assert "more than 2" in found.details["gradient × input"]
     assert "encoder-decoder rollout" in found.maps

@@ -9,13 +9,15 @@ import numpy as np
 import pytest
 import torch
 
+from areaviz.attention.stn import transform
 from areaviz.data.digit_scenes import KINDS, compose
 from areaviz.models.checkpoint import save_weights
 from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import Reading, box_corners, reading_loss
+from areaviz.models.reading import Reading, box_corners, coordinates, reading_loss
+from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -31,6 +33,7 @@ OPTIONS: dict[str, tuple[str, DigitOptions]] = {
     "dram": ("dram", DramConfig(glimpses=2, width=16)),
     "dram, no context": ("dram", DramConfig(glimpses=2, width=16, context=False)),
     "stn": ("stn", StnConfig(width=4)),
+    "rnn-stn": ("rnn-stn", RnnStnConfig(width=4, hidden=8)),
     "no attention": ("stn", StnConfig(attends=False, width=4)),
     "soft": ("items", ItemsConfig(looks=3, channels=8, width=16)),
     "hard": ("items", ItemsConfig(hard=True, looks=3, channels=8, width=16)),
@@ -65,7 +68,8 @@ def read(name: str, path: Path, picture: Picture | None = None, **options: objec
 @pytest.mark.parametrize("name", OPTIONS)
 def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> None:
     trace = read(name, tmp_path)
-    assert len(trace.details["answer"]) == (2 if "dram" in name else 1)
+    pairs = ("dram", "dram, no context", "rnn-stn")
+    assert len(trace.details["answer"]) == (2 if name in pairs else 1)
     assert int(trace.details["multiply-adds"].replace(",", "")) > 1000
     assert trace.details["draws"] == "0"
 
@@ -82,6 +86,8 @@ def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
     assert found["ram"].gazes["glimpses"].corners.shape == (3, 3, 4, 2)
     assert found["stn"].gazes["transformer"].seen.shape == (1, 1, 28, 28)
     assert found["stn"].gazes["canvas"].seen.shape == (1, 1, 60, 60)
+    assert gazes["rnn-stn"] == gazes["stn"]
+    assert found["rnn-stn"].gazes["transformer"].seen.shape == (2, 1, 28, 28)
     soft, hard = (found[name].maps["encoder-decoder"] for name in ("soft", "hard"))
     assert soft.chosen is None and soft.weights.shape == hard.weights.shape == (1, 1, 3, 225)
     assert hard.chosen is not None
@@ -168,6 +174,37 @@ def test_a_digit_on_paper_in_dim_uneven_light_is_inverted(tmp_path: Path) -> Non
     np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=0.05)
 
 
+def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
+    """As a slow reading has it: a loop over pictures and looks, each cut out by itself."""
+    torch.manual_seed(2)
+    network = RnnStn(RnnStnConfig(width=4, hidden=8)).eval()
+    torch.nn.init.normal_(network.place.weight, std=0.3)
+    pictures = torch.rand(3, 100, 100)
+    reading = network(pictures)
+    assert reading.corners is not None and reading.seen is not None
+    assert not torch.equal(reading.corners[:, 0], reading.corners[:, 1])
+    for number, picture in enumerate(pictures):
+        found_1F = network.localiser(coordinates(picture[None]))
+        hidden_1N = torch.zeros(1, 8)
+        for look in range(2):
+            hidden_1N = network.core(found_1F, hidden_1N)
+            theta_123 = network.place(hidden_1N).view(1, 2, 3)
+            seen_11SS = transform(picture[None, None], theta_123, 28)
+            torch.testing.assert_close(reading.seen[number, look], seen_11SS[0], rtol=0, atol=1e-4)
+            logits_1C = network.reader(seen_11SS)
+            torch.testing.assert_close(
+                reading.logits[number, look], logits_1C[0], rtol=0, atol=1e-4
+            )
+
+
+def test_a_transformer_of_looks_begins_with_the_whole_picture() -> None:
+    torch.manual_seed(0)
+    reading = RnnStn(RnnStnConfig(width=4, hidden=8))(torch.rand(1, 100, 100))
+    assert reading.corners is not None and reading.digits == 2
+    corners = torch.tensor([[0.0, 0], [100, 0], [100, 100], [0, 100]])
+    torch.testing.assert_close(reading.corners[0, :, 0], torch.stack([corners, corners]))
+
+
 def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
     model = reader("soft", tmp_path)
     assert DigitReader.load(tmp_path, model.card, CPU, area_size=1).side == 60
@@ -211,23 +248,28 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
     assert scenes.pictures.shape[1] == KINDS[kind]
     figures = model.figures(scenes)
     assert figures.pop("loss") > 0 and all(0 <= value <= 1 for value in figures.values())
-    expected = {"stn": {"overlap"}, "no attention": set(), "soft": set(), "hard": set()}.get(
-        name, {"coverage"}
-    )
+    expected = {
+        "stn": {"overlap"},
+        "rnn-stn": {"overlap"},
+        "no attention": set(),
+        "soft": set(),
+        "hard": set(),
+    }.get(name, {"coverage"})
     assert expected <= figures.keys() and ("hit" in figures) == (name != "no attention")
     assert model.untrained().figures(scenes) == model.untrained().figures(scenes)
 
 
 @pytest.mark.parametrize("size", [(60, 60), (301, 200)])
+@pytest.mark.parametrize("name", ["stn", "rnn-stn"])
 def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(
-    size: tuple[int, int], tmp_path: Path
+    name: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     """Every pixel of the output is the sample that the view explains, whatever the
     picture's size.
     """
     shown = np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8) // 3
-    trace = read("stn", tmp_path, Picture.of("noise", shown))
-    seen = trace.gazes["transformer"].seen[0, 0]
-    for index in range(0, seen.size, 7):
+    trace = read(name, tmp_path, Picture.of("noise", shown))
+    seen = trace.gazes["transformer"].seen
+    for index in range(0, seen.size, 7 * len(seen)):
         drawn = sampling(trace, Focus("transformer", items=(index,)))
         assert drawn.sample.total == pytest.approx(drawn.read, abs=1.6)

@@ -84,7 +84,7 @@ def test_keys_of_whole_areas_are_refused(key_mode: str, tmp_path: Path) -> None:
     assert not model.card.has_logits
     with pytest.raises(InputError) as refused:
         model.logits(ASKED, "encoder-decoder", 0)
-    assert_one_sentence(str(refused.value))
+    assert_one_sentence(refused.value)
 
 
 @pytest.mark.parametrize(("site", "layer"), [("nowhere", 0), ("encoder self", 7)])

@@ -98,7 +98,7 @@ def inside(text: str) -> st.SearchStrategy[tuple[int, int]]:
 
 SPANS = st.builds(
     lambda place, category, severity, note: ErrorSpan(
-        "source", *place, None, category, severity, note
+        "source", place[0], place[1], None, category, severity, note
     ),
     inside(ONE.source),
     TEXT,

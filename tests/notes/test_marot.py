@@ -90,6 +90,9 @@ def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
     found = read(data)
     assert [one.marks() for one in found] == [fine.marks(), plain.marks()]
     assert to_marot(found, "my set") == data
+    fewer = replace(found[1], spans=found[1].spans[1:])
+    (again,) = read(to_marot([fewer], "my set"))
+    assert (again.score, again.spans) == (87.5, fewer.spans), "the score outlives its line"
     assert all(line.count("\t") == 9 for line in to_marot([OWN], "x").decode().split("\n")[:-1])
 
 

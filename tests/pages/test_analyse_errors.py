@@ -141,13 +141,13 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
     use_backend(Translating())
     app = given(open_page)
     marot = b"hyp.a\td\t2\t2\tCy\tA cat.\t<v>Eine</v> Katze.\tAccuracy\tMajor\t{}\n"
-    for name, content, said in (
+    for name, content, wanted in (
         ("e.jsonl", to_jsonl([ADA, BO]), "2 judged outputs read, 2 new."),
         ("m.tsv", marot, "1 judged output read, 1 new."),
     ):
         sent = [(name, content, "text/plain")]
         app.file_uploader(key="judged_given").set_value(sent).run()
-        assert not app.error and said in shown(app)
+        assert not app.error and wanted in shown(app)
     assert {one.rater for one in note_store().judgements.of(SET.digest)} == {"Ada", "Bo", "Cy"}
     app.file_uploader(key="judged_given").set_value([("x.tsv", b"a\tb\n", "text/plain")]).run()
     (error,) = app.error

@@ -24,7 +24,7 @@ from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import Backend
 from areaviz.data import set_files
-from areaviz.data.example_files import read_pictures
+from areaviz.data.example_files import read_files
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
 from areaviz.notes.annotations import Annotation
@@ -114,9 +114,9 @@ def test_uploaded_files_are_read_once(
 
     def counted(files: Files) -> Dataset:
         read.append(1)
-        return read_pictures(files)
+        return read_files(files)
 
-    monkeypatch.setattr(set_files, "read_pictures", counted)
+    monkeypatch.setattr(set_files, "read_files", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()
@@ -133,7 +133,7 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     use_backend(Named())
     app = ran(uploaded(open_page, {"0.png": "red"}))
     (path,) = rows.glob("*.jsonl")
-    dataset = read_pictures({"0.png": picture("red")})
+    dataset = read_files({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(rows_path(before), before).close()
     note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
@@ -190,7 +190,7 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     write(opened_first(mine), "Style", "mine")
     hers = uploaded(open_page, {"0.png": "red"})
     write(opened_first(hers), "Accuracy", "hers")
-    digest = read_pictures({"0.png": picture("red")}).digest
+    digest = read_files({"0.png": picture("red")}).digest
     mine.selectbox(key="analyse_model").set_value("scene-regular").run()
     ran(mine)
     assert len(list(rows.glob("*.jsonl"))) == 2

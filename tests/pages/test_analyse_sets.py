@@ -11,10 +11,15 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
+from areaviz.data.clip_files import gif
+from areaviz.data.sound_files import flac
 from areaviz.ui.analyse import dataset_form
-from tests.pages.analysed import uploading
+from tests import fakes
+from tests.pages.analysed import listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured, captioner
+from tests.pages.test_listen import Listeners
+from tests.pages.test_watch import OWN, Watchers
 
 Use = Callable[[Backend], None]
 GUESS = "what it says of other pictures is a guess"
@@ -82,6 +87,69 @@ def test_the_english_file_is_run_though_it_comes_second(open_page: Open) -> None
 def test_a_file_of_another_kind_is_refused_in_one_sentence(open_page: Open, name: str) -> None:
     app = given(open_page, (name, b"{}"))
     assert len(app.error) == 1 and "of which no examples are read here" in app.error[0].value
+
+
+def test_sounds_with_references_are_run_by_a_listener(
+    open_page: Open, use_backend: Use, tmp_path: Path
+) -> None:
+    use_backend(Listeners(tmp_path))  # type: ignore[arg-type]
+    heard = flac(fakes.sound("s", 1.0))
+    files = (
+        ("set.csv", b"sound,reference\na.flac,3 1 4\nb.flac,42\nc.flac,5\n"),
+        ("a.flac", heard),
+        ("b.flac", heard),
+        ("c.flac", b"no sound"),
+    )
+    app = given(open_page, *files)
+    assert not app.error and "3 examples, 3 with references, 3 sounds" in shown(app)
+    app = ran(app)
+    assert not app.exception and not app.error
+    table = listed(app)
+    assert table["Example"].tolist() == ["1", "2", "3"]
+    assert "is no WAV, FLAC, Ogg or AIFF recording" in table["Not run"][2]
+    assert "Error" in table and "BLEU" not in table and "Source" not in table
+    app = opened_first(app)
+    assert not app.exception and not app.error and "Reference: 3 1 4" in shown(app)
+    assert "Heard:" in shown(app)
+
+
+def test_a_set_of_which_nothing_can_be_run_says_why_of_each(
+    open_page: Open, use_backend: Use, tmp_path: Path
+) -> None:
+    use_backend(Listeners(tmp_path))  # type: ignore[arg-type]
+    app = ran(given(open_page, ("a.wav", b"no sound"), ("b.flac", b"")))
+    assert not app.exception and not app.error
+    why = listed(app)["Not run"].tolist()
+    assert "is no WAV, FLAC, Ogg or AIFF recording" in why[0] and "is empty" in why[1]
+
+
+def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path: Path) -> None:
+    use_backend(Watchers(tmp_path))
+    clips = [(f"{n}.gif", gif(fakes.clip(seed=n))) for n in range(2)]
+    app = ran(given(open_page, *clips))
+    assert not app.exception and not app.error
+    assert "2 examples, no references, 2 clips" in shown(app)
+    table = listed(app)
+    assert table["Output"].tolist() == [OWN, OWN]
+    app = opened_first(app)
+    assert not app.exception and not app.error and len(app.get("image")) == 1
+
+
+def test_files_of_two_kinds_are_refused_in_one_sentence(open_page: Open) -> None:
+    app = given(open_page, ("a.wav", b"x"), ("b.png", b"y"))
+    assert len(app.error) == 1 and "the files of a set are all of one kind" in app.error[0].value
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("Spoken digits", "40 sounds"), ("Moving digits", "40 clips")]
+)
+def test_the_app_has_sets_of_sounds_and_clips(
+    open_page: Open, use_backend: Use, tmp_path: Path, name: str, count: str
+) -> None:
+    use_backend(Listeners(tmp_path) if name == "Spoken digits" else Watchers(tmp_path))  # type: ignore[arg-type]
+    app = open_page("analyse")
+    app.button_group(key="analyse_sample").set_value(name).run()
+    assert not app.exception and not app.error and count in shown(app)
 
 
 def test_the_page_says_which_files_it_takes(open_page: Open) -> None:

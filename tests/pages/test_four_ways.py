@@ -4,17 +4,57 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from areaviz.backend.base import Backend
-from areaviz.ui.forms.ways_form import WAYS, models_of_ways
+from areaviz.data.picture_samples import names
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.forms.ways_form import ALL, WAYS, models_of_ways
 from areaviz.ui.look import result_page
 from tests import fakes
+from tests.models.test_digits import reader
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
+
+
+class PairReaders(fakes.FakeBackend):
+    """Two networks that learned nothing: glimpses, and a spatial transformer of two looks."""
+
+    def __init__(self, path: Path) -> None:
+        self.runs = {}
+        mechanisms = {"dram": "location-wise hard", "rnn-stn": "location-wise soft"}
+        for name, mechanism in mechanisms.items():
+            (path / name).mkdir()
+            run = reader(name, path / name)
+            card = replace(run.card, mechanism=mechanism, name=name)
+            self.runs[name] = replace(run, card=card)
+        super().__init__({name: run.card for name, run in self.runs.items()})
+
+    def trace(self, request: Request, *_: object, **__: object) -> Trace:
+        return self.runs[request.model].trace([request])[0]
+
+
+def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
+    open_page: Open, use_backend: Use, tmp_path: Path
+) -> None:
+    use_backend(PairReaders(tmp_path))
+    app = open_page("four_ways", reading="location-wise soft")
+    assert not app.exception and not app.error
+    assert shown(app).count("Digits read: **") == 2
+    assert "After look 2 of 2" in shown(app)
+    assert "cut out, look 2 of 2" in shown(app)
+    app.slider(key="four_ways_look").set_value(1).run()
+    assert not app.exception and not app.error
+    assert "After look 1 of 2" in shown(app) and "cut out, look 1 of 2" in shown(app)
+
+
+def test_a_digit_anywhere_has_samples_of_its_own() -> None:
+    assert ALL["translated"].first in names(ALL["translated"].samples)
 
 
 def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> None:

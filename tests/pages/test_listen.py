@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
@@ -15,8 +17,8 @@ from areaviz.data.sound_files import DecodedSound, flac
 from areaviz.data.sound_samples import SAMPLES, sound_sample
 from areaviz.models.listener import Listener, ListenerConfig
 from areaviz.models.writing import WritingModel
-from areaviz.trace.intervention_text import from_text
-from areaviz.trace.interventions import Share
+from areaviz.trace.intervention_text import from_text, to_text
+from areaviz.trace.interventions import Hide, Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
@@ -80,20 +82,99 @@ def test_switches_are_part_of_the_request_and_of_the_link(
     open_page: Open, backend: Listeners
 ) -> None:
     app = open_page("listen")
-    app.segmented_control(key="listen_factor").set_value(2.0).run()
+    app.segmented_control(key="listen_sharpness").set_value(2.0).run()
     app.toggle(key="listen_is_smooth").set_value(True).run()
     app.segmented_control(key="listen_window").set_value(20).run()
     assert not app.exception and not app.error
     wanted = Share(SITE, 2.0, True, 20)
     assert backend.asked[-1].changes == (wanted,)
+    # The same model as trained stands beside it, and is not run again.
+    assert [one.changes for one in backend.asked].count(()) == 1
+    text = shown(app)
+    assert "Smoothed, scores times 2, a window of 20 items each way: Heard" in text
+    assert "As trained: Heard" in text
     assert from_text(app.query_params["changes"]) == (wanted,)
     again = open_page("listen", **dict(app.query_params))
     assert backend.asked[-1].changes == (wanted,)
     assert again.segmented_control(key="listen_window").value == 20
     again.segmented_control(key="listen_window").set_value(0).run()
     again.toggle(key="listen_is_smooth").set_value(False).run()
-    again.segmented_control(key="listen_factor").set_value(1.0).run()
+    again.segmented_control(key="listen_sharpness").set_value(1.0).run()
     assert not again.error and "changes" not in again.query_params
+
+
+def act(app: AppTest, used: Any) -> AppTest:
+    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
+    app.session_state["listen_what_if"] = True
+    app = used.run()
+    assert not app.exception
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    return act(app, next(button for button in app.button if button.label == label).click())
+
+
+def test_a_moment_is_hidden_and_the_sound_heard_again(open_page: Open, backend: Listeners) -> None:
+    app = open_page("listen")
+    app = act(app, app)
+    kinds = app.segmented_control(key="listen_kind_of_change")
+    assert kinds.options == ["Hide a moment", "Weigh an area", "Switch heads off"]
+    app = act(app, kinds.set_value("hide"))
+    assert next(one for one in app.button if one.label == "Add this change").disabled
+    app = act(app, app.slider(key="listen_seconds").set_value((0.5, 1.0)))
+    app = press(app, "Add this change")
+    # Items have 0.04 s each: the 13th begins before 0.5 s, the 25th ends at 1 s.
+    hidden = Hide("sound", tuple(range(12, 25)))
+    assert "Hidden: 0.48 to 1.00 s" in shown(app) and len(backend.asked) == 1
+    app = press(app, "Decode again")
+    assert [one.changes for one in backend.asked[1:]] == [(hidden,), (hidden,)]
+    assert from_text(app.query_params["changes"]) == (hidden,)
+    assert "Mean probability of the original output" in shown(app)
+    again = open_page("listen", **dict(app.query_params))
+    assert not again.error and "Hidden: 0.48 to 1.00 s" in shown(again)
+
+
+def test_switches_and_changes_go_together(open_page: Open, backend: Listeners) -> None:
+    both = Share(SITE, 2.0), Hide("sound", (3, 4))
+    app = open_page("listen", changes=to_text(both))
+    assert not app.exception and not app.error
+    assert app.segmented_control(key="listen_sharpness").value == 2.0
+    assert backend.asked[0].changes == both[:1] and backend.asked[-1].changes == both
+    assert from_text(app.query_params["changes"]) == both
+    # The switch goes, and the hidden moment stays.
+    app.segmented_control(key="listen_sharpness").set_value(1.0).run()
+    assert not app.exception and from_text(app.query_params["changes"]) == both[1:]
+
+
+def test_a_link_with_scores_that_no_switch_has_is_a_change(
+    open_page: Open, backend: Listeners
+) -> None:
+    odd = Share(SITE, 3.0)
+    app = open_page("listen", changes=to_text((odd,)))
+    assert not app.exception and not app.error
+    assert app.segmented_control(key="listen_sharpness").value == 1.0
+    assert backend.asked[0].changes == () and backend.asked[-1].changes == (odd,)
+    assert "Softmax, scores times 3" in shown(app)
+
+
+def test_changes_are_of_their_sound_alone(open_page: Open, backend: Listeners) -> None:
+    hidden = (Hide("sound", (3, 4)),)
+    app = open_page("listen", sound=FIRST, changes=to_text(hidden))
+    assert any(one.changes == hidden for one in backend.asked)
+    app.selectbox(key="listen_sound_sample").set_value(OTHER).run()
+    assert not app.exception and "changes" not in app.query_params
+    assert not any(one.changes for one in backend.asked if one.sound == sound_sample(OTHER))
+
+
+def test_of_a_shorter_sound_no_later_moment_is_offered(open_page: Open, backend: Listeners) -> None:
+    app = open_page("listen", sound="digits-long")
+    app = act(app, app)
+    app = act(app, app.segmented_control(key="listen_kind_of_change").set_value("hide"))
+    app = act(app, app.slider(key="listen_seconds").set_value((5.0, 8.0)))
+    app = act(app, app.selectbox(key="listen_sound_sample").set_value("digits-fast"))
+    slider = app.slider(key="listen_seconds")
+    assert slider.max <= sound_sample("digits-fast").seconds and slider.value[1] <= slider.max
 
 
 def test_another_recording_is_chosen_and_linked(open_page: Open, backend: Listeners) -> None:

@@ -156,6 +156,10 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert next(one for one in again.slider if one.label == "Step").value == 2
     app.text_input(key="reason_points").set_value("5,5 7,7 5,5").run()
     assert "Points 1 and 3 lie on the same place" in shown(app)
+    many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
+    app.text_input(key="reason_points").set_value(many).run()
+    assert not app.exception and "There are 200 points, at most" in shown(app)
+    assert "still the result of what you asked before" in shown(app)
 
 
 def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: Reasoners) -> None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import areaviz
 from areaviz.drawing.sites import site_name
-from areaviz.publish.content import kind_of, stills
+from areaviz.publish.content import kind_of
+from areaviz.publish.figures import stills
 from tests.views.test_reasoning import points_trace, story_trace
 
 

@@ -2,30 +2,123 @@
 
 from __future__ import annotations
 
+import base64
+import gc
+import re
 from collections.abc import Iterator
+from dataclasses import replace
+from html.parser import HTMLParser
 from http.client import HTTPConnection
-from pathlib import Path
+from io import BytesIO
 from threading import Thread
+from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 import pytest
+from PIL import Image
 
 import areaviz
-from areaviz.publish.show import PageServer
+from areaviz.publish.content import payload, places
+from areaviz.publish.loopback import PageServer
+from areaviz.publish.page import page
 from areaviz.trace.errors import InputError
+from areaviz.trace.request import Focus
 from tests import fakes
-from tests.drawing.test_markup import read
 
 
-def test_a_notebook_gets_a_frame_that_can_reach_nothing_else(tmp_path: Path) -> None:
-    trace = fakes.trace("A dog.", "Hund.")
-    shown = areaviz.show(trace, height=500)
-    frame = read(shown._repr_html_())
-    assert frame.tags == ["iframe"] and frame.attributes["sandbox"] == "allow-scripts"
-    assert frame.attributes["srcdoc"] == areaviz.export(trace, tmp_path / "a.html").read_text()
-    assert "height: 500px" in str(frame.attributes["style"]) and "areaviz.export" in repr(shown)
+def carried(html: str) -> list[tuple[str, str]]:
+    """The sites and layers in a page."""
+    return re.findall(r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">', html)
+
+
+def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
+    shown = areaviz.show(fakes.trace("A dog.", "Hund."), height=500)
+    frame = read(shown._repr_html_(), "iframe")
+    assert frame["sandbox"] == "allow-scripts" and frame["srcdoc"] == shown.html
+    assert "height: 500px" in frame["style"] and "areaviz.export" in repr(shown)
+    policy = re.findall(r"connect-src ([^;&]+)", shown.html)
+    assert len(policy) == 1 and policy[0].startswith("http://127.0.0.1:")
     with pytest.raises(InputError, match="must lie between 200 and 4,000"):
-        areaviz.show(trace, height=0)
+        areaviz.show(fakes.trace(), height=0)
+
+
+def test_one_layer_of_each_site_is_carried_and_it_is_the_one_that_opens() -> None:
+    trace = fakes.trace("A dog.", "Hund.")
+    assert sorted(carried(areaviz.show(trace).html)) == sorted((one, "1") for one in trace.maps)
+    shown = areaviz.show(trace, Focus("encoder self", layer=0))
+    assert sorted(carried(shown.html)) == sorted((one, "0") for one in trace.maps)
+
+
+def test_layers_that_are_named_are_carried_and_nobody_is_asked() -> None:
+    shown = areaviz.show(fakes.trace(), options=areaviz.PageOptions(layers=(0, 1)))
+    assert len(carried(shown.html)) == 6 and "connect-src" not in shown.html
+    assert "fetches nothing" in shown.html
+    alone = areaviz.show(fakes.trace(layers=1))
+    assert len(carried(alone.html)) == 3 and "connect-src" not in alone.html
+
+
+def test_the_other_layers_come_from_this_process_as_long_as_the_output_lives() -> None:
+    trace = fakes.trace("A dog.", "Hund.")
+    shown = areaviz.show(trace)
+    source = re.findall(r'connect-src ([^;"]+)/"', shown.html)[0]
+    with urlopen(f"{source}/encoder%20self/0") as answer:
+        told = answer.read().decode()
+        assert answer.headers["Access-Control-Allow-Origin"] == "null"
+    known = {place.site: place for place in places(trace, areaviz.PageOptions())}
+    assert told == payload(trace, known["encoder self"], 0, areaviz.PageOptions()).data
+    for path in ("encoder%20self/2", "encoder%20self/x", "other/0", "", "encoder%20self"):
+        with pytest.raises(HTTPError, match="404"):
+            urlopen(f"{source}/{path}")
+    del shown
+    gc.collect()
+    with pytest.raises(URLError):
+        urlopen(f"{source}/encoder%20self/0", timeout=5)
+
+
+def test_a_picture_stands_in_for_viewers_without_frames() -> None:
+    bundle = areaviz.show(fakes.caption_trace())._repr_mimebundle_()
+    assert list(bundle) == ["text/plain", "text/html", "image/png"]
+    picture = Image.open(BytesIO(base64.b64decode(bundle["image/png"])))
+    assert picture.format == "PNG" and min(picture.size) > 200
+    # What is left where frames and scripts are taken out.
+    image = read(bundle["text/html"], "img")
+    assert image["src"] == f"data:image/png;base64,{bundle['image/png']}" and image["alt"]
+
+
+def test_a_viewer_gets_the_kinds_that_it_asks_for() -> None:
+    shown = areaviz.show(fakes.gaze_trace())
+    assert list(shown._repr_mimebundle_(include={"image/png"})) == ["image/png"]
+    assert "text/html" not in shown._repr_mimebundle_(exclude=["text/html"])
+    nothing = replace(fakes.caption_trace(), maps={})
+    assert "image/png" not in areaviz.show(nothing)._repr_mimebundle_()
+
+
+def test_a_heat_map_and_all_heads_stand_below_unless_others_are_named() -> None:
+    html = areaviz.show(fakes.trace()).html
+    assert html.count('class="figure narrow"') == 2
+    assert "<summary>Alignment matrix" in html and "<summary>All heads" in html
+    named = areaviz.show(fakes.trace(), options=areaviz.PageOptions(views=("coverage",))).html
+    assert named.count('class="figure narrow"') == 1
+    assert 'class="figure narrow"' not in page(fakes.trace())
+    with pytest.raises(InputError, match='no view "heat"; choose one of'):
+        areaviz.show(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
+
+
+def read(html: str, tag: str) -> dict[str, str]:
+    """The attributes of the only element of this kind outside the frame's own page."""
+    found = read_all(html)
+    assert [name for name, _ in found].count(tag) == 1
+    return next(attributes for name, attributes in found if name == tag)
+
+
+def read_all(html: str) -> list[tuple[str, dict[str, str]]]:
+    elements: list[tuple[str, dict[str, str]]] = []
+    parser = HTMLParser()
+    parser.handle_starttag = (  # type: ignore[method-assign]
+        lambda tag, attrs: elements.append((tag, {name: value or "" for name, value in attrs}))
+    )
+    parser.feed(html)
+    return elements
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ MODELS_OF: dict[str, dict[str, Any]] = {
     "ram": {"kind": "cluttered", "glimpses": 2, "side": 8, "scales": 2, "width": 16},
     "dram": {"kind": "pairs", "glimpses": 1, "width": 16},
     "stn": {"kind": "cluttered", "width": 2},
+    "rnn-stn": {"kind": "pairs", "width": 2, "hidden": 8},
     "items": {"kind": "cluttered", "hard": True, "looks": 2, "channels": 4, "width": 8},
 }
 
@@ -73,7 +74,9 @@ def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_
     ].keys() and "score" not in card.history[0]
     measured, _ = evaluate(folder, corpus, "test", Options(), "cpu")
     assert measured == read_card(folder / "card.json")
-    assert measured.figures["test"]["pictures"] == (10 if network == "dram" else 20)
+    assert measured.figures["test"]["pictures"] == (
+        10 if MODELS_OF[network]["kind"] == "pairs" else 20
+    )
     looks = measured.attention["looks, test"]
     own = [name for name in looks if not name.endswith(("_uniform", "_position", "_untrained"))]
     assert {

@@ -72,6 +72,30 @@ def test_the_first_mean_of_a_word_becomes_its_average() -> None:
     assert usual[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
 
 
+def test_open_choices_are_rewarded() -> None:
+    """Of two looks that are worth as much, the loss is lower for the one that is more even."""
+    logits, captions = torch.zeros(1, 1, 6), torch.tensor([[4]])
+    losses = {}
+    for share in (0.5, 0.9):
+        weights = torch.tensor([[[share, 1 - share]]])
+        run = CaptionPass(logits, weights, torch.zeros(1, 1, dtype=torch.int64), torch.zeros(1, 1))
+        losses[share] = choice_loss(torch.zeros(6), run, captions, 0.1).item()
+    nats = {0.5: 0.6931, 0.9: 0.3251}
+    assert losses[0.9] - losses[0.5] == pytest.approx(0.1 * (nats[0.5] - nats[0.9]), abs=1e-4)
+
+
+def test_the_gradient_of_openness_evens_the_weights_out() -> None:
+    scores = torch.tensor([2.0, 0.0], requires_grad=True)
+    captions, usual = torch.tensor([[4]]), torch.full((6,), -6.0)
+    # The reward is what is expected, so that the choice itself teaches nothing.
+    usual[4] = torch.zeros(6).log_softmax(0)[4]
+    weights = scores.softmax(0).view(1, 1, 2)
+    chance = weights[..., 0].log()
+    run = CaptionPass(torch.zeros(1, 1, 6), weights, torch.zeros(1, 1, dtype=torch.int64), chance)
+    (gradient,) = torch.autograd.grad(choice_loss(usual, run, captions, 1.0), scores)
+    assert gradient[0] > 0 > gradient[1]
+
+
 @pytest.mark.parametrize("kind", ["soft", "hard", "none"])
 def test_every_part_of_a_network_learns(kind: str) -> None:
     torch.manual_seed(0)

@@ -69,6 +69,14 @@ def test_the_numbers_are_those_of_the_logits(text: tuple[Trace, Logits]) -> None
     assert f"{first.logit - other.logit:.2f} higher" in found.note and "head 3" in found.note
 
 
+def test_a_ratio_without_end_is_not_written_out(text: tuple[Trace, Logits]) -> None:
+    trace, logits = text
+    grid = trace.maps[SITE].grid
+    rarest = grid.area(int(trace.maps[SITE].weights[1, 2, 3].argmin()))
+    found = explain(trace, FOCUS, logits, Question(2, 3, asked(trace).area, rarest))
+    assert "over 1,000 times as much" in found.title
+
+
 def test_items_beside_the_area_are_drawn_too(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     found = explain(trace, FOCUS, logits, Question(0, 3, Area(0, 4, 1, 2)))
@@ -102,7 +110,7 @@ def test_an_item_that_may_not_be_seen_has_no_bar(text: tuple[Trace, Logits]) -> 
     view = why_view(hidden, Question(0, 3, Area(0, 4, 1, 2)))
     bars = view.figure(trace, FOCUS).data[0]
     assert bars.y[-1] == 0 and "may not be seen" in bars.hovertext[-1]
-    assert all(math.isfinite(row[2]) for row in view.table(trace, FOCUS).rows)
+    assert all(math.isfinite(float(row[2])) for row in view.table(trace, FOCUS).rows)
     assert figure_bytes(view.print(trace, FOCUS), "png")
 
 

@@ -1,5 +1,6 @@
 // A page without an app: which site and layer every component shows. `readMessage` and `mounts`, by the kind of
-// component, come before this (areaviz/publish/page.py). Everything is in the page; nothing is fetched.
+// component, come before this (areaviz/publish/page.py). A page that stands alone has everything in it and fetches
+// nothing; one in a notebook asks the notebook's own process (`source`) for the layers that it does not carry.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
 
@@ -41,6 +42,16 @@ class Choice {
   }
 }
 
+/** What a component gets of a site and layer: from the page itself, or else from the notebook's process. */
+async function payloadOf(site, layer) {
+  const block = document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
+  if (block) return block.textContent;
+  if (!source) throw new Error('nobody to ask');
+  const answer = await fetch(`${source}/${encodeURIComponent(site)}/${layer}`);
+  if (!answer.ok) throw new Error(`status ${answer.status}`);
+  return answer.text();
+}
+
 /** A component and the choice of what it shows. */
 class Panel {
   constructor(section, { kind, places }, opening) {
@@ -48,7 +59,8 @@ class Panel {
     this.root = section.querySelector('.stage').shadowRoot;
     this.sites = new Choice(`${kind}-site`, 'Attention', (site) => this.turn(site));
     this.layers = new Choice(`${kind}-layer`, 'Layer', (layer) => this.show(layer));
-    section.querySelector('.choices').append(this.sites.box, this.layers.box);
+    this.missing = Object.assign(named('p', 'note'), { hidden: true, role: 'status' });
+    section.querySelector('.choices').append(this.sites.box, this.layers.box, this.missing);
     const opened = places.findIndex(({ site }) => site === opening?.site);
     this.layer = opened >= 0 ? opening.layer : -1;
     if (opened >= 0) this.selection = opening.selection;
@@ -65,16 +77,38 @@ class Panel {
     if (before && before[side] !== this.place[side]) this.selection = { ...this.selection, items: [] };
     const { layers } = this.place;
     const layer = layers.includes(this.layer) ? this.layer : layers.at(-1);
-    this.layers.offer(layers.map((each) => [`${each + 1}`, each]), layer);
+    this.offer(layer);
     return this.show(layer);
+  }
+
+  offer(layer) {
+    this.layers.offer(this.place.layers.map((each) => [`${each + 1}`, each]), layer);
+  }
+
+  /** A layer cannot be had: say how it can, and go back to what is shown. */
+  miss(site, layer) {
+    this.missing.textContent = `Layer ${layer + 1} is not in this output and the notebook that made it does not answer here; show it by: `
+      + `areaviz.show(trace, areaviz.Focus(${JSON.stringify(site)}, layer=${layer}))`;
+    this.missing.hidden = false;
+    if (this.shown?.site !== site) return;
+    this.layer = this.shown.layer;
+    this.offer(this.layer);
   }
 
   async show(layer) {
     this.layer = layer;
     const { site } = this.place;
-    const block = document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
-    const message = readMessage(await inflated(bytesOf(block.textContent)));
+    let message;
+    try {
+      message = readMessage(await inflated(bytesOf(await payloadOf(site, layer))));
+    } catch (error) {
+      if (source === null) throw error;
+      if (site === this.place.site && layer === this.layer) this.miss(site, layer);
+      return;
+    }
     if (site !== this.place.site || layer !== this.layer) return; // another choice was quicker
+    this.missing.hidden = true;
+    this.shown = { site, layer };
     const { header, arrays } = message;
     const head = this.selection.head < header.heads ? this.selection.head : null;
     this.serial += 1;
@@ -86,7 +120,15 @@ class Panel {
   }
 }
 
-const { panels, opening } = JSON.parse(document.getElementById('panels').textContent);
+/** Tell the notebook around this page, now and whenever it changes, how high its frame has to be. */
+function tellHeight() {
+  const root = document.documentElement;
+  const tell = () => window.parent.postMessage({ areaviz: Math.ceil(root.getBoundingClientRect().height) }, '*');
+  new ResizeObserver(tell).observe(root);
+}
+
+const { panels, opening, source } = JSON.parse(document.getElementById('panels').textContent);
+if (source !== null) tellHeight();
 const made = panels.map((panel) => new Panel(document.getElementById(panel.kind), panel, opening));
 // The one with something lit comes last, as only those that are there already light up with it.
 for (const panel of made.sort((one, other) => one.isOpening - other.isOpening)) await panel.turn(panel.opened);

@@ -7,7 +7,7 @@ back finds it.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -16,12 +16,13 @@ import streamlit as st
 from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import analyses_folder
-from areaviz.analysis.score_files import Values, scores_of
+from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_files import MAX_MEGABYTES
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
-from areaviz.data.file_kinds import FORMATS, PICTURES, TABLES, ending_of
+from areaviz.data.file_kinds import FORMATS, TABLES, ending_of
+from areaviz.data.media import is_medium
 from areaviz.data.set_files import Roles, likely_roles
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
@@ -38,7 +39,7 @@ SETTING = "AREAVIZ_DATASETS"
 # Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
 # Pixels of a list of files: four fit beside one another on a wide page, three on a narrow one.
-WIDTH = 238
+WIDTH = 225
 Outputs = Mapping[str, tuple[str, ...]]
 
 
@@ -61,7 +62,7 @@ class ChosenSet:
     files: Files | None = None
     roles: Roles = Roles()
     outputs: Outputs = field(default_factory=dict)
-    scores: Mapping[str, Mapping[str, Values]] = field(default_factory=dict)
+    scores: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     corpus: Frequency | None = None
 
 
@@ -195,7 +196,7 @@ def _choose_roles(names: list[str]) -> Roles:
     tables = [name for name in names if ending_of(name) in TABLES and name not in likely.scores]
     if len(tables) > 1:
         return Roles(table=st.selectbox("Table", tables, format_func=visible))
-    texts = [name for name in names if ending_of(name) not in (*TABLES, *PICTURES)]
+    texts = [name for name in names if ending_of(name) not in TABLES and not is_medium(name)]
     if tables or len(texts) < 2:
         return likely
     with st.container(horizontal=True):
@@ -278,8 +279,8 @@ def about_set(chosen: ChosenSet) -> str:
         parts.append(f"{known:,} with {'a reference' if known == 1 else 'references'}")
     else:
         parts.append("no references")
-    if dataset.pictures:
-        parts.append(counted(len(dataset.pictures), "picture"))
+    if dataset.files:
+        parts.append(counted(len(dataset.files), dataset.medium))
     if linked:
         parts.append(f"{linked:,} with gold links")
     if chosen.outputs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -162,11 +161,8 @@ def _attention(
     models: Sequence[Analysis],
 ) -> None:
     """What the models attended to, in the viewer of traces."""
-    picture, titles = dataset.picture(example), [analysis.title for analysis in models]
-    own = []
-    for analysis in models:
-        if analysis.request:
-            own.append(replace(analysis.request, text=example.text, picture=picture))
+    titles = [analysis.title for analysis in models]
+    own = [dataset.asked(one.request, example) for one in models if one.request]
     explore(page, traced(backend, own, "Running the example"), titles)
 
 

@@ -74,8 +74,11 @@ def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
-    """Whether the measure rises from row to row; None for the order of the set."""
-    if page.state.order == AS_GIVEN:
+    """Whether the measure rises from row to row; None for the order of the set.
+
+    There is no measure where no example could be run.
+    """
+    if page.state.order == AS_GIVEN or not page.state.measure:
         return None
     # Of a change, what was lost comes first.
     is_low_good = _better(table, page.state.measure) == "low"

@@ -110,7 +110,7 @@ def _sheet(
     key = f"{SHEET}_{own.example}_{own.model}"
     judging(sheet, key=key, on_save=lambda: _save(store, own, key, mark))
     if own.version:
-        with st.popover("Remove", key="judged_removing", type="tertiary"):
+        with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):
             st.caption("What was marked under this name goes, for everybody who has this set.")
             st.button("Remove it", key="judged_remove", on_click=_remove, args=(store, own))
     show_deferred(PROBLEM)

@@ -77,8 +77,8 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
     inputs = set()
     if any(one.text.strip() for one in dataset.examples):
         inputs.add("source")
-    if any(one.picture for one in dataset.examples):
-        inputs.add("picture")
+    if any(one.file for one in dataset.examples):
+        inputs.add(dataset.medium)
     tasks = {task.key for task in TASKS.values() if task.samples and task.inputs == inputs}
     return {name: card for name, card in cards.items() if card.task in tasks}
 

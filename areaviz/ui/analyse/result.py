@@ -72,8 +72,11 @@ def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence
         numbered = [f"({run + 1}) {title}" for run, title in enumerate(titles)]
     whole.insert(0, "System", numbered)
     read_table(whole)
+    measures = measures_of(table)
+    if not measures:
+        # No example could be run.
+        return
     with st.expander("All measures, mean of the examples", key="analyse_means", type="compact"):
-        measures = measures_of(table)
         names = list(measures)
         means = pd.DataFrame(
             [[table[f"{name}_{run}"].mean() for run in range(len(runs))] for name in names]

@@ -62,7 +62,8 @@ def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
         return
     page.set(model_kind=kind)
     card = cards.get(page.state.model)
-    if card and card.pictures == kind:
+    # What a model of others knows is not said, so it stays where a reader has chosen it.
+    if card and (card.pictures == kind or not card.trained_on):
         return
     fitting = [one for one in cards.values() if one.pictures == kind]
     areas = (one for one in fitting if one.mechanism == "area")

@@ -55,6 +55,7 @@ def pickers(
     largest: int = LARGEST_AREA,
     extent: str = ITEMS,
     compares: bool = True,
+    decodes: bool = True,
 ) -> tuple[Card, Card | None]:
     """Draw all widgets; returns the model, and the one to compare it with or None.
 
@@ -64,13 +65,15 @@ def pickers(
         largest: the largest area that is offered.
         extent: what an area of a size holds, in words.
         compares: whether a second model can be chosen.
+        decodes: whether anything is written, so that it can be chosen how.
     """
     with st.container(horizontal=True, gap="medium"):
         card = _model(page, cards)
         _begin_with(page, card)
         other = _other(page, card, cards) if compares else None
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
-        _decoding(page)
+        if decodes:
+            _decoding(page)
         if "areas" in card.can:
             _area(page, card, largest)
             st.caption(

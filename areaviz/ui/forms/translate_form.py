@@ -35,7 +35,9 @@ class TranslateState(ModelState, WhatIfState):
 def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; returns what to run, two requests when comparing."""
     take_text = partial(_take_text, page)
-    page.widget(st.text_area, "English text", "text", height=90, then=take_text)
+    sources = {card.recipe.get("source", "en") for card in cards.values()}
+    label = "English text" if sources == {"en"} else "Text"
+    page.widget(st.text_area, label, "text", height=90, then=take_text)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         page.widget(
             st.selectbox,

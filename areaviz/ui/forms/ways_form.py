@@ -69,6 +69,7 @@ ALL = {
     for one in (
         Pictures("cluttered", "A digit among clutter", "digit", "digit-3"),
         Pictures("centred", "A digit alone", "single digit", "single-3"),
+        Pictures("translated", "A digit anywhere", "moved digit", "moved-2"),
         Pictures("pairs", "A pair of digits", "pair", "pair-27"),
     )
 }

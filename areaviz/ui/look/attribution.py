@@ -34,13 +34,21 @@ def with_attribution(
     )
 
 
-def attribution(page: WhatIfPage, cards: Cards, trace: Trace, focus: Focus) -> None:
-    """Draw the switch, and what is to be said of the map that is looked at."""
-    if "attribution" not in cards[trace.request.model].can:
+def attribution(page: WhatIfPage, cards: Cards, asked: Request, trace: Trace, focus: Focus) -> None:
+    """Draw the switch, and what is to be said of the map that is looked at.
+
+    Args:
+        page: holds whether it is wanted.
+        cards: of the models.
+        asked: what the trace is of.
+        trace: what is looked into.
+        focus: at what.
+    """
+    if "attribution" not in cards[asked.model].can:
         return
     page.widget(st.toggle, LABEL, "attribution", help=HELP)
     # This is part of a fragment: what is to be run anew needs the whole page.
-    if page.state.attribution != trace.request.attribution:
+    if page.state.attribution != asked.attribution:
         st.rerun()
     for sentence in _sentences(trace, focus):
         st.caption(escaped(sentence))

@@ -25,7 +25,8 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
         reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
         if is_strange(trace.request):
             reasons.append(card.limits)
-    if reads_as_german(trace.request.text):
+    translates_english = card is None or card.recipe.get("source", "en") == "en"
+    if translates_english and reads_as_german(trace.request.text):
         reasons.append("This reads like German, but the model translates from English.")
     if len(trace.output.probabilities) and mean_probability(trace) < UNSURE:
         knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""

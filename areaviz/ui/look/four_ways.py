@@ -58,7 +58,7 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     st.caption(f"**How to read this.** {HOW_TO_READ}")
     chance_picker(page)
     _costs(shown, traces, by_way)
-    look_closer(page, shown, traces, result.requests[0] if result.is_current else None)
+    look_closer(page, shown, traces, step, result.requests[0] if result.is_current else None)
 
 
 def _own_picture(request: Request, cards: Mapping[str, Card]) -> None:
@@ -155,6 +155,7 @@ def look_closer(
     page: WaysPage,
     ways: Sequence[Way],
     traces: Mapping[str, Trace],
+    step: int,
     request: Request | None,
 ) -> None:
     """Choose one of the readings, and look at it in every view that fits it.
@@ -163,6 +164,7 @@ def look_closer(
         page: holds what is looked at.
         ways: those that have a trace.
         traces: by mechanism.
+        step: the look that is shown, from 0.
         request: what a link restores; None where there is no link.
     """
     st.header("Look closer", anchor=False)
@@ -173,7 +175,7 @@ def look_closer(
         view = view_picker(page, trace, focus)
         if view is not None:
             st.caption(view.question)
-            focus = _sample(page, trace, focus)
+            focus = _sample(page, trace, focus, step)
             chart(view, trace, focus, "ways")
     if request is None:
         page.keep({})
@@ -181,12 +183,13 @@ def look_closer(
         page.offer(page.state.to_link(request, view=view.name if view else ""), request)
 
 
-def _sample(page: WaysPage, trace: Trace, focus: Focus) -> Focus:
-    """Of a transformer, let one sample of what it read be chosen; the middle one at first."""
+def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
+    """Of a transformer, let one sample of what a look read be chosen; the middle one at first."""
     if focus.site != TRANSFORMER:
         return focus
-    rows, columns = trace.gazes[focus.site].seen[0, 0].shape
+    looks, _, rows, columns = trace.gazes[focus.site].seen.shape
+    look = min(step, looks - 1)
     with st.container(horizontal=True, gap="medium"):
         row = _number(page, "row", "Row of the sample", rows, rows // 2 + 1)
         column = _number(page, "column", "Column of the sample", columns, columns // 2 + 1)
-    return Focus(focus.site, items=((row - 1) * columns + column - 1,))
+    return Focus(focus.site, items=((look * rows + row - 1) * columns + column - 1,))

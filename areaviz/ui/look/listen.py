@@ -11,13 +11,16 @@ from areaviz.backend.base import Backend
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import counted
 from areaviz.metrics.speech import edits
+from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.listen_form import ListenPage
 from areaviz.ui.look.explore import explore
-from areaviz.ui.look.result_page import up_to_date
+from areaviz.ui.look.result_page import explore_changed, up_to_date
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
+from areaviz.ui.what_if.state import apply_link
+from areaviz.ui.what_if.words import share_words
 from areaviz.views.listening import GOLD
 
 
@@ -25,13 +28,27 @@ def show_heard(
     page: ListenPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
     """Run what is asked, say what was heard, and look into it."""
-    titles = [cards[request.model].title for request in requests]
+    apply_link(page, requests[0], requests[0])
+    titles = [_title(request, requests, cards) for request in requests]
     result = up_to_date(page, backend, requests, titles)
     traces = [with_gold(trace) for trace in result.traces]
     for trace, title in zip(traces, result.titles, strict=True):
         named = f"{escaped(title)}: " if len(traces) > 1 else ""
         st.markdown(f"{named}{conclusion(trace)}")
-    explore(page, traces, result.titles, result.requests[0])
+    if result.is_current:
+        explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
+    else:
+        explore(page, traces, result.titles, result.requests[0])
+
+
+def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
+    """The model; where it runs twice, how its scores become weights."""
+    if len({one.model for one in requests}) == len(requests):
+        return cards[request.model].title
+    for change in request.changes:
+        if isinstance(change, Share):
+            return share_words(change)
+    return "As trained"
 
 
 def with_gold(trace: Trace) -> Trace:

@@ -17,6 +17,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
+from areaviz.data.release_models import to_get_models
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
@@ -90,6 +91,9 @@ def result_page(page: ResultPage[S_co, A]) -> None:
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
+        if not cards and models:
+            # A wheel, or a folder of one's own, may have the models of other pages alone.
+            problem(f"No model here does what this page is for; {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
         asked, stored = None, None
@@ -170,7 +174,7 @@ def show_traces(
     requests = with_attribution(page, cards, requests)
     result = up_to_date(page, backend, requests, titles)
     if result.is_current:
-        beside = partial(attribution, page, cards)
+        beside = partial(attribution, page, cards, requests[0])
         explore_changed(
             page, backend, result.traces, result.titles, requests[0], result.requests[0], beside
         )
@@ -201,7 +205,7 @@ def explore_changed(
     run = experiment(page, backend, request, traces[0])
     if run.runs:
         traces, titles = [*traces, run.runs[0]], [*titles, TITLE]
-    link = replace(link, changes=run.decoded.changes)
+    link = replace(link, changes=(*link.changes, *run.decoded.changes))
 
     def below(trace: Trace, focus: Focus) -> None:
         if beside:

@@ -13,6 +13,7 @@ from areaviz.ui.look.chart import data_table, titled
 from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
 from areaviz.ui.shell.table import read_table
 from areaviz.views.by_length import length_figure, length_table, with_and_without
+from areaviz.views.pairs import has_pairs, pairs_figure, pairs_table
 
 WHAT_DIFFERS = (
     "The paper's figures are BLEU for English to German on WMT 2014 newstest: news, trained on 4.5"
@@ -51,7 +52,10 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
 
 
 def beside(task: str, cards: Sequence[Card]) -> None:
-    """Draw our figures of a task and the papers'."""
+    """Draw our figures of a task and the papers'; models of others have none."""
+    cards = [card for card in cards if card.trained_on]
+    if not cards:
+        return
     if TASKS[task].by_network:
         _by_network(TASKS[task], cards)
     else:
@@ -61,6 +65,8 @@ def beside(task: str, cards: Sequence[Card]) -> None:
         st.caption("For scale, what papers report, on other data or with larger networks:")
         draw_table(columns_of(("System", "Reported"), list(published.items())))
     lengths(task, cards)
+    if has_pairs(cards):
+        pairs_of_digits(task, cards)
 
 
 def what_areas_change(task: Task, cards: Iterable[Card]) -> str:
@@ -154,6 +160,14 @@ def lengths(task: str, cards: Sequence[Card]) -> None:
     titled(figure, f"lengths_{task}", figure.layout.meta["title"])
     with st.expander("Show as table", key=f"lengths_table_{task}", type="compact"):
         data_table(length_table(task, compared))
+
+
+def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
+    """Draw the survey's Table 1 with our readers in it."""
+    figure = pairs_figure(cards)
+    titled(figure, f"pairs_{task}", figure.layout.meta["title"])
+    with st.expander("Show as table", key=f"pairs_table_{task}", type="compact"):
+        data_table(pairs_table(cards))
 
 
 def trained_forms() -> None:

@@ -37,6 +37,7 @@ PAGE_OF = {
     "translation": "translate",
     "caption": "caption",
     "picture translation": "translate_picture",
+    "reading": "read",
 }
 """The page that runs a model of a task by its name."""
 
@@ -88,14 +89,16 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
 
 def _summary(card: Card) -> str:
     size = f", size {card.size}" if card.size else ""
-    reach = ""
+    trained, reach = "", ""
     if TASKS[card.task].follows_words:
         reach = f", with texts of up to {card.trained_length:,} items"
+    if card.trained_on:
+        trained = f" Trained on {card.trained_on}{reach}; code version {card.code_version}."
     reads = "reads digits" if card.level == "digit" else f"{card.level} level"
     attention = "no" if card.mechanism == "none" else card.mechanism
     return (
         f"{card.name}: {reads}, {attention} attention{size}, {card.parameters:,} parameters."
-        f" Trained on {card.trained_on}{reach}; code version {card.code_version}."
+        f"{trained}"
     )
 
 

@@ -5,6 +5,7 @@ AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" 
 "http://127.0.0.1:8000".
 AREAVIZ_TOKEN_FILE: the file with that server's access token.
 AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
+AREAVIZ_MODELS: folders of models of others, as `serve --model` sets it.
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
 """
 
@@ -23,8 +24,8 @@ from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.backend.stored import RecordingBackend, StoredBackend
 from areaviz.cards.card import Card
-from areaviz.data.places import OPENINGS, checkpoints_folder
-from areaviz.trace.errors import BackendError
+from areaviz.data.places import OPENINGS, checkpoints_folder, others_folders
+from areaviz.trace.errors import BackendError, InputError
 
 REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
@@ -42,6 +43,21 @@ def known_card(model: str) -> Card | None:
         return engine().models().get(model)
     except BackendError:
         return None
+
+
+def has_models_of(task: str) -> bool:
+    """Whether there are models of a task that none of ours has.
+
+    Where nobody has named models of others, and no other machine has any, nothing is opened.
+    """
+    is_remote = os.environ.get("AREAVIZ_BACKEND", "").startswith("http")
+    if not (is_remote or others_folders()):
+        return False
+    try:
+        return any(card.task == task for card in engine().models().values())
+    except (InputError, BackendError):
+        # The page that needs the models says so.
+        return False
 
 
 def requests_waiting() -> int | None:
@@ -62,7 +78,7 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
         # Here, so that stored traces are shown without torch.
         from areaviz.backend.local import LocalBackend
 
-        models = LocalBackend(checkpoints, device)
+        models = LocalBackend(checkpoints, device, others_folders())
         if kind == "record":
             return RecordingBackend(models, Path(folder))
         return StoredBackend(models, OPENINGS)

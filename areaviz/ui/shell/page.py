@@ -24,6 +24,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"home": "Home"},
     "Explore": {
         "translate": "Translate",
+        "read": "Read",
         "caption": "Caption",
         "translate_picture": "Translate with a picture",
         "four_ways": "Four ways to look",
@@ -35,6 +36,8 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
 """The navigation: under what one does there, every page by its name. `pages/NAME.py` draws it."""
+NEEDS = {"read": "reading"}
+"""Pages that are offered only where there are models of a task."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _SAMPLES: Mapping[str, Mapping[str, object]] = {

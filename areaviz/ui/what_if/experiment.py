@@ -10,6 +10,7 @@ from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.waiting import traced
 from areaviz.ui.what_if.state import NOTHING, Interventions, WhatIfPage, decoded
 
@@ -41,14 +42,32 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
     run = Experiment(request, before, wanted)
     if not wanted:
         return run
-    written = before.fields[before.output.field].raw
-    asked = wanted.of(replace(before.request, target=None))
+    written, asked = written_by(before), wanted.of(request.checked())
     held = st.session_state.get(_RUNS)
     if held is None or held[0] != (asked, written):
         try:
-            both = asked, replace(asked, target=written)
-            after, forced = traced(backend, both, "Decoding again with the changes")
+            is_given = reads_output(request.model)
+            forced = replace(asked, target=written) if is_given else asked
+            both = (asked,) if forced == asked else (asked, forced)
+            found = traced(backend, both, "Decoding again with the changes")
         except (InputError, BackendError) as error:
             return replace(run, failure=str(error))
-        held = st.session_state[_RUNS] = (asked, written), (after, forced)
+        held = st.session_state[_RUNS] = (asked, written), (found[0], found[-1])
     return replace(run, runs=held[1])
+
+
+def reads_output(model: str) -> bool:
+    """Whether a model can be given an output; of one that is gone, so it seems."""
+    card = known_card(model)
+    return card is None or "target" in card.can
+
+
+def written_by(trace: Trace) -> str:
+    """The output as a request can give it: of a decoder, what it wrote behind its text."""
+    written = trace.fields[trace.output.field].raw
+    if trace.request.target is not None:
+        return trace.request.target
+    history = trace.fields.get("history")
+    if history is not None and not {"source", "picture"} & trace.fields.keys():
+        return history.raw.removeprefix(trace.request.text)
+    return written

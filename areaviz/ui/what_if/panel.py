@@ -9,15 +9,25 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
-from areaviz.drawing.labels import readable
-from areaviz.metrics.words import word_runs
-from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.attribution import WAYS
+from areaviz.trace.derived import base_site
+from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.what_if.contrast import contrast
-from areaviz.ui.what_if.experiment import Experiment
+from areaviz.ui.what_if.experiment import Experiment, reads_output
+from areaviz.ui.what_if.hiding import (
+    ITEMS,
+    WHOLE,
+    hide_cells,
+    hide_items,
+    hide_moment,
+    hide_words,
+    text_of,
+)
 from areaviz.ui.what_if.result import faithful, outcome
 from areaviz.ui.what_if.state import (
     NOTHING,
@@ -32,15 +42,6 @@ from areaviz.ui.what_if.words import candidates, change_words, place_words
 
 TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
-MOST_WORDS = 60
-WHOLE = {
-    "clip": "In its place the frame before it is seen, so that its motion is hidden, too.",
-    "facts": "Its place in the story stays, so facts before it are as old as they were.",
-    "points": "The model has read it all the same; a tour comes to it when no other is left.",
-}
-"""Inputs whose items are hidden one by one, with what hiding leaves."""
-ITEMS = {"clip": "frames"}
-"""What the items of an input are called, where that is not its name."""
 
 
 def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
@@ -49,7 +50,8 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     if decoded(page, run.request) != run.decoded:
         st.rerun()
     # What was attributed, no head attends to: there is nothing to change.
-    if trace is not run.before or focus.site not in trace.maps or trace.maps[focus.site].derived:
+    is_attributed = focus.site.endswith(tuple(WAYS))
+    if trace is not run.before or focus.site not in trace.maps or is_attributed or not _able(run):
         return
     if run.failure:
         problem(run.failure)
@@ -70,7 +72,10 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            faithful(page, backend, run.before, focus, contrast(page, backend, run, focus))
+            # A decoder's output is its text, of which no word can be given by itself.
+            writes = reads_output(run.request.model) and text_of(run) != "history"
+            asked = contrast(page, backend, run, focus) if writes else None
+            faithful(page, backend, run, focus, asked)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
@@ -88,6 +93,12 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
         )
 
 
+def _able(run: Experiment) -> frozenset[str]:
+    """The kinds of changes that the model can be asked for; of one that is gone, all."""
+    card = known_card(run.request.model)
+    return frozenset(KINDS) if card is None else card.can & KINDS.keys()
+
+
 Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 
 
@@ -96,14 +107,16 @@ def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
     memory = run.before.fields[run.before.maps[focus.site].memory]
     kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
     # A pointer's weights are its output: there is nothing that a head reads.
-    if memory.name != "points":
+    if "gate" in _able(run):
         kinds["head"] = "Switch heads off", _gate
-    if "source" in run.before.fields:
-        kinds["hide"] = "Hide words", _hide_words
+    if text_of(run) in run.before.fields:
+        kinds["hide"] = "Hide words", hide_words
     elif memory.name == "picture":
-        kinds["hide"] = "Hide cells", _hide_cells
+        kinds["hide"] = "Hide cells", hide_cells
+    elif memory.name == "sound":
+        kinds = {"hide": ("Hide a moment", hide_moment), **kinds}
     elif memory.name in WHOLE:
-        kinds = {"hide": (f"Hide {ITEMS.get(memory.name, memory.name)}", _hide_items), **kinds}
+        kinds = {"hide": (f"Hide {ITEMS.get(memory.name, memory.name)}", hide_items), **kinds}
     if run.request.picture is not None:
         kinds["picture"] = "Swap the picture", _swap
     return kinds
@@ -113,7 +126,8 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     offered = {area: visible(name) for area, name in candidates(run.before, focus).items()}
     if not offered:
         st.caption(
-            "Click a word or a cell above first: then choose one of the areas it attends to."
+            "Click a word, a digit or a cell above first: then choose one of the areas it attends"
+            " to."
         )
         return None
     places = {"this layer": "This layer", "all layers": "All layers"}
@@ -135,15 +149,18 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
             format="%g",
         )
     grid = run.before.maps[focus.site].grid
-    overlapping = grid.count > grid.items and page.widget(
+    has_areas = grid.count > grid.items and not run.before.maps[focus.site].derived
+    overlapping = has_areas and page.widget(
         st.checkbox, "And every area that overlaps it", "overlapping"
     )
     st.caption(_meaning(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
-    if overlapping:
-        return Weigh(focus.site, grid.items_of(area), (), factor, layer, head)
-    return Weigh(focus.site, (), (area,), factor, layer, head)
+    site, derived = base_site(focus.site)
+    if overlapping or derived:
+        # Where areas are derived, the model itself attends to their items.
+        return Weigh(site, grid.items_of(area), (), factor, layer, head)
+    return Weigh(site, (), (area,), factor, layer, head)
 
 
 def _meaning(factor: float) -> str:
@@ -157,54 +174,7 @@ def _meaning(factor: float) -> str:
 def _gate(_: WhatIfPage, run: Experiment, focus: Focus) -> Change:
     where = escaped(place_words(run.before, focus.site, focus.layer, focus.head))
     st.caption(f"Switched off: {where}. Choose another layer or head above.")
-    return Gate(focus.site, focus.layer, focus.head)
-
-
-def _hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
-    source = run.before.fields["source"]
-    runs = word_runs(source)
-    if len(runs) > MOST_WORDS:
-        st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
-        return None
-    words = {}
-    for place, (start, end) in enumerate(runs):
-        word = source.raw[source.anchors[start, 0] : source.anchors[end - 1, 1]]
-        words[place] = escaped(word.strip())
-    chosen = page.pills("Words", "words", words)
-    st.caption(
-        "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
-        " still shows."
-    )
-    items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
-    return Hide("source", items) if items else None
-
-
-def _hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    """Facts, points or frames, each by its label."""
-    memory = run.before.fields[run.before.maps[focus.site].memory]
-    names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
-    noun = ITEMS.get(memory.name, memory.name)
-    chosen = page.pills(noun.capitalize(), "words", names)
-    st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")
-    return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
-
-
-def _hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    attention = run.before.maps[focus.site]
-    items, which = focus.items, "the chosen cells"
-    if focus.side == "query":
-        heaviest = next(iter(candidates(run.before, focus)), None)
-        items = attention.grid.items_of(heaviest) if heaviest else ()
-        which = "the cells of the heaviest area of the chosen word"
-    if not items or attention.memory != "picture":
-        st.caption("Click cells of the picture, or a word that attends to it, above first.")
-        return None
-    st.caption(
-        f"Nothing attends to {which} any more, in any layer ({len(items)} cells). Cells beside"
-        " them were made with a view of them, so a trace may stay; another picture is the stricter"
-        " test."
-    )
-    return Hide("picture", items)
+    return Gate(base_site(focus.site)[0], focus.layer, focus.head)
 
 
 def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:

@@ -18,6 +18,7 @@ from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 from areaviz.ui.shell.waiting import waiting
+from areaviz.ui.what_if.experiment import Experiment, reads_output
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.ui.what_if.words import place_words
 from areaviz.views import PAIRS
@@ -66,18 +67,20 @@ def _odds(before: Trace, forced: Trace) -> str:
 
 
 def faithful(
-    page: WhatIfPage, backend: Backend, trace: Trace, focus: Focus, contrast: Contrast | None
+    page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus, contrast: Contrast | None
 ) -> None:
     """The faithfulness of the map that is looked at, measured when asked for.
 
     Args:
         page: holds what was measured.
         backend: runs the model without parts of the map.
-        trace: of the map.
+        run: what was asked, and the trace of the map.
         focus: the map.
         contrast: a word and a foil, by which it can be measured, too.
     """
-    if trace.maps[focus.site].memory == "history":
+    trace = run.before
+    attention = trace.maps[focus.site]
+    if attention.memory == "history" or attention.derived or not reads_output(run.request.model):
         return
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
@@ -91,7 +94,9 @@ def faithful(
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
         if by_contrast:
             probe = replace(probe, contrast=contrast)
-        request = replace(trace.request, target=trace.fields[trace.output.field].raw)
+        # As it was asked: a model may have seen a part of its picture.
+        asked = run.request.checked()
+        request = replace(asked, target=trace.fields[trace.output.field].raw)
         subject = request, probe
         st.button(
             "Measure", key=page.key("measure"), on_click=page.set, kwargs={"measured": subject}

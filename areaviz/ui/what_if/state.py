@@ -38,9 +38,9 @@ class Interventions:
         return bool(self.changes or self.picture)
 
     def of(self, request: Request) -> Request:
-        """The request with all of it."""
+        """The request with all of it, after what its form has changed already."""
         picture = sample(self.picture) if self.picture else request.picture
-        return replace(request, changes=self.changes, picture=picture)
+        return replace(request, changes=(*request.changes, *self.changes), picture=picture)
 
     @property
     def params(self) -> dict[str, str]:
@@ -69,6 +69,8 @@ class WhatIfState(State):
     # ... places of the words that are hidden, the sample that replaces the picture, ...
     words: list[int] = field(default_factory=list)
     swap: str | None = None
+    # ... the seconds of a sound that are hidden, ...
+    seconds: tuple[float, float] = (0.0, 0.0)
     # ... the first item of the word that is asked about, what stands against it, whether the map is
     # measured by that, ...
     word: int | None = None
@@ -113,14 +115,16 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
     link = page.state.linked
     if link is not None and _is_about(link, asked):
         page.set(linked=None)
-        wanted = Interventions(link.request.changes, link.params.get(SWAP, ""))
+        changes = tuple(one for one in link.request.changes if one not in request.changes)
+        wanted = Interventions(changes, link.params.get(SWAP, ""))
         decode(page, request, wanted)
 
 
 def _is_about(link: Link, request: Request) -> bool:
     """Whether a request is of a link's input; what the link does not name may be anything."""
     names = {"model": request.model}
-    for key, part in (("picture", request.picture), ("clip", request.clip)):
+    for key in ("picture", "sound", "clip"):
+        part = getattr(request, key)
         names[key] = part.name if part else ""
     same_names = all(link.params.get(key) in (None, "", name) for key, name in names.items())
     asked = link.request
@@ -157,5 +161,5 @@ def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Inter
 
 def _input(request: Request) -> _Input:
     """What positions in interventions are of: another decoding of the same input keeps them."""
-    part = request.picture or request.clip
+    part = request.picture or request.sound or request.clip
     return request.model, request.text, part.digest if part else "", request.area_size

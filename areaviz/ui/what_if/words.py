@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from areaviz.drawing.select import LABELLED, area_words, label_words, quote
+from areaviz.drawing.select import LABELLED, area_words, label_words, moment_words, quote
 from areaviz.drawing.sites import layer_noun, site_name
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Share
@@ -88,6 +88,8 @@ def _items(trace: Trace, name: str, items: tuple[int, ...]) -> str:
         return f"{len(items)} items"
     if field.kind == "text":
         return quote(field, known)
+    if field.kind == "sound":
+        return moment_words(field, known)
     if field.kind in LABELLED:
         return label_words(field, tuple(known))
     return field.labels[known[0]] if len(known) == 1 else f"{len(known)} cells of the picture"

@@ -18,6 +18,7 @@ from areaviz.ui.look.explore import alike, clicked, followed, same_items, shared
 from areaviz.ui.look.focus import fitted, heads
 from areaviz.ui.shell.state import ALL_HEADS, State
 from tests import fakes
+from tests.trace.test_clip import clip_trace
 
 MAIN = fakes.trace("A dog.", "Ein Hund.")
 OTHER = fakes.trace("A dog.", "Hund!", layers=1, heads=2)
@@ -151,6 +152,11 @@ def test_choices_begin_with_the_site_between_the_languages_and_all_heads() -> No
 )
 def test_sites_are_named_by_what_attends_to_what(trace: Trace, expected: list[str]) -> None:
     assert [site_name(trace, site) for site in sites(trace)] == expected
+
+
+def test_what_is_attended_to_is_called_by_its_kind() -> None:
+    assert site_name(fakes.sound_trace(), "encoder-decoder") == "Output to sound"
+    assert site_name(clip_trace(), "encoder-decoder") == "Words to frames"
 
 
 def pickers() -> None:

@@ -1,0 +1,151 @@
+"""A folder of `transformers` as a model among ours: which it is, and its card, before it is loaded.
+
+Nothing of the weights is read but how many there are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from areaviz.adapters.library import library
+from areaviz.adapters.loading import check_folder, fetched, model_class
+from areaviz.adapters.weights import in_words, weights_of
+from areaviz.cards.card import Card
+from areaviz.trace.errors import InputError
+
+FAMILY = "transformers"
+READING, CAPTION, UNKNOWN = "reading", "caption", "unknown"
+# What a request may ask of no such model: another largest area, as areas are derived.
+_NEVER = ("areas",)
+# What is done to the attention of a layer that looks its attention function up.
+_CHANGES = ("weigh", "gate", "hide")
+_LIMITS = (
+    "A model of others: what it was trained on, and how well it does, is not known here; see what"
+    " came with it. Its weights are {stored}; with them and a run it takes some {needed} of memory,"
+    " which is looked for when it is first asked."
+)
+_KINDS = (
+    "encoders, decoders and encoder-decoders of texts, and models that name or describe pictures"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder that holds a model."""
+
+    path: Path
+    card: Card
+
+
+def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
+    """The model of a folder or, where the network allows, of the hub, with a card of its own.
+
+    Args:
+        place: the path of a folder, or a name on the hub.
+        taken: names that other models have.
+
+    Raises:
+        InputError: it is no folder of a model that is shown here, or its weights are missing,
+            damaged or a pickle.
+    """
+    path = fetched(place)
+    check_folder(path)
+    kind = model_class(path)
+    config = library().AutoConfig.from_pretrained(path, local_files_only=True)
+    # Of a hub's model the folder is called by a checksum.
+    called = path.resolve().name if Path(place).is_dir() else place
+    task = _task(kind, config, called)
+    name = _free_name(called, taken)
+    return Folder(path, _card(path, name, called, task, kind, config))
+
+
+def _task(kind: Any, config: Any, called: str) -> str:
+    """What a class of models does, as `Card.task`."""
+    reads, pair = kind.main_input_name, getattr(config, "is_encoder_decoder", False)
+    if sees_and_reads(config) and kind.can_generate():
+        return CAPTION
+    if reads == "input_ids" and not sees_and_reads(config):
+        return "translation" if pair else READING
+    # A class is a description of one word.
+    describes = kind.can_generate() or kind.__name__.endswith("ForImageClassification")
+    if reads == "pixel_values" and describes:
+        return CAPTION
+    raise InputError(
+        f"{called} is a {kind.__name__}, which no page shows: pages have {_KINDS}; use"
+        " areaviz.attend for it (docs/your_models.md)."
+    )
+
+
+def sees_and_reads(config: Any) -> bool:
+    """Whether a configuration is that of a vision-language model."""
+    return hasattr(config, "vision_config")
+
+
+def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
+    weights = weights_of(path)
+    lacks = list(_NEVER)
+    # Words and cells are items of the same layers there, and no site of their own.
+    if sees_and_reads(config) or not kind._can_set_attn_implementation():
+        lacks += _CHANGES
+    if not kind.can_generate():
+        lacks.append("target")
+    written = datetime.fromtimestamp(weights.written, UTC).isoformat(timespec="seconds")
+    stored, needed = in_words(weights.nbytes), in_words(weights.needed)
+    return Card(
+        name=name,
+        family=FAMILY,
+        title=f"{called} ({kind.__name__})",
+        task=task,
+        level="token",
+        mechanism="regular",
+        size="",
+        pair=name,
+        parameters=weights.parameters,
+        trained_length=0,
+        config={**_plain(config.to_dict()), "weights": f"{stored}, of {written}"},
+        recipe={"source": _language(path)},
+        data={},
+        figures={},
+        attention={},
+        history=(),
+        code_version="",
+        trained_on="",
+        limits=_LIMITS.format(stored=stored, needed=needed),
+        licence="see what came with the folder",
+        lacks=tuple(lacks),
+    )
+
+
+def _language(path: Path) -> str:
+    """The language that a translator's tokenizer says it reads, such as "en"."""
+    try:
+        entries = json.loads((path / "tokenizer_config.json").read_bytes())
+    except (OSError, ValueError):
+        return UNKNOWN
+    said = entries.get("source_lang") if isinstance(entries, dict) else None
+    return {"eng": "en", "en_XX": "en"}.get(str(said), str(said)) if said else UNKNOWN
+
+
+def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a configuration that are a number, a word or yes and no."""
+    kept = {}
+    for name, value in entries.items():
+        if isinstance(value, str | int | float) and not name.startswith("_"):
+            kept[name] = value
+    return kept
+
+
+def _free_name(called: str, taken: Collection[str]) -> str:
+    """A name that a request may have, and that no other model has."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:90] or "model"
+    number, found = 1, name
+    while found in taken:
+        number += 1
+        found = f"{name}-{number}"
+    return found

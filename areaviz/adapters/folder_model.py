@@ -1,0 +1,153 @@
+"""The family `transformers`: a folder's model, asked as our own models are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+
+from areaviz.adapters import transformers_models
+from areaviz.adapters.folder_card import CAPTION, READING, sees_and_reads
+from areaviz.adapters.folder_sight import STEPS as DESCRIBED
+from areaviz.adapters.folder_sight import picture_and_words
+from areaviz.adapters.loading import Loaded, load
+from areaviz.adapters.model_run import Options
+from areaviz.adapters.transformers_models import continued
+from areaviz.adapters.weights import check_room, weights_of
+from areaviz.cards.card import Card
+from areaviz.trace.arrays import AREA_SIZE
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+
+# Most tokens that are written for a text.
+STEPS = 256
+# Most tokens by which a decoder goes on with one.
+CONTINUED = 24
+
+
+@dataclass(frozen=True, slots=True)
+class FolderModel:
+    """A model of others, with what turns texts and pictures into its numbers."""
+
+    card: Card
+    loaded: Loaded
+
+    @classmethod
+    def load(
+        cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
+    ) -> Self:
+        """Read a folder's model; `area_size` changes nothing of it, as its areas are derived.
+
+        Raises:
+            InputError: the memory cannot hold it, it cannot be opened, or its tokenizer is missing
+                or another model's.
+        """
+        check_room(card.title, weights_of(folder).needed, device)
+        loaded = load(folder)
+        if card.task != CAPTION or "target" in card.can:
+            check_tokenizer(loaded)
+        loaded.model.to(device).eval().requires_grad_(False)
+        return cls(card, loaded)
+
+    def trace(
+        self, requests: Sequence[Request], on_step: Callable[[int, int], None] | None = None
+    ) -> list[Trace]:
+        """Run requests one by one; record each.
+
+        Raises:
+            InputError: an input does not fit the model.
+        """
+        return [self._trace(request, on_step) for request in requests]
+
+    def _trace(self, request: Request, on_step: Callable[[int, int], None] | None) -> Trace:
+        options = Options(
+            target=request.target,
+            steps=STEPS,
+            tokenizer=self.loaded.tokenizer,
+            area_size=request.area_size or AREA_SIZE,
+            name=self.card.name,
+            processor=self.loaded.processor,
+            beams=request.beam if request.method == "beam" else 1,
+            on_step=on_step,
+            changes=request.changes,
+            attribution=request.attribution,
+        )
+        given: Any = self._given(request)
+        if self.card.task == READING:
+            given, options = self._read(request.text, options)
+        elif request.picture is not None and sees_and_reads(self.loaded.model.config):
+            few = replace(options, steps=DESCRIBED)
+            given = picture_and_words(self.loaded, request.picture, request.text, few)
+            options = replace(options, target=None)
+        found = transformers_models.attend(self.loaded.model, given, options)
+        details = {"device": self.loaded.model.device.type, **found.details}
+        if request.target is None and self._is_unfinished(found):
+            written = f"it was stopped after {len(found.output.probabilities)} tokens."
+            said = details.get("warning", "")
+            details["warning"] = f"{said} The model kept writing; {written}".strip()
+        return replace(found, request=_shown(request, found), details=details)
+
+    def _is_unfinished(self, found: Trace) -> bool:
+        """Whether an output that ends with a symbol of its own lacks it."""
+        writes = self.card.task != READING and "target" in self.card.can
+        writes = writes and not sees_and_reads(self.loaded.model.config)
+        return writes and found.fields["target"].labels[-1] != self.loaded.tokenizer.eos_token
+
+    def _given(self, request: Request) -> str | Picture:
+        """The text or the picture that it takes.
+
+        Raises:
+            InputError: it is given the other.
+        """
+        if self.card.task != CAPTION:
+            if request.picture is not None:
+                raise InputError(f"“{self.card.title}” reads texts alone; leave the picture out.")
+            return request.text
+        if request.picture is None:
+            raise InputError(f"“{self.card.title}” describes pictures; give it one.")
+        return request.picture
+
+    def _read(self, text: str, options: Options) -> tuple[str, Options]:
+        """What a model of one stack reads: the text and what follows it, given or its own.
+
+        Of a decoder the given output "" is nothing: it reads the text alone.
+        """
+        if "target" not in self.card.can:
+            return text, options
+        follows = options.target
+        if follows is None:
+            few = replace(options, steps=CONTINUED)
+            follows = continued(self.loaded.model, text, few)
+        return text + str(follows), replace(options, target=None)
+
+
+def _shown(request: Request, found: Trace) -> Request:
+    """What was asked; where the model sees a part of the picture, with that part."""
+    asked, seen = request.picture, found.request.picture
+    if asked is None or seen is None or (asked.width, asked.height) == (seen.width, seen.height):
+        return request
+    return replace(request, picture=replace(seen, name=asked.name))
+
+
+def check_tokenizer(loaded: Loaded) -> None:
+    """Check that there is a tokenizer, and that it belongs to this model.
+
+    Raises:
+        InputError: there is none, or it has more tokens than the model has embeddings.
+    """
+    if loaded.tokenizer is None:
+        raise InputError(
+            f"The folder {loaded.name} has no tokenizer that can be read; save it beside the model,"
+            " by tokenizer.save_pretrained(FOLDER)."
+        )
+    known = loaded.model.get_input_embeddings().weight.shape[0]
+    if len(loaded.tokenizer) > known:
+        raise InputError(
+            f"The tokenizer of {loaded.name} has {len(loaded.tokenizer):,} tokens but the model"
+            f" knows {known:,}; it belongs to another model."
+        )

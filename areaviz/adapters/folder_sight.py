@@ -1,0 +1,86 @@
+"""What a vision-language model is given: a picture, a question, and the words behind them.
+
+These are the model's own or given ones; its processor says how question and picture are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from PIL import Image
+
+from areaviz.adapters.loading import Loaded
+from areaviz.adapters.model_run import Options, frozen
+from areaviz.adapters.transformers_models import generated
+from areaviz.trace.errors import InputError
+from areaviz.trace.picture import Picture
+
+QUESTION = "Describe the picture."
+# Most words that are written of a picture.
+STEPS = 48
+
+
+def picture_and_words(
+    loaded: Loaded, picture: Picture, question: str, options: Options
+) -> Mapping[str, Any]:
+    """What the processor makes of a picture and a question, with the answer behind it.
+
+    Args:
+        loaded: the model with its processor.
+        picture: what is seen.
+        question: what is asked, "" for a description.
+        options: with the answer that is given as `target`, or None for the model's own.
+
+    Raises:
+        InputError: there is no processor, or it cannot take them.
+    """
+    if not hasattr(loaded.processor, "image_processor"):
+        raise InputError(
+            f"The folder {loaded.name} has no processor that reads pictures; save it beside the"
+            " model, by processor.save_pretrained(FOLDER)."
+        )
+    image = Image.fromarray(picture.pixels)
+    try:
+        prompt = _prompt(loaded.processor, question)
+        given = dict(loaded.processor(text=prompt, images=image, return_tensors="pt"))
+    except Exception as error:
+        # A stranger's template or processor: each fails in its own way.
+        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        raise InputError(
+            f"The processor of {loaded.name} cannot take the picture and the question ({reason});"
+            " use areaviz.attend with what it returns (docs/your_models.md)."
+        ) from error
+    ids_1N = given["input_ids"]
+    if options.target is None:
+        with frozen(loaded.model):
+            whole = torch.tensor([list(generated(loaded.model, given, options))])
+    else:
+        tokenizer = loaded.processor.tokenizer
+        added = tokenizer(str(options.target), add_special_tokens=False, return_tensors="pt")
+        whole = torch.cat([ids_1N, added["input_ids"].to(ids_1N)], 1)
+    return _continued(given, whole)
+
+
+def _prompt(processor: Any, question: str) -> str:
+    """The question as the model was taught to read it, with the mark of the picture."""
+    if getattr(processor, "chat_template", None):
+        content = [{"type": "image"}, {"type": "text", "text": question or QUESTION}]
+        talk = [{"role": "user", "content": content}]
+        return str(processor.apply_chat_template(talk, add_generation_prompt=True))
+    mark = getattr(processor, "image_token", "") or ""
+    # Without a mark the text is the beginning of what is written, and no question.
+    return f"{mark}{question or QUESTION}" if mark else question
+
+
+def _continued(given: Mapping[str, Any], whole_1M: torch.Tensor) -> Mapping[str, Any]:
+    """The same inputs with more tokens; what is said of each token goes on."""
+    before = given["input_ids"].shape
+    more = whole_1M.shape[1] - before[1]
+    found = {**given, "input_ids": whole_1M}
+    for name, value in given.items():
+        if name != "input_ids" and isinstance(value, torch.Tensor) and value.shape == before:
+            last = value[:, -1:] if name == "attention_mask" else torch.zeros_like(value[:, -1:])
+            found[name] = torch.cat([value, last.expand(-1, more)], 1)
+    return found

@@ -1,0 +1,74 @@
+"""`areaviz validate FILE ...`: whether files are traces, as docs/trace.md and the schema say."""
+
+from __future__ import annotations
+
+from importlib.resources import files as parts_of
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.drawing.labels import counted
+from areaviz.trace import codec
+from areaviz.trace.arrays_file import holds_trace, open_npz
+from areaviz.trace.errors import InputError
+from areaviz.trace.on_disk import OPERATOR
+from areaviz.trace.record import Trace
+
+SCHEMA = "trace.schema.json"
+
+
+def validate(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Stored traces (.npz), or arrays of weights (.npz).", metavar="FILE"),
+    ] = None,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of a trace's document.")
+    ] = False,
+) -> None:
+    """Check stored traces, of this or any older version, in every part; a line for each file.
+
+    The exit status is 1 where one cannot be read, with what is wrong in a sentence. Arrays that the
+    page "Your own attention" takes are checked as well.
+    """
+    if schema:
+        typer.echo(schema_text(), nl=False)
+    elif not files:
+        raise InputError("No file is named; name one or more, or ask for the --schema.")
+    wrong = 0
+    for path in files or []:
+        try:
+            typer.echo(f"{path}: {checked(path)}")
+        except InputError as error:
+            typer.echo(f"{path}: {error}", err=True)
+            wrong += 1
+    if wrong:
+        raise typer.Exit(1)
+
+
+def schema_text() -> str:
+    """The JSON schema of the document of a trace."""
+    return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
+
+
+def checked(path: Path) -> str:
+    """What a sound file holds, in words.
+
+    Raises:
+        InputError: it is no trace and has no weights, is damaged, or of a newer version.
+    """
+    with codec.named(), path.open("rb") as file:
+        if holds_trace(file, OPERATOR):
+            kind = f"a trace, version {codec.version_of(file)}, of"
+        else:
+            kind = "arrays, which make a trace:"
+        return f"{kind} {_maps(open_npz(file, room=OPERATOR))}."
+
+
+def _maps(trace: Trace) -> str:
+    parts = [trace.request.model]
+    for site, one in trace.maps.items():
+        layers, heads = counted(one.layers, "layer"), counted(one.heads, "head")
+        parts.append(f"{site} ({layers}, {heads})")
+    return ", ".join([*parts, *trace.gazes])

@@ -1,0 +1,111 @@
+"""Views of a trace as figures: which one is meant, and those that stand in a page or for it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.sites import sites
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
+
+POINTED = {one.name: one for one in (RIBBON, GRID)}
+"""What is pointed at in the app, as a figure: named like a view."""
+USUAL = "alignment"
+"""The view that is drawn where none is named and it fits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """A figure in a page.
+
+    Args:
+        title: of its view.
+        question: what it answers.
+        source: data address of an SVG file.
+    """
+
+    title: str
+    question: str
+    source: str
+
+
+def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
+    """The view of this name, or the first that fits; raises InputError where there is none."""
+    is_map = focus.site in trace.maps
+    if name in POINTED and is_map and POINTED[name] is pointed_at(trace, focus):
+        return POINTED[name]
+    fitting = [view.name for view in VIEWS.values() if view.fits(trace, focus)]
+    if name is not None and name not in VIEWS:
+        raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
+    if not fitting:
+        raise InputError(
+            f'No view fits the site "{focus.site}" of this trace; choose another site.'
+        )
+    if name is None:
+        name = USUAL if USUAL in fitting else fitting[0]
+    if name not in fitting:
+        raise InputError(
+            f'The view "{name}" does not fit the site "{focus.site}" of this trace; choose one of'
+            f" {', '.join(fitting)}."
+        )
+    return VIEWS[name]
+
+
+def pointed_at(trace: Trace, focus: Focus) -> Takeaway:
+    """What is pointed at in a map of this site: a picture's cells, or a ribbon of text."""
+    is_picture = trace.fields[trace.maps[focus.site].memory].kind == "picture"
+    return GRID if is_picture else RIBBON
+
+
+def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
+    """Every view that fits one of the sites, once, drawn for print."""
+    found: dict[str, Still] = {}
+    for site in shown:
+        focus = Focus(site)
+        for name, view in VIEWS.items():
+            if name not in found and view.fits(trace, focus):
+                found[name] = _still(view, trace, focus)
+    return list(found.values())
+
+
+def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Still]:
+    """The views of these names that fit, at a focus, drawn for print.
+
+    Raises:
+        InputError: there is no view of such a name.
+    """
+    for name in names:
+        if name not in VIEWS:
+            raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
+    if focus is None:
+        return []
+    return [_still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)]
+
+
+def picture_of(trace: Trace, focus: Focus | None) -> bytes:
+    """A PNG of what a page opens with, for who cannot open the page; b"" where nothing attends."""
+    if focus is None:
+        return b""
+    is_pointed = focus.site in trace.maps
+    view = pointed_at(trace, focus) if is_pointed else view_of(trace, focus, None)
+    return figure_bytes(view.print(trace, focus), "png")
+
+
+def first_site(trace: Trace) -> Focus | None:
+    """A focus on the first site, None where there is none."""
+    found = sites(trace)
+    return Focus(found[0]) if found else None
+
+
+def _still(view: View, trace: Trace, focus: Focus) -> Still:
+    drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
+    return Still(view.title, view.question, f"data:image/svg+xml;base64,{drawn}")

@@ -1,0 +1,231 @@
+"""Attention that an interpretability library has kept, by name, as a trace: `areaviz.from_cache`.
+
+TransformerLens keeps the weights of a layer as "blocks.0.attn.hook_pattern", and those of an
+encoder-decoder as "encoder.0.attn.hook_pattern", "decoder.0.attn.hook_pattern" and
+"decoder.0.cross_attn.hook_pattern". Arrays saved in nnsight have the names that their reader gave
+them; one number in each is that of its layer.
+
+Shapes: L layers, H heads, Q queries, N items of the memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.arrays import (
+    AREA_SIZE,
+    NO_OUTPUT,
+    array_of,
+    check_shape,
+    checked_rows,
+    labelled,
+    nothing,
+)
+from areaviz.trace.check import validate
+from areaviz.trace.derived import areas_map, sums_map
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import AREA_SIZES, check_range, shown
+from areaviz.trace.record import AttentionMap, Field, Trace
+from areaviz.trace.request import Request, check_options
+
+PATTERN, SCORES = "hook_pattern", "hook_attn_scores"
+CROSS, DECODER, ENCODER, ONE = "encoder-decoder", "decoder self", "encoder self", "attention"
+# How far the softmax of kept scores may be from the kept weights, as both may be rounded.
+NEAR = 5e-3
+_LAYER = re.compile(r"(?<![^.\[_ ])\d+(?![^.\]_ ])")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """The layers of one attention: its name with a star for the layer, and their arrays."""
+
+    name: str
+    layers: Mapping[int, Any]
+
+    @property
+    def site(self) -> str:
+        """Where it takes place, by the name."""
+        if "cross" in self.name:
+            return CROSS
+        if "decoder" in self.name:
+            return DECODER
+        return ENCODER if "encoder" in self.name else ONE
+
+    def weights(self, example: int) -> npt.NDArray[Any]:
+        """All layers of one example: [L, H, Q, N], in the order of their numbers."""
+        found = [self._layer(number, example) for number in sorted(self.layers)]
+        if len({layer.shape for layer in found}) > 1:
+            raise InputError(
+                f'The layers of "{shown(self.name)}" have different shapes; keep those of one run.'
+            )
+        return np.stack(found)
+
+    def _layer(self, number: int, example: int) -> npt.NDArray[Any]:
+        layer = array_of(self.layers[number])
+        if layer.ndim not in (3, 4):
+            raise InputError(
+                f'Layer {number} of "{shown(self.name)}" has {layer.ndim} axes but must be heads x'
+                " queries x memory items, perhaps of a batch; choose the weights by keys=."
+            )
+        if layer.ndim == 3:
+            return layer
+        if not 0 <= example < len(layer):
+            raise InputError(
+                f"There is no example {example} in a batch of {len(layer)}; choose one of 0 to"
+                f" {len(layer) - 1}."
+            )
+        one: npt.NDArray[Any] = layer[example]
+        return one
+
+
+def from_cache(
+    cache: Any,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    *,
+    keys: str = PATTERN,
+    example: int = 0,
+    area_size: int = AREA_SIZE,
+    name: str = "your-arrays",
+) -> Trace:
+    """A trace of a TransformerLens `ActivationCache`, or of any arrays that were kept by name.
+
+    Every site has the sums of its weights over areas; where the scores were kept too
+    (`hook_attn_scores`), it has the areas that its queries and keys would choose.
+
+    Args:
+        cache: what `run_with_cache` returned, or a mapping from names to weights [H, Q, N], or
+            [batch, H, Q, N]; in each name one number is that of the layer, as in
+            "transformer.h.0.attn". Tensors may have gradients, lie on a GPU or be bfloat16.
+        source: a label for each item of the text, such as `model.to_str_tokens(text)`; of an
+            encoder-decoder those of what is read. By default their numbers.
+        target: of an encoder-decoder, a label for each item that is written.
+        keys: a part of the names that are taken; where no name has "hook_pattern", all are.
+        example: which of a batch, from 0.
+        area_size: most items of an area, 1..16; 1 leaves the areas out.
+        name: what the model is called, letters, digits, dots, hyphens and underscores.
+
+    Raises:
+        InputError: there are no weights under such names, two attentions would be one site, or the
+            arrays are refused as `from_arrays` refuses them.
+    """
+    check_range("area_size", area_size, AREA_SIZES)
+    request = Request(name, "")
+    check_options(request)
+    kept = {str(key): value for key, value in _items(cache)}
+    fields: dict[str, Field] = {}
+    maps: dict[str, AttentionMap] = {}
+    for stack in stacks(kept, keys):
+        given_LHQN = stack.weights(example)
+        attention = _map(stack.site, given_LHQN, (source, target), fields)
+        maps[attention.site] = attention
+        if area_size > 1 and attention.grid.items > 1:
+            logs_LHQN = _logs(stack.name, kept, attention.weights, example)
+            derived = [sums_map(attention, (1, area_size))]
+            if logs_LHQN is not None:
+                derived.insert(0, areas_map(attention, logs_LHQN, (1, area_size)))
+            maps |= {one.site: one for one in derived}
+    fields[nothing().name] = nothing()
+    trace = Trace(request, fields, NO_OUTPUT, maps)
+    validate(trace)
+    return trace
+
+
+def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
+    """The attentions among arrays by name, each with its layers; raises as `from_cache`."""
+    taken = [key for key in kept if keys in key]
+    if not taken and keys == PATTERN:
+        taken = list(kept)
+    layers: dict[str, dict[int, Any]] = {}
+    for key in taken:
+        numbers = _LAYER.findall(key)
+        if len(numbers) != 1:
+            raise InputError(
+                f'The name "{shown(key)}" has {len(numbers)} numbers but one has to be that of its'
+                " layer; choose the weights by keys=, or rename them."
+            )
+        layers.setdefault(_LAYER.sub("*", key), {})[int(numbers[0])] = kept[key]
+    if not layers:
+        raise InputError(
+            f'Nothing was kept under names with "{shown(keys)}"; keep the attention weights, or'
+            " choose others by keys=."
+        )
+    found = [Stack(name, layers[name]) for name in layers]
+    sites = [stack.site for stack in found]
+    if len(set(sites)) < len(sites):
+        names = ", ".join(shown(stack.name) for stack in found)
+        raise InputError(f"The cache has several attentions ({names}); choose one by keys=.")
+    # An encoder comes before what reads it, in traces as in models.
+    order = (ONE, ENCODER, DECODER, CROSS)
+    return sorted(found, key=lambda stack: order.index(stack.site))
+
+
+def _items(cache: Any) -> list[tuple[Any, Any]]:
+    if isinstance(cache, list | tuple):
+        return list(enumerate(cache))
+    try:
+        return list(cache.items())
+    except AttributeError as error:
+        raise InputError(
+            "The cache must be an ActivationCache, or a mapping from names to weights."
+        ) from error
+
+
+def _map(
+    site: str,
+    given_LHQN: npt.NDArray[Any],
+    labels: tuple[Sequence[str] | None, Sequence[str] | None],
+    fields: dict[str, Field],
+) -> AttentionMap:
+    """The map of a site; `fields` get what attends and what is attended to."""
+    shape = given_LHQN.shape
+    check_shape(shape, given_LHQN.dtype, None, 1)
+    *_, queries, items = shape
+    if site != CROSS and queries != items:
+        raise InputError(
+            f"Each of {items:,} items must attend to all of them, but there are {queries:,}"
+            " queries; keep the weights of one pass over the whole text."
+        )
+    source, target = labels
+    memory = "target" if site == DECODER else "source"
+    query = "target" if site == CROSS else memory
+    for name, count in ((memory, items), (query, queries)):
+        given = target if name == "target" else source
+        fields[name] = labelled(name, given, count, name)
+    rows_RN = checked_rows(given_LHQN.reshape(-1, items), 0, shape)
+    weights_LHQN = rows_RN.reshape(shape)
+    grid = AreaGrid(1, items, 1, 1)
+    return AttentionMap(site, query, memory, grid, weights_LHQN, "rows sum to 1 over items")
+
+
+def _logs(
+    pattern: str, kept: Mapping[str, Any], weights_LHQN: FloatArray, example: int
+) -> FloatArray | None:
+    """Logarithms of the weights as their scores give them: float16; None where these are not kept
+    or give other weights, as with a sink.
+    """
+    name = pattern.replace(PATTERN, SCORES)
+    layers = {}
+    for key, value in kept.items():
+        if name != pattern and _LAYER.sub("*", key) == name:
+            layers[int(_LAYER.findall(key)[0])] = value
+    if len(layers) != len(weights_LHQN):
+        return None
+    scores_LHQN = Stack(name, layers).weights(example).astype(np.float32)
+    largest_LHQ1 = scores_LHQN.max(-1, keepdims=True)
+    # Where everything is masked, -inf less -inf would be no number.
+    scores_LHQN = scores_LHQN - np.maximum(largest_LHQ1, np.finfo(np.float32).min)
+    shares_LHQN = np.exp(scores_LHQN)
+    sums_LHQ1 = shares_LHQN.sum(-1, keepdims=True)
+    shares_LHQN /= np.maximum(sums_LHQ1, 1e-30)
+    if not np.allclose(shares_LHQN, weights_LHQN, atol=NEAR):
+        return None
+    logs_LHQN: FloatArray = np.minimum(scores_LHQN - np.log(np.maximum(sums_LHQ1, 1e-30)), 0)
+    return logs_LHQN.astype(np.float16)

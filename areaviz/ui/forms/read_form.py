@@ -1,0 +1,64 @@
+"""What Read asks: the text, the model, and whether the model goes on with the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.options import ModelState, pickers, with_options
+from areaviz.ui.forms.samples import SAMPLES
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import Cards, Link
+from areaviz.ui.what_if.state import WhatIfState
+
+WRITES = "writes"
+"""The address parameter of a text that the model goes on with."""
+MODES: Mapping[bool, str] = {False: "Read the text", True: "Go on with it"}
+
+
+@dataclass(frozen=True)
+class ReadState(ModelState, WhatIfState):
+    """What Read holds."""
+
+    text: str = SAMPLES[0]
+    # Whether the model goes on with the text, where it can.
+    writes: bool = False
+
+    def from_link(self, link: Link) -> Self:
+        """With the text of a link."""
+        text = link.params.get("text", self.text)
+        return replace(super().from_link(link), text=text, writes=WRITES in link.params)
+
+    def to_link(
+        self, request: Request, focus: Focus | None = None, view: str = ""
+    ) -> dict[str, str]:
+        params = super().to_link(request, focus, view)
+        return {**params, WRITES: "1"} if self.writes else params
+
+
+def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
+    """Draw the form; returns what to run, two requests when comparing."""
+    page.widget(st.text_area, "Text", "text", height=120, then=page.unlock)
+    if any(map(_can_write, cards.values())):
+        page.segments("The model shall", "writes", MODES)
+    writes = page.state.writes
+    card, other = pickers(page, cards, decodes=writes)
+    if not writes:
+        both = [card] if other is None else [card, other]
+        return tuple(_read(Request(one.name, page.state.text), one) for one in both)
+    st.caption("It writes up to 24 more items, and is then shown over all of them.")
+    return with_options(page, Request(card.name, page.state.text), other)
+
+
+def _read(request: Request, card: Card) -> Request:
+    """Reading the text with nothing behind it; a model that never writes does no other."""
+    return replace(request, target="") if _can_write(card) else request
+
+
+def _can_write(card: Card) -> bool:
+    return "target" in card.can

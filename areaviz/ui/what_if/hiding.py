@@ -1,0 +1,102 @@
+"""What can be hidden from a model: words, facts, points, frames, cells, or a moment of a sound."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from areaviz.drawing.labels import readable
+from areaviz.metrics.words import word_runs
+from areaviz.trace.interventions import Change, Hide
+from areaviz.trace.request import Focus
+from areaviz.trace.sound import RATE
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.what_if.experiment import Experiment
+from areaviz.ui.what_if.state import WhatIfPage
+from areaviz.ui.what_if.words import candidates
+
+MOST_WORDS = 60
+WHOLE = {
+    "clip": "In its place the frame before it is seen, so that its motion is hidden, too.",
+    "facts": "Its place in the story stays, so facts before it are as old as they were.",
+    "points": "The model has read it all the same; a tour comes to it when no other is left.",
+}
+"""Inputs whose items are hidden one by one, with what hiding leaves."""
+ITEMS = {"clip": "frames"}
+"""What the items of an input are called, where that is not its name."""
+STEP = 0.05
+"""Seconds between two places at which a moment of a sound can begin or end."""
+
+
+def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
+    """Words of the sentence, each with all its items."""
+    source = run.before.fields[text_of(run)]
+    runs = word_runs(source)
+    if len(runs) > MOST_WORDS:
+        st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
+        return None
+    words = {}
+    for place, (start, end) in enumerate(runs):
+        word = source.raw[source.anchors[start, 0] : source.anchors[end - 1, 1]]
+        words[place] = escaped(word.strip())
+    chosen = page.pills("Words", "words", words)
+    st.caption(
+        "Nothing attends to a hidden word any more, in any layer. Its place stays, so its length"
+        " still shows."
+    )
+    items = tuple(item for place in sorted(chosen) for item in range(*runs[place]))
+    return Hide(source.name, items) if items else None
+
+
+def text_of(run: Experiment) -> str:
+    """The name of the text that is read: of a decoder, which has no other, its history."""
+    is_alone = run.before.fields.keys() <= {"history", "target"}
+    return "history" if is_alone else "source"
+
+
+def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
+    """Facts, points or frames, each by its label."""
+    memory = run.before.fields[run.before.maps[focus.site].memory]
+    names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
+    noun = ITEMS.get(memory.name, memory.name)
+    chosen = page.pills(noun.capitalize(), "words", names)
+    st.caption(f"What is hidden gets no weight at any step. {WHOLE[memory.name]}")
+    return Hide(memory.name, tuple(sorted(chosen))) if chosen else None
+
+
+def hide_moment(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
+    """What is heard between two seconds of a sound."""
+    memory = run.before.fields[run.before.maps[focus.site].memory]
+    # Down to whole steps, so that the end can be chosen.
+    longest = int(memory.anchors[-1, 1] / RATE / STEP) * STEP
+    start, end = (min(second, longest) for second in page.state.seconds)
+    page.set(seconds=(start, end))
+    start, end = page.widget(
+        st.slider, "From and to, in seconds", "seconds", 0.0, longest, step=STEP, format="%.2f"
+    )
+    st.caption(
+        "The recording is read as if it did not have this moment. Up to a tenth of a second at its"
+        " edges is still part of the items beside it."
+    )
+    begins_M, ends_M = memory.anchors.T
+    is_in_M = (begins_M < round(end * RATE)) & (ends_M > round(start * RATE))
+    return Hide(memory.name, tuple(np.flatnonzero(is_in_M).tolist())) if end > start else None
+
+
+def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
+    """Cells that are chosen in the picture, or those that a chosen word attends to most."""
+    attention = run.before.maps[focus.site]
+    items, which = focus.items, "the chosen cells"
+    if focus.side == "query":
+        heaviest = next(iter(candidates(run.before, focus)), None)
+        items = attention.grid.items_of(heaviest) if heaviest else ()
+        which = "the cells of the heaviest area of the chosen word"
+    if not items or attention.memory != "picture":
+        st.caption("Click cells of the picture, or a word that attends to it, above first.")
+        return None
+    st.caption(
+        f"Nothing attends to {which} any more, in any layer ({len(items)} cells). Cells beside"
+        " them were made with a view of them, so a trace may stay; another picture is the stricter"
+        " test."
+    )
+    return Hide("picture", items)

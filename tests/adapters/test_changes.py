@@ -1,0 +1,166 @@
+"""What if in models of others: slow references, and changes that would change nothing are refused.
+
+Shapes: B examples, H heads, Q queries, N items, D width of a head.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from areaviz.adapters import transformers_models
+from areaviz.adapters.changes import Changer
+from areaviz.adapters.model_run import Options
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Share, Weigh
+from areaviz.trace.record import Trace
+from tests.adapters import small
+
+CROSS, ENCODER, DECODER = "encoder-decoder", "encoder self", "decoder self"
+IDS, TARGET = [5, 6, 7, 8, 3], [6, 9, 10, 3]
+
+
+def run(model: Any, changes: tuple[Change, ...] = (), target: Any = None) -> Trace:
+    options = Options(target=target, steps=6, changes=changes)
+    return transformers_models.attend(model, IDS, options)
+
+
+def weights(trace: Trace, site: str) -> Any:
+    return np.stack([trace.maps[site].weights[layer] for layer in range(trace.maps[site].layers)])
+
+
+@pytest.mark.parametrize("given", [TARGET, None], ids=["given", "written"])
+def test_a_banned_item_gets_nothing_and_the_others_its_share(given: Any) -> None:
+    model = small.marian()
+    plain = run(model, target=given)
+    after = run(model, (Weigh(CROSS, (1,), layer=0),), given)
+    banned = weights(after, CROSS)
+    assert not banned[0, ..., 1].any() and banned[1, ..., 1].any()
+    np.testing.assert_allclose(banned.sum(-1), 1, atol=1e-5)
+    # The first layer reads the same as before, so its shares are those of before without the item.
+    expected = np.delete(weights(plain, CROSS)[0, :, 0], 1, -1)
+    expected /= expected.sum(-1, keepdims=True)
+    np.testing.assert_allclose(np.delete(banned[0, :, 0], 1, -1), expected, atol=1e-5)
+    assert not np.array_equal(plain.output.probabilities, after.output.probabilities)
+
+
+def test_it_writes_under_the_changes_as_it_reads_under_them() -> None:
+    model, changes = small.marian(), (Weigh(ENCODER, (1, 2), factor=50.0), Gate(CROSS))
+    written = run(model, changes)
+    ids = [int(label) for label in written.fields["target"].labels]
+    assert ids != [int(label) for label in run(model).fields["target"].labels]
+    read = run(model, changes, ids)
+    np.testing.assert_allclose(written.output.probabilities, read.output.probabilities, atol=1e-5)
+    # What is most probable each time is what was written.
+    for label, best in zip(read.fields["target"].labels, read.output.alternatives, strict=True):
+        assert best[0][0] == label
+
+
+def test_hidden_items_are_banned_at_every_site() -> None:
+    after = run(small.marian(), (Hide("source", (2,)),), TARGET)
+    for site in (CROSS, ENCODER):
+        assert not weights(after, site)[..., 2].any()
+    assert weights(after, DECODER)[..., 2].any()
+
+
+def test_one_query_alone_is_changed_where_the_output_is_given() -> None:
+    model, change = small.marian(), Weigh(CROSS, (0,), query=2)
+    after = weights(run(model, (change,), TARGET), CROSS)
+    assert not after[:, :, 2, 0].any() and after[:, :, 1, 0].all()
+    with pytest.raises(InputError, match="needs the output to be given"):
+        run(model, (change,))
+
+
+def test_afterwards_the_model_is_as_it_was() -> None:
+    model = small.marian()
+    before = [run(model, target=TARGET), model.config._attn_implementation]
+    run(model, (Gate(CROSS),), TARGET)
+    after = [run(model, target=TARGET), model.config._attn_implementation]
+    np.testing.assert_array_equal(before[0].output.probabilities, after[0].output.probabilities)
+    assert before[1] == after[1]
+
+
+def test_a_factor_of_one_changes_nothing() -> None:
+    model = small.marian()
+    plain, after = run(model, target=TARGET), run(model, (Weigh(CROSS, (1,), factor=1),), TARGET)
+    np.testing.assert_allclose(weights(after, CROSS), weights(plain, CROSS), atol=1e-6)
+    np.testing.assert_allclose(after.output.probabilities, plain.output.probabilities, atol=1e-5)
+
+
+@pytest.mark.parametrize("make", [small.gpt2, lambda: small.bert("BertForMaskedLM")])
+def test_decoders_and_encoders_are_changed_too(make: Any) -> None:
+    model = make()
+    plain = transformers_models.attend(model, IDS, Options())
+    [site] = [site for site in plain.maps if plain.maps[site].derived == ""]
+    after = transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,)),)))
+    assert not weights(after, site)[:, :, 2:, 1].any()
+    assert not np.array_equal(plain.output.probabilities, after.output.probabilities)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (Weigh("elsewhere", (1,)), 'no site "elsewhere"'),
+        (Weigh(CROSS, (7,)), "item 8, but there are 5 items"),
+        (Gate(CROSS, layer=3), "layer 4, but there are 3 layers"),
+        (Gate(CROSS, head=2), "head 3, but there are 2 heads"),
+        (Hide("target", (1,)), 'Nothing of "target" can be hidden'),
+        (Share(CROSS, 2.0), "How scores become weights"),
+    ],
+)
+def test_what_is_not_there_cannot_be_changed(change: Change, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        run(small.marian(), (change,), TARGET)
+
+
+def test_layers_that_share_their_weights_are_changed_together() -> None:
+    import transformers
+
+    torch.manual_seed(0)
+    sizes = {**small.SIZES, "embedding_size": 8, "vocab_size": 13}
+    model = small.sharp(transformers.AlbertModel(transformers.AlbertConfig(**sizes)))
+    site = ENCODER
+    after = transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,)),)))
+    assert not weights(after, site)[..., 1].any()
+    with pytest.raises(InputError, match="can only be changed together"):
+        transformers_models.attend(model, IDS, Options(changes=(Weigh(site, (1,), layer=1),)))
+
+
+class Layer(nn.Module):
+    pass
+
+
+def changed(changes: tuple[Any, ...], apart: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Weights and values by chance, and both under changes: B 1, H 2, Q 3, N 4, D 5."""
+    torch.manual_seed(0)
+    given, value = torch.rand(1, 2, 3, 4).softmax(-1), torch.rand(1, 2, 4, 5)
+    output = (given @ value).transpose(1, 2) + apart
+    layer = Layer()
+    found, after = Changer({layer: ("s", 0)}, changes)(layer, given.clone(), value, output.clone())
+    return given, value, found, after
+
+
+def test_weights_and_output_follow_the_slow_reference() -> None:
+    given, value, found, after = changed((Weigh("s", (1,), factor=3.0, head=1), Gate("s", head=0)))
+    for query in range(3):
+        row = given[0, 1, query].clone()
+        row[1] *= 3
+        row /= row.sum()
+        torch.testing.assert_close(after[0, 1, query], row)
+        torch.testing.assert_close(found[0, query, 1], row @ value[0, 1])
+        torch.testing.assert_close(found[0, query, 0], torch.zeros(5))
+    torch.testing.assert_close(after[0, 0], given[0, 0])
+
+
+def test_a_query_without_items_reads_nothing() -> None:
+    _, _, found, after = changed((Weigh("s", (0, 1, 2, 3)),))
+    assert not after.any() and not found.any()
+
+
+def test_layers_that_do_more_are_refused() -> None:
+    with pytest.raises(InputError, match="do more than to mix values"):
+        changed((Weigh("s", (1,)),), apart=1.0)

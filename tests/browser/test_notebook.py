@@ -1,0 +1,80 @@
+"""The output of `areaviz.show` among cells: it fits, asks for layers, and has a picture."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FrameLocator, Page, expect
+
+import areaviz
+from areaviz.publish.show import Shown
+from areaviz.trace.request import Focus
+from tests import fakes
+
+
+@pytest.fixture
+def shown() -> Shown:
+    return areaviz.show(fakes.trace(layers=3), Focus("encoder-decoder", 2, items=(4,)))
+
+
+def opened(page: Page, tmp_path: Path, html: str) -> FrameLocator:
+    """A document with the output of a cell between two others."""
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><p>In [1]</p>{html}<p id='after'>In [2]</p>", "utf-8")
+    page.goto(file.as_uri())
+    return page.frame_locator("iframe")
+
+
+def choose_layer(frame: FrameLocator, layer: int) -> None:
+    frame.locator("#ribbon .choices fieldset").nth(1).get_by_text(f"{layer}", exact=True).click()
+
+
+def test_the_frame_fits_and_grows_with_what_is_unfolded(
+    page: Page, tmp_path: Path, shown: Shown
+) -> None:
+    frame = opened(page, tmp_path, shown._repr_html_())
+    expect(frame.locator(".ribbon[data-ready]")).to_have_count(1)
+    expect(page.locator("img")).to_be_hidden()
+    fits = "f => Math.abs(f.clientHeight - Number.parseInt(f.style.height)) < 2"
+    page.wait_for_function("() => document.querySelector('iframe').style.height !== '640px'")
+    before = page.locator("iframe").evaluate("f => f.clientHeight")
+    assert page.locator("iframe").evaluate(fits) and before < 1500
+    frame.get_by_text("Alignment matrix").click()
+    page.wait_for_function(f"() => document.querySelector('iframe').clientHeight > {before + 100}")
+    bottom = frame.locator("footer").evaluate("f => f.getBoundingClientRect().bottom")
+    assert bottom <= page.locator("iframe").evaluate("f => f.clientHeight")
+
+
+def test_another_layer_comes_when_it_is_chosen(page: Page, tmp_path: Path, shown: Shown) -> None:
+    frame = opened(page, tmp_path, shown._repr_html_())
+    expect(frame.locator('[data-shown="encoder-decoder, layer 3"]')).to_have_count(1)
+    choose_layer(frame, 1)
+    expect(frame.locator('[data-shown="encoder-decoder, layer 1"]')).to_have_count(1)
+    expect(frame.locator(".ribbon .caption")).to_contain_text("layer 1 of 3")
+
+
+def test_an_output_that_outlived_its_notebook_says_what_to_run(
+    page: Page, tmp_path: Path, shown: Shown
+) -> None:
+    gone = re.sub(r"127\.0\.0\.1:\d+", "127.0.0.1:9", shown._repr_html_())
+    frame = opened(page, tmp_path, gone)
+    expect(frame.locator('[data-shown="encoder-decoder, layer 3"]')).to_have_count(1)
+    # Another program answers there by now.
+    headers = {"Access-Control-Allow-Origin": "null"}
+    page.route("http://127.0.0.1:9/**", lambda route: route.fulfill(body="?", headers=headers))
+    choose_layer(frame, 2)
+    said = 'areaviz.show(trace, areaviz.Focus("encoder-decoder", layer=1))'
+    expect(frame.get_by_role("status").first).to_contain_text(said)
+    chosen = frame.locator("#ribbon .choices fieldset").nth(1).locator("input:checked")
+    expect(chosen).to_have_attribute("value", "2")
+
+
+def test_without_frames_and_scripts_the_picture_is_seen(
+    page: Page, tmp_path: Path, shown: Shown
+) -> None:
+    html = re.sub(r"<(iframe|script)\b.*?</\1>", "", shown._repr_html_(), flags=re.DOTALL)
+    opened(page, tmp_path, html)
+    expect(page.locator("img")).to_be_visible()
+    assert page.locator("img").evaluate("image => image.naturalWidth") > 400

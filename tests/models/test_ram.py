@@ -1,0 +1,73 @@
+"""Where glimpses go: the places follow the locator, and rewards alone teach it."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from areaviz.models.ram import Ram, RamConfig
+from areaviz.models.reading import reading_loss
+from tests.models.stripes import SIDE, learned, looked_at, point_apart
+
+CONFIG = RamConfig(glimpses=3, side=6, scales=2, width=16, classes=2)
+
+
+@pytest.fixture
+def ram() -> Ram:
+    torch.manual_seed(0)
+    return Ram(CONFIG)
+
+
+def test_the_first_look_is_in_the_middle_and_the_next_where_the_locator_says(ram: Ram) -> None:
+    with torch.no_grad():
+        ram.locator.weight.zero_()
+        ram.locator.bias.copy_(torch.atanh(torch.tensor([0.5, -0.5])))
+    reading = ram(torch.rand(2, SIDE, SIDE), sample=False)
+    assert reading.corners is not None
+    middles_BT2 = reading.corners[:, :, 0].mean(2)
+    # (x, y): half way from the middle to the right edge, and to the top.
+    wanted = torch.tensor([[12.0, 12.0], [18.0, 6.0], [18.0, 6.0]])
+    torch.testing.assert_close(middles_BT2, wanted.expand(2, 3, 2))
+
+
+def test_a_place_is_read_off_what_was_seen_before(ram: Ram) -> None:
+    """Two pictures that differ where the first look is: their second places differ."""
+    pictures = torch.zeros(2, SIDE, SIDE)
+    pictures[1, 9:15, 9:15] = 1
+    point_apart(ram.locator, ram, pictures)
+    reading = ram(pictures, sample=False)
+    assert reading.corners is not None
+    first, second = reading.corners[:, :2, 0].mean(2).unbind(1)
+    assert torch.equal(first[0], first[1])
+    # At the middle and at tanh(1) of the way to the right edge.
+    torch.testing.assert_close(second, torch.tensor([[12.0, 12.0], [21.0, 12.0]]))
+
+
+def test_rewards_teach_the_locator_and_nothing_before_it(ram: Ram) -> None:
+    reading = ram(torch.rand(4, SIDE, SIDE), sample=True)
+    assert reading.log_probability is not None
+    reading.log_probability.sum().backward()
+    learning = {name for name, value in ram.named_parameters() if value.grad is not None}
+    assert learning == {"locator.weight", "locator.bias"}
+    assert ram.locator.weight.grad is not None and bool(ram.locator.weight.grad.any())
+
+
+def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> None:
+    reading = ram(torch.rand(4, SIDE, SIDE), sample=True)
+    answers = torch.nn.functional.cross_entropy(reading.answers[:, 0], torch.zeros(4).long())
+    (found,) = torch.autograd.grad(
+        answers, ram.locator.weight, retain_graph=True, allow_unused=True
+    )
+    assert found is None
+    (found,) = torch.autograd.grad(
+        reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
+    )
+    assert bool(found.any())
+
+
+@pytest.mark.slow
+def test_a_tiny_network_learns_to_look_elsewhere_in_other_pictures() -> None:
+    torch.manual_seed(0)
+    network = Ram(RamConfig(glimpses=2, side=6, scales=2, width=32, std=0.2, classes=2))
+    fresh = looked_at(network, look=1)
+    assert looked_at(learned(network, updates=300), look=1).spread > 2 > 0.5 > fresh.spread

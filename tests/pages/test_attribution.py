@@ -1,0 +1,59 @@
+"""The switch "Attribution beside attention": what it asks for, says, and puts into the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from areaviz.backend.base import Backend
+from areaviz.trace.attribution import gradient_map
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Progress, Request
+from areaviz.trace.rollout import rollout_maps
+from tests import fakes
+from tests.pages import folder
+from tests.pages.conftest import Open, shown
+
+LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder"}
+
+
+class Attributing(fakes.FakeBackend):
+    """Has rollouts and gradients where they are asked for."""
+
+    def __init__(self) -> None:
+        super().__init__({"char-area": folder.card("char-area", "area")})
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        made = replace(fakes.trace(request.text, "Ein Hund"), request=request)
+        if not request.attribution:
+            return made
+        base = made.maps["encoder-decoder"]
+        ones = np.ones((base.weights.shape[2], base.grid.items), np.float32)
+        found = [*rollout_maps(made.maps), gradient_map(base, ones)]
+        return replace(made, maps={**made.maps, **{one.site: one for one in found}})
+
+
+def test_the_switch_asks_for_it_and_the_page_says_how_far_it_agrees(
+    use_backend: Callable[[Backend], None], open_page: Open
+) -> None:
+    use_backend(Attributing())
+    app = open_page("translate", **LINK)
+    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    assert not switch.value and "rank correlation" not in shown(app)
+    switch.set_value(True).run()
+    assert not app.exception
+    assert "rollout: rank correlation" in shown(app)
+    assert app.query_params["attribution"] in ("1", ["1"])
+
+
+def test_a_link_restores_it_and_says_what_is_no_attention(
+    use_backend: Callable[[Backend], None], open_page: Open
+) -> None:
+    use_backend(Attributing())
+    app = open_page("translate", **{**LINK, "site": "encoder-decoder rollout", "attribution": "1"})
+    assert not app.exception
+    assert "This map is attribution, not attention" in shown(app)

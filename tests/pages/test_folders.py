@@ -1,0 +1,96 @@
+"""Models of others on the pages: Read, Translate and Models over folders of `transformers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from areaviz.adapters.library import library
+from areaviz.backend.base import Backend
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.local import LocalBackend
+from areaviz.data.places import FOLDERS_SETTING
+from tests import marian
+from tests.pages.conftest import Open, shown
+
+TEXT = "a small dog runs."
+
+
+@pytest.fixture(scope="module")
+def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
+    """A translator, a decoder and an encoder."""
+    library()
+    from tests.adapters import small
+
+    found = [str(marian_folder)]
+    for name, make in (("decoder", small.gpt2), ("encoder", small.bert)):
+        folder = tmp_path_factory.mktemp("folders") / name
+        make().save_pretrained(folder)
+        small.tokenizer().save_pretrained(folder)
+        found.append(str(folder))
+    return tuple(found)
+
+
+@pytest.fixture(scope="module")
+def backend(folders: tuple[str, ...], tmp_path_factory: pytest.TempPathFactory) -> Backend:
+    return CachedBackend(LocalBackend(tmp_path_factory.mktemp("ours"), "cpu", folders))
+
+
+@pytest.fixture(autouse=True)
+def served(
+    backend: Backend,
+    folders: tuple[str, ...],
+    use_backend: Callable[[Backend], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv(FOLDERS_SETTING, ":".join(folders))
+    use_backend(backend)
+
+
+def test_a_translator_stands_on_translate(open_page: Open) -> None:
+    app = open_page("translate", model="small-marian", text=marian.SENTENCE)
+    assert not app.exception and not app.error
+    assert marian.GERMAN in shown(app)
+    # Its derived areas have no other size.
+    assert "Largest area" not in [slider.label for slider in app.select_slider]
+
+
+def test_a_decoder_reads_a_text_and_goes_on_with_it(open_page: Open) -> None:
+    app = open_page("read", model="decoder", text=TEXT)
+    assert not app.exception and not app.error
+    assert TEXT in shown(app) and "Decoding" not in [one.label for one in app.button_group]
+    app = open_page("read", model="decoder", text=TEXT, writes="1")
+    assert not app.exception and not app.error
+    assert TEXT in shown(app) and app.query_params["writes"] in ("1", ["1"])
+
+
+def test_an_encoder_reads_and_never_writes(open_page: Open) -> None:
+    app = open_page("read", model="encoder", text=TEXT, compare="decoder")
+    assert not app.exception and not app.error
+    assert "Tokens" not in shown(app) and len(app.text_area) == 1
+
+
+def test_a_ban_changes_what_a_decoder_reads(open_page: Open) -> None:
+    change = "weigh:decoder self:items=1"
+    app = open_page("read", model="decoder", text=TEXT, changes=change)
+    assert not app.exception and not app.error
+    assert "Mean probability of the original output" in shown(app)
+
+
+def test_their_cards_say_what_is_known(open_page: Open) -> None:
+    app = open_page("models")
+    said = shown(app)
+    assert not app.exception and not app.error
+    assert "Language models" in said and "A model of others" in said
+    assert "Trained on" not in said
+
+
+def test_without_such_models_read_is_not_offered(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, stored: Path
+) -> None:
+    monkeypatch.delenv(FOLDERS_SETTING)
+    monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
+    app = open_page("read")
+    assert app.title[0].value != "Read"

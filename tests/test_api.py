@@ -1,0 +1,62 @@
+"""The public face: every name is there, typed, lazy, and described by docs/api.md."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import areaviz
+from tests.api_reference import PATH, SECTIONS, reference
+
+SOURCE = ast.parse(Path(areaviz.__file__).read_text(encoding="utf-8"))
+
+
+def test_the_reference_is_what_the_code_says() -> None:
+    assert PATH.read_text(encoding="utf-8") == reference(), "run: python -m tests.api_reference"
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    assert sorted(sum(SECTIONS.values(), ())) == areaviz.__all__ == sorted(areaviz.EXPORTS)
+
+
+def test_editors_and_runs_import_the_same() -> None:
+    """What `TYPE_CHECKING` imports is what `EXPORTS` names."""
+    typed = {}
+    for node in ast.walk(SOURCE):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("areaviz."):
+            typed |= {alias.name: node.module for alias in node.names}
+    assert typed == dict(areaviz.EXPORTS)
+
+
+@pytest.mark.parametrize("name", areaviz.__all__)
+def test_a_public_name_is_described_and_typed(name: str) -> None:
+    thing = getattr(areaviz, name)
+    assert inspect.getdoc(thing)
+    if inspect.isfunction(thing):
+        parameters = inspect.signature(thing).parameters.values()
+        untyped = [one.name for one in parameters if one.annotation is one.empty]
+        assert not untyped and inspect.signature(thing).return_annotation
+
+
+def test_a_misspelt_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'atend'"):
+        areaviz.atend  # noqa: B018
+    assert set(areaviz.__all__) <= set(dir(areaviz))
+
+
+def test_the_package_alone_brings_no_torch_along() -> None:
+    """Traces are read, asked, shown and exported without torch, Streamlit or transformers."""
+    names = [name for name in areaviz.__all__ if name != "attend"]
+    script = (
+        f"import sys, areaviz\nfor name in {names}: getattr(areaviz, name)\n"
+        "print([one for one in ('torch', 'streamlit', 'transformers') if one in sys.modules])"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,150 @@
+"""Another package joins by its entry points; what it brings wrongly is left out, with a warning."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from areaviz.analysis import measures
+from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
+from areaviz.data.examples import Example
+from areaviz.trace.errors import BackendError
+from areaviz.trace.extensions import Joined
+from tests import fakes
+
+ROOT = Path(__file__).parents[1]
+USED = """
+import json
+from pathlib import Path
+from areaviz.analysis.measures import MEASURES, measure
+from areaviz.backend.local import LocalBackend
+from areaviz.cli import main
+from areaviz.data.examples import Example
+from areaviz.trace import codec
+from areaviz.trace.check import validate
+from areaviz.views import VIEWS
+
+main(["trace", "example-mirror", "A small dog runs", "mirror.npz", "--checkpoints", "none"])
+"""
+SHOWN = """
+trace = codec.load("mirror.npz")
+validate(trace)
+print(json.dumps({
+    "views": [*VIEWS][-2:],
+    "measures": measure(trace, Example("1", "A small dog runs"))["backwards"],
+    "cards": [*LocalBackend(Path("none"), "cpu").models()],
+}))
+main(["export", "mirror.npz", "mirror.csv", "--view", "first-and-last"])
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which pip has installed the example, as site-packages would have it."""
+    folder = tmp_path_factory.mktemp("example")
+    shutil.copytree(ROOT / "examples" / "extension", folder / "source")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(folder / "site")]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "install", *options, str(folder / "source")], check=True
+    )
+    return folder / "site"
+
+
+@pytest.mark.slow
+def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
+    python = [sys.executable, "-c"]
+    paths = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
+    # `main` ends the program only where it fails, and typer after each command.
+    for script in (USED, USED.split("\nmain")[0] + SHOWN):
+        found = subprocess.run(
+            [*python, script], cwd=tmp_path, env=paths, capture_output=True, text=True
+        )
+        assert found.returncode == 0, found.stderr
+    told = json.loads(found.stdout.splitlines()[0])
+    assert told["views"][-1] == "first-and-last" and told["measures"] == 1
+    assert told["cards"] == ["example-mirror"]
+    assert (tmp_path / "mirror.csv").read_text("utf-8-sig").splitlines()[0] == "query,first,last"
+
+
+@pytest.fixture
+def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package on the path with good and bad entries for one table."""
+    (tmp_path / "brings.py").write_text("GOOD = 3\nNONE = 'text'\n")
+    (tmp_path / "breaks.py").write_text("raise RuntimeError('no driver')\n")
+    told = tmp_path / "brings-1.0.dist-info"
+    told.mkdir()
+    (told / "METADATA").write_text("Metadata-Version: 2.1\nName: brings\nVersion: 1.0\n")
+    (told / "entry_points.txt").write_text(
+        "[areaviz.numbers]\ngood = brings:GOOD\none = brings:GOOD\nlost = brings:LOST\n"
+        "broken = breaks:GOOD\nabsent = nowhere:GOOD\nwrong = brings:NONE\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    return tmp_path
+
+
+def whole(thing: object) -> str:
+    return "" if isinstance(thing, int) else "is no whole number"
+
+
+def test_what_cannot_be_used_is_left_out_with_a_warning(
+    brought: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    numbers = Joined("numbers", {"one": 1}, whole)
+    with caplog.at_level(logging.WARNING):
+        assert dict(numbers) == {"one": 1, "good": 3}
+    said = {record.args[0]: record.getMessage() for record in caplog.records}  # type: ignore[index]
+    assert said.keys() == {"one", "lost", "broken", "absent", "wrong"}
+    assert 'there is a "one" already' in said["one"]
+    assert "RuntimeError: no driver" in said["broken"] and "nowhere" in said["absent"]
+    assert "it is no whole number" in said["wrong"] and "LOST" in said["lost"]
+    assert all("brings" in one and one.endswith(".") for one in said.values())
+    # Once: the table is put together at its first reading.
+    assert (len(numbers), "lost" in numbers, len(caplog.records)) == (2, False, 5)
+
+
+def test_ours_are_there_while_others_are_imported(
+    brought: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = Joined("numbers", {"one": 1}, whole)
+    monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("too early"))
+    assert numbers["one"] == 1
+
+
+def test_without_other_packages_the_table_is_ours() -> None:
+    assert dict(Joined("numbers", {"one": 1}, whole)) == {"one": 1}
+
+
+@pytest.mark.parametrize(
+    ("thing", "said"),
+    [
+        (Measure("A", "B.", "high"), "is no OwnMeasure"),
+        (OwnMeasure("A", "B.", "up", lambda trace, example: 1.0), "neither"),
+        (OwnMeasure("A", "B.", "low", lambda trace, example: 1.0), ""),
+    ],
+)
+def test_a_measure_is_checked(thing: object, said: str) -> None:
+    assert said in measure_problem(thing) and bool(said) == bool(measure_problem(thing))
+
+
+def test_a_measure_that_fails_is_named_and_one_that_does_not_apply_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(trace: Any, example: Example) -> float:
+        raise ZeroDivisionError("no words")
+
+    none = OwnMeasure("None", "Never.", "", lambda trace, example: None)
+    monkeypatch.setattr(measures, "MEASURES", {"none": none})
+    assert measures.measure(fakes.trace(), Example("7", "A dog.")) == {}
+    monkeypatch.setattr(measures, "MEASURES", {"bad": OwnMeasure("Bad", "Ever.", "", broken)})
+    with pytest.raises(BackendError, match='"bad" failed on the example 7 .*no words'):
+        measures.measure(fakes.trace(), Example("7", "A dog."))

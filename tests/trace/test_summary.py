@@ -1,0 +1,46 @@
+"""A trace in a line and in a table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import areaviz
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests import fakes
+
+
+@pytest.mark.parametrize(
+    ("trace", "said"),
+    [
+        (
+            fakes.trace("A dog.", "Ein Hund."),
+            '<Trace of char-tiny-area: "A dog." to "Ein Hund.", 3 maps>',
+        ),
+        (areaviz.from_arrays([[[[1.0]]]]), "<Trace of your-arrays, 1 map>"),
+        (replace(fakes.caption_trace(), maps={}, request=Request("m", "")), "no attention>"),
+        (fakes.gaze_trace(), "1 gaze>"),
+    ],
+    ids=["text", "arrays", "nothing", "gaze"],
+)
+def test_a_trace_is_one_short_line(trace: Trace, said: str) -> None:
+    assert repr(trace).endswith(said) and "\n" not in repr(trace)
+
+
+def test_a_long_or_strange_text_stays_one_short_line() -> None:
+    line = repr(fakes.trace("A dog\n" * 40, "\x1b[2J\u202eHund " * 20))
+    assert len(line) < 200 and line.isprintable()
+
+
+def test_the_table_has_a_row_for_each_map_and_text_stays_text() -> None:
+    html = fakes.trace("<script>alert(1)</script>", "Hund.")._repr_html_()
+    assert html.count("<tr>") == 4 and "encoder-decoder" in html
+    assert "<script" not in html and "&lt;script&gt;" in html
+    assert "glimpses" in fakes.gaze_trace()._repr_html_()
+
+
+def test_derived_maps_are_said_to_be() -> None:
+    table = areaviz.from_arrays([[[[0.5, 0.5], [0.5, 0.5]]]])._repr_html_()
+    assert table.count("derived") == 1
