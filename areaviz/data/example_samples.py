@@ -125,7 +125,7 @@ def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.N
     parts = []
     for place in places:
         start, end = round(recording.starts[place] * RATE), round(recording.ends[place] * RATE)
-        pause = np.zeros(rng.integers(PAUSE * RATE), np.int16)
+        pause = np.zeros(rng.integers(int(PAUSE * RATE)), np.int16)
         parts += [samples_S[start:end], pause]
     return "".join(recording.text[place] for place in places), np.concatenate(parts)
 
