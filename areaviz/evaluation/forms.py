@@ -124,7 +124,7 @@ def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
 
 def missing(rows: Sequence[FormRow]) -> str:
     """Which runs of a table were not trained yet, in a sentence."""
-    if not rows:
+    if not any(row.seeds for row in rows):
         return "No form was trained yet."
     empty = []
     for row in rows:
