@@ -51,7 +51,7 @@ def learned(network: nn.Module, updates: int, reward: str = "answers") -> nn.Mod
         pictures_BSS, labels_B1, _ = scenes(64, chance)
         loss = reading_loss(network(pictures_BSS, sample=True), labels_B1, 0.1, reward)
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(network.parameters(), 1.0)
         optimiser.step()
     return network
