@@ -6,8 +6,7 @@ Time: all implementations take turns, round after round in one process; a figure
 rounds of the ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the
 process's peak (on CUDA, of the allocator's) during one call, in a fresh process. The PyPI package
 `area-attention` 0.1.0 takes part where it is installed (`pip install --no-deps
-area-attention==0.1.0`); it has no masks. `compiled` is the streamed form's algebra in one block
-under `torch.compile`, where there is a C++ compiler; it too is measured without masks.
+area-attention==0.1.0`); it has no masks.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import shutil
 import statistics
 import subprocess
 import sys
@@ -31,13 +29,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention import fused
+from areaviz.attention import kernels
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
-from areaviz.attention.masks import ItemMask
-from areaviz.attention.spec import AreaSpec
-from areaviz.attention.streamed import with_weights
-from areaviz.trace.areas import AreaGrid
 from benchmarks.report import command, processor, publish
 
 PACKAGE = "area_attention"
@@ -89,13 +83,11 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
         "key_padding_mask": padding,
     }
     names = ["table", "pooled", "streamed"]
-    if (case.grid[0] == 1 or mask == "plain") and device.type == "cpu" and fused.available():
+    if device.type == "cpu" and kernels.available():
         names.append("fused")
     found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
     found |= {name: partial(_output, impl=name, **options) for name in names}
     found |= _spans_that_win(case, options, device)
-    if mask == "plain" and (shutil.which("g++") or device.type == "cuda"):
-        found["compiled"] = _compiled(case)
     if mask == "plain" and find_spec(PACKAGE):
         found["package"] = _package(case)
     return found
@@ -104,15 +96,15 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
 def _spans_that_win(
     case: Case, options: dict[str, Any], device: torch.device
 ) -> dict[str, Attention]:
-    """Boundary keys in both of their forms, and mean keys with a size bias."""
+    """Boundary keys, by the kernel and in torch, and mean keys with a size bias."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
     bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
     learned = {"key_mode": "boundary", "key_features": keys, **options}
     return {
-        "boundary": partial(_output, impl="streamed", **learned),
-        "boundary pooled": partial(_output, impl="pooled", **learned),
-        "size bias": partial(_output, impl="streamed", size_bias=bias, **options),
+        "boundary": partial(_output, impl="auto", **learned),
+        "boundary streamed": partial(_output, impl="streamed", **learned),
+        "size bias": partial(_output, impl="auto", size_bias=bias, **options),
     }
 
 
@@ -125,11 +117,6 @@ def _regular(
 ) -> Tensor:
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
-
-
-def _compiled(case: Case) -> Attention:
-    spec = AreaSpec(AreaGrid(*case.grid, *case.area), case.width**-0.5, ItemMask())
-    return torch.compile(lambda query, key, value: with_weights(query, key, value, spec).output)
 
 
 def _package(case: Case) -> Attention:
@@ -240,8 +227,8 @@ def table(names: list[str], device: torch.device) -> str:
         ),
         "",
     ]
-    columns = [BASE, "table", "pooled", "streamed", "fused", "compiled", "package"]
-    columns += ["boundary", "boundary pooled", "size bias"]
+    columns = [BASE, "fused", "boundary", "size bias", "streamed", "boundary streamed", "pooled"]
+    columns += ["table", "package"]
     lines += [f"| case | | {' | '.join(columns)} |", f"|---|---|{'--:|' * len(columns)}"]
     for name in names:
         case = CASES[name]
@@ -254,9 +241,7 @@ def table(names: list[str], device: torch.device) -> str:
                     *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:]),
                 ]
                 lines.append(f"| {case.title} | {passed}, {mask} | {' | '.join(cells)} |")
-            able = contestants(case, "plain", device).keys() - {
-                "compiled"
-            }  # its peak is the compiler's
+            able = contestants(case, "plain", device).keys()
             cells = [
                 f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns
             ]

@@ -110,7 +110,7 @@ class Texts:
             return str(token)
         tokenizer = self._needed()
         text = str(tokenizer.decode([token]))
-        return text if text.strip() else str(tokenizer.convert_ids_to_tokens(token))
+        return text if text.strip() else self._pieces([token])[0]
 
     def _text(self, text: str, second: str = "") -> Tokens:
         """A text, or two that are read as a pair."""
@@ -194,7 +194,10 @@ class Texts:
         return aligned(str(text), self._pieces(ids))
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
-        return [str(piece) for piece in self._needed().convert_ids_to_tokens(list(ids))]
+        pieces = self._needed().convert_ids_to_tokens(list(ids))
+        # A model may have more embeddings than its tokenizer has pieces.
+        known = zip(ids, pieces, strict=True)
+        return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
 
 def aligned(text: str, pieces: Sequence[str]) -> Field:

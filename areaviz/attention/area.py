@@ -12,7 +12,7 @@ from torch import Tensor
 
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures
-from areaviz.attention.fused import fused
+from areaviz.attention.kernels import fast
 from areaviz.attention.masks import broadcasts, item_mask, shield
 from areaviz.attention.pooled import pooled, table
 from areaviz.attention.spec import KEY_MODES, VALUE_MODES, AreaResult, AreaSpec, KeyModule
@@ -24,9 +24,8 @@ FORMS: Mapping[str, Form] = {
     "table": table,
     "pooled": pooled,
     "streamed": streamed,
-    "fused": fused,
 }
-"""Ways to compute the same; `choose_impl` says which one is taken."""
+"""Ways to compute the same in torch; `choose_impl` says which is taken where no kernel is."""
 
 
 def area_attention(
@@ -76,7 +75,8 @@ def area_attention(
         value_mode: sum (Eq. 4), mean or max.
         temperature: divides the logits, mask included; above 0.
         top_k: keep exactly the k heaviest areas of every query; their weights sum to one again.
-        impl: auto, streamed, pooled, table or fused; see `choose_impl`.
+        impl: auto takes the fastest: a compiled kernel where one computes this (`fused`, which
+            insists on it), else streamed or pooled, see `choose_impl`. `table` is the papers'.
         need_weights: also return the weights [..., Q, R] and the coverage [..., Q, M] of the same
             pass, both before dropout, in float32 or wider.
         multipliers: broadcasts to [..., Q, R], finite and 0 or more: every area's weight is
@@ -127,38 +127,55 @@ def area_attention(
         key, value, spoiled = shield(key, value, query.shape[-2], mask)
         # autocast would undo the casts to float32 that sums and weights are taken in.
         with torch.autocast(query.device.type, enabled=False):
-            result = FORMS[_resolve(impl, spec)](query, key, value, spec)
+            result = _computed(impl, query, key, value, spec)
     parts = [_finish(part, spoiled, lone) for part in result if part is not None]
     return AreaResult(*parts)
 
 
 def choose_impl(spec: AreaSpec) -> str:
-    """The form that is fastest or smallest for these options.
+    """The form in torch that is fastest or smallest for these options.
 
     pooled, which knows every mode, also computes areas of one item by
     `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
     Where both apply, streamed needs half of the memory or less, in about the same time for mean
-    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md; a GPU was not
-    measured.
+    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md.
     """
-    if spec.plain and spec.grid.max_height * spec.grid.max_width == 1:
-        return "pooled"
-    return "streamed" if spec.is_linear else "pooled"
+    return "streamed" if spec.is_linear and not _regular(spec) else "pooled"
 
 
-def _resolve(impl: str, spec: AreaSpec) -> str:
+def _regular(spec: AreaSpec) -> bool:
+    """Whether this is regular attention, of which torch has kernels of its own."""
+    return spec.plain and spec.grid.max_height * spec.grid.max_width == 1
+
+
+def _computed(impl: str, query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+    if impl == "fused" or (impl == "auto" and not _regular(spec)):
+        result = fast(query, key, value, spec)
+        if result is not None:
+            return result
     if impl == "auto":
-        return choose_impl(spec)
+        impl = choose_impl(spec)
+    _check_impl(impl, spec)
+    return FORMS[impl](query, key, value, spec)
+
+
+def _check_impl(impl: str, spec: AreaSpec) -> None:
+    if impl == "fused":
+        raise ValueError(
+            "impl='fused' needs a C compiler (gcc or cc) and computes mean or boundary keys with"
+            " sum or mean values, in float32 or half precision on a CPU, without dropout, top_k or"
+            " gradients of weights; use impl='auto'."
+        )
     if impl not in FORMS:
-        raise ValueError(f"impl must be one of {', '.join(('auto', *FORMS))}, got {impl!r}.")
-    lacks_mode = impl in ("streamed", "fused", "table") and not spec.is_linear
+        names = ", ".join(("auto", "fused", *FORMS))
+        raise ValueError(f"impl must be one of {names}, got {impl!r}.")
+    lacks_mode = impl in ("streamed", "table") and not spec.is_linear
     if lacks_mode or (impl == "table" and not spec.means_alone):
         bias = "" if spec.size_bias is None else " and a size bias"
         raise ValueError(
             f"impl={impl!r} cannot do key_mode={spec.key_mode!r} with"
             f" value_mode={spec.value_mode!r}{bias}; use impl='auto' or impl='pooled'."
         )
-    return impl
 
 
 def _finish(result: Tensor, spoiled: Tensor | None, lone: bool) -> Tensor:

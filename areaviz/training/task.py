@@ -13,7 +13,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
-from areaviz.attention import fused
+from areaviz.attention import kernels
 from areaviz.attention.memory import KeysAndValues
 from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
 from areaviz.training.config import TrainConfig
@@ -101,8 +101,8 @@ def fastest(network: Network, device: torch.device) -> Network:
     """The same network in the form that trains fastest on the device.
 
     On a CPU channels are last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
-    Areas of mean or boundary keys and sum values are attended to by the C kernel where it can be
-    compiled, other learned keys in the pooled form (benchmarks/README.md has what a step of each
+    Areas are attended to by the C kernel wherever it computes them and can be compiled; without it
+    learned keys are fastest in the pooled form (benchmarks/README.md has what a step of each
     costs).
     """
     if device.type != "cpu":
@@ -118,6 +118,6 @@ def fastest(network: Network, device: torch.device) -> Network:
 
 
 def _fastest_form(areas: AreaOptions) -> str:
-    if areas.key_mode in ("mean", "boundary") and areas.value_mode == "sum" and fused.available():
-        return "fused"
+    if kernels.available():
+        return "auto"
     return "pooled" if areas.key_mode in LEARNED_KEYS or areas.size_bias else "auto"

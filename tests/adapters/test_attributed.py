@@ -28,7 +28,8 @@ def slopes(scores: Callable[[float, int], Tensor], items: int, step: float = 1e-
         found.append(((above - below) / (2 * step)).numpy())
     sizes = np.abs(np.stack(found, 1))
     # An embedding of zeros, such as that of a start symbol, has nothing to be made longer.
-    return sizes / np.maximum(sizes.sum(-1, keepdims=True), 1e-30)
+    shares: FloatArray = sizes / np.maximum(sizes.sum(-1, keepdims=True), 1e-30)
+    return shares
 
 
 def word_scores(
@@ -52,13 +53,15 @@ def word_scores(
                 logits = model(**given).logits[0]
         finally:
             handle.remove()
-        return logits.log_softmax(-1)[torch.arange(len(chosen)), torch.tensor(chosen)]
+        likely: Tensor = logits.log_softmax(-1)
+        return likely[torch.arange(len(chosen)), torch.tensor(chosen)]
 
     return scores
 
 
 def gradient(trace: Trace, site: str) -> FloatArray:
-    return trace.maps[f"{site} gradient"].weights[0, 0]
+    weights: FloatArray = trace.maps[f"{site} gradient"].weights[0, 0]
+    return weights
 
 
 def test_of_a_decoder_it_is_how_what_follows_changes_with_each_token() -> None:
@@ -95,7 +98,8 @@ def test_of_a_picture_it_is_how_the_class_changes_with_the_pixels_of_a_cell() ->
         row, column = divmod(cell, 4)
         values[:, :, row * 8 : row * 8 + 8, column * 8 : column * 8 + 8] *= factor
         with torch.no_grad():
-            return model(values).logits.log_softmax(-1)[:, chosen]
+            likely: Tensor = model(values).logits.log_softmax(-1)
+        return likely[:, chosen]
 
     np.testing.assert_allclose(gradient(found, "class token"), slopes(scores, 12), atol=1e-5)
 

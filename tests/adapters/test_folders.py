@@ -17,6 +17,7 @@ import areaviz
 from areaviz.adapters import weights as weights_module
 from areaviz.adapters.folder_card import read_folder
 from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters.texts import Texts
 from areaviz.adapters.weights import INDEX, WHOLE
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
@@ -252,3 +253,9 @@ def test_a_folder_without_a_processor_is_refused(tmp_path: Path) -> None:
         (folder / name).unlink(missing_ok=True)
     with pytest.raises(InputError, match="has no processor that reads pictures"):
         load(folder).trace([Request("seer", "", picture=fakes.picture())])
+
+
+def test_a_token_that_no_piece_stands_for_shows_its_number() -> None:
+    texts = Texts(small.tokenizer())
+    assert texts.label(len(small.WORDS) + 4) == f"⟨{len(small.WORDS) + 4}⟩"
+    assert texts.read([5, len(small.WORDS)]).field.labels == ("a", f"⟨{len(small.WORDS)}⟩")

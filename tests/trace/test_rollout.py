@@ -19,7 +19,8 @@ from tests.fakes import trace
 
 def random_rows(seed: int, *shape: int) -> FloatArray:
     rows = np.random.default_rng(seed).uniform(0, 1, shape).astype(np.float32) ** 4
-    return rows / rows.sum(-1, keepdims=True)
+    shares: FloatArray = rows / rows.sum(-1, keepdims=True)
+    return shares
 
 
 def slow_step(given_QN: FloatArray, gathered_QN: FloatArray) -> FloatArray:

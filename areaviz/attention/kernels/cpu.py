@@ -1,0 +1,256 @@
+"""Area attention by the C kernel, for float32 and half precision on a CPU.
+
+What a call asks for is brought into the shapes of `areas.c`, whose head says how it computes.
+Shapes: N rows (batch and heads together), Q queries, M items, P scores of a query (`areas.c`), S
+shapes of an area, R areas, E key width, V value width, K rows of a mask.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+from torch.nn import functional as F
+
+from areaviz.attention.blocked import AreaTerms
+from areaviz.attention.blocks import LOG2_E, MASKED
+from areaviz.attention.kernels import build
+from areaviz.attention.masks import ItemMask
+from areaviz.attention.pooling import box_scatter, over_last_axis
+from areaviz.attention.spec import AreaResult, AreaSpec
+from areaviz.trace.areas import AreaGrid
+
+# Largest height and width of an area, `MOST` in `sweep.h`.
+MOST = 32
+TYPES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
+    """Whether the kernel computes this, given that it could be compiled."""
+    if query.device.type != "cpu" or query.dtype not in TYPES or not spec.is_linear:
+        return False
+    if max(spec.grid.max_height, spec.grid.max_width) > MOST:
+        return False
+    if spec.top_k is not None or spec.dropout_p > 0:
+        return False
+    bias = spec.mask.bias
+    if spec.plain:
+        return bias is None or not (bias.requires_grad and torch.is_grad_enabled())
+    # Weights come without gradients.
+    parts = [query, key, value, bias, spec.size_bias, spec.multipliers]
+    if spec.features is not None:
+        parts += spec.features.parameters()
+    learned = any(part is not None and part.requires_grad for part in parts)
+    return not (learned and torch.is_grad_enabled())
+
+
+class Rows(NamedTuple):
+    """Numbers by row, of which each may serve many of the N rows."""
+
+    # [K, ...], float32
+    data: Tensor
+    # int32 [N]: which of the K is a row's own.
+    own: Tensor
+
+    @classmethod
+    def of(cls, data: Tensor, lead: torch.Size, axes: int) -> Rows:
+        """Of a tensor whose leading axes broadcast to `lead`, and of whose axes the last stay."""
+        before = data.shape[:-axes]
+        padded = (1,) * (len(lead) - len(before)) + tuple(before)
+        index = torch.arange(before.numel(), dtype=torch.int32).view(padded).expand(lead)
+        rows = data.detach().reshape(before.numel(), *data.shape[-axes:])
+        return cls(rows.float().contiguous(), index.flatten().contiguous())
+
+
+@dataclass(frozen=True)
+class Call:
+    """What the kernel is to compute, besides its inputs."""
+
+    grid: AreaGrid
+    scale: float
+    # Whether scores of first and last items and of shapes follow those of means.
+    edges: bool
+    # Whether an area's value is the mean of its items and not the sum.
+    average: bool
+    causal: bool
+    # Added to the scores: by items [K, M], and by queries and items [K, Q, M].
+    padding: Rows | None
+    bias: Rows | None
+    # Added to the logits of areas, in units of log 2: [K, Q or 1, R].
+    extra: Rows | None
+    # Items from the beginning that any query of a row may see: int32 [N].
+    seen: Tensor
+    weights: bool
+
+
+def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
+    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V], where `able` says so."""
+    kernel = build.library()
+    if kernel is None:
+        raise RuntimeError("The CPU kernel could not be compiled here.")
+    lead, lanes = key.shape[:-2], kernel.lanes()
+    terms = AreaTerms.of(key, spec)
+    keys = key.flatten(0, -3)
+    if terms.first is not None and terms.last is not None and terms.shape is not None:
+        shapes = terms.shape.to(key.dtype).expand(keys.shape[0], -1, -1)
+        keys = torch.cat([keys, terms.first, terms.last, shapes], 1)
+    inputs = [_wide(x, lanes) for x in (query.flatten(0, -3), keys, value.flatten(0, -3))]
+    bias = None if terms.bias is None else terms.bias.float()
+    output, *asked = _Areas.apply(*inputs, bias, _call(spec, query, lead))  # type: ignore[no-untyped-call]
+    output = output[..., : value.shape[-1]].to(query.dtype).unflatten(0, lead)
+    if not spec.need_weights:
+        return AreaResult(output)
+    weights, coverage = (x.unflatten(0, lead) for x in asked)
+    if spec.value_mode == "mean":
+        coverage = over_last_axis(box_scatter, weights, spec.grid)
+    return AreaResult(output, weights, coverage)
+
+
+def _wide(x: Tensor, lanes: int) -> Tensor:
+    """In float32, with as many channels as vectors are wide, or a multiple of it."""
+    missing = -x.shape[-1] % lanes
+    return F.pad(x.float(), (0, missing)) if missing else x.float()
+
+
+def _call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
+    padding, bias = _masks(spec.mask, query.shape[-2], spec.grid.items, lead)
+    seen = torch.full((lead.numel(),), spec.grid.items, dtype=torch.int32)
+    if padding is not None:
+        place_M = torch.arange(1, spec.grid.items + 1, dtype=torch.int32)
+        last_K = ((padding.data > MASKED / 2) * place_M).amax(1)
+        seen = last_K[padding.own.long()].int()
+    extra = None
+    if spec.multipliers is not None:
+        logs = spec.multipliers.float().log2()
+        extra = Rows.of(logs.clamp_min(2 * MASKED), lead, axes=2)
+    return Call(
+        spec.grid,
+        spec.scale,
+        spec.key_mode == "boundary",
+        spec.value_mode == "mean",
+        spec.mask.causal,
+        padding,
+        bias,
+        extra,
+        seen,
+        spec.need_weights,
+    )
+
+
+def _masks(
+    mask: ItemMask, queries: int, items: int, lead: torch.Size
+) -> tuple[Rows | None, Rows | None]:
+    """What is added to scores: the sum of all masks that all queries share, and of the others."""
+    shared: list[Tensor] = []
+    others: list[Tensor] = []
+    for blocked in mask.blocked:
+        added = torch.zeros_like(blocked, dtype=torch.float32).masked_fill_(blocked, MASKED)
+        (shared if blocked.shape[-2] == 1 else others).append(added)
+    if mask.bias is not None:
+        (shared if mask.bias.shape[-2] == 1 else others).append(mask.bias.detach().float())
+    padding = bias = None
+    if shared:
+        total = sum(shared[1:], shared[0])
+        padding = Rows.of(total.expand(*total.shape[:-1], items).squeeze(-2), lead, axes=1)
+    if others:
+        total = sum(others[1:], others[0])
+        bias = Rows.of(total.expand(*total.shape[:-2], queries, items), lead, axes=2)
+    return padding, bias
+
+
+class _Problem(ctypes.Structure):
+    """The kernel's `Problem`, field by field."""
+
+    _fields_ = [
+        *((name, ctypes.c_void_p) for name in ("query", "key", "value", "padding", "bias")),
+        *((name, ctypes.c_void_p) for name in ("padding_row", "bias_row", "seen", "shape")),
+        *((name, ctypes.c_void_p) for name in ("extra", "extra_row", "output", "bound")),
+        *((name, ctypes.c_void_p) for name in ("log_sum", "weights", "coverage", "grad")),
+        *((name, ctypes.c_void_p) for name in ("d_query", "d_key", "d_value", "d_shape")),
+        ("scale", ctypes.c_float),
+        *((name, ctypes.c_int32) for name in ("rows", "queries", "items", "areas", "width")),
+        *((name, ctypes.c_int32) for name in ("tall", "wide", "keys", "values", "extra_queries")),
+        *((name, ctypes.c_int32) for name in ("edges", "terms", "average", "causal", "parts")),
+        ("threads", ctypes.c_int32),
+    ]
+
+
+def _run(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -> None:
+    """Call a function of the kernel with tensors by the names of its fields."""
+    grid = call.grid
+    for kind in ("padding", "bias", "extra"):
+        rows: Rows | None = getattr(call, kind)
+        if rows is not None:
+            tensors[kind], tensors[f"{kind}_row"] = rows
+    tensors["seen"] = call.seen
+    problem = _Problem(
+        **{name: x.data_ptr() for name, x in tensors.items() if x is not None},
+        scale=call.scale,
+        rows=len(call.seen),
+        items=grid.items,
+        areas=grid.count,
+        width=grid.width,
+        tall=grid.max_height,
+        wide=grid.max_width,
+        extra_queries=1 if call.extra is None else call.extra.data.shape[1],
+        edges=call.edges,
+        terms=call.edges or tensors["shape"] is not None or call.extra is not None,
+        average=call.average,
+        causal=call.causal,
+        parts=parts,
+        threads=torch.get_num_threads(),
+    )
+    query, value = tensors["query"], tensors["value"]
+    assert query is not None and value is not None
+    problem.queries, problem.keys, problem.values = *query.shape[1:], value.shape[2]
+    if getattr(build.library(), name)(ctypes.byref(problem)):
+        raise MemoryError("The attention kernel could not get its memory.")
+
+
+class _Areas(torch.autograd.Function):
+    """[N, Q, E], [N, M or P, E], [N, M, V] and perhaps [N, S] -> [N, Q, V], weights, coverage."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, shape: Tensor | None, call: Call
+    ) -> tuple[Tensor, ...]:
+        inputs = [x.contiguous() for x in (query, key, value)]
+        logs = None if shape is None else shape * LOG2_E
+        output = inputs[0].new_empty(*query.shape[:2], value.shape[2])
+        bound, log_sum = output.new_empty(2, *query.shape[:2])
+        asked = []
+        if call.weights:
+            asked = [
+                output.new_empty(*query.shape[:2], n) for n in (call.grid.count, call.grid.items)
+            ]
+        tensors = dict(zip(("query", "key", "value"), inputs, strict=True))
+        tensors |= {"shape": logs, "output": output, "bound": bound, "log_sum": log_sum}
+        tensors |= dict(zip(("weights", "coverage"), asked, strict=False))
+        _run("areas_forward", call, 1, tensors)
+        ctx.call = call
+        ctx.save_for_backward(*inputs, logs, output, bound, log_sum)
+        return output, *asked
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        query, key, value, logs, output, bound, log_sum = ctx.saved_tensors
+        call: Call = ctx.call
+        # Where rows are fewer than threads, each is computed in parts, whose gradients are added.
+        parts = math.ceil(torch.get_num_threads() / len(query))
+        d_query = torch.empty_like(query)
+        d_key, d_value = (x.new_zeros(len(x), parts, *x.shape[1:]) for x in (key, value))
+        d_shape = None if logs is None else logs.new_zeros(len(logs), parts, logs.shape[1])
+        tensors = {"query": query, "key": key, "value": value, "shape": logs, "output": output}
+        tensors |= {"bound": bound, "log_sum": log_sum, "grad": grads[0].contiguous()}
+        tensors |= {"d_query": d_query, "d_key": d_key, "d_value": d_value, "d_shape": d_shape}
+        _run("areas_backward", call, parts, tensors)
+        d_key, d_value = (x[:, 0] if parts == 1 else x.sum(1) for x in (d_key, d_value))
+        if d_shape is not None:
+            d_shape = d_shape.sum(1)
+        return d_query.mul_(call.scale), d_key.mul_(call.scale), d_value, d_shape, None

@@ -1,0 +1,59 @@
+"""How the kernel is compiled and kept."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from areaviz.attention.kernels import build
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, and sources that compile in no time."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "small.c").write_text("int lanes(void) { return 4; }")
+    monkeypatch.setattr(build, "HOME", tmp_path)
+    monkeypatch.setattr(build, "SOURCES", ("small.c",))
+    return tmp_path / "areaviz" / "kernels"
+
+
+def test_it_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert build.load("plain C") is not None
+    (kept,) = cache.iterdir()
+    written = kept.stat().st_mtime_ns
+    monkeypatch.setattr(build, "_compile", lambda *parts: pytest.fail("compiled again"))
+    assert build.load("plain C") is not None
+    assert kept.stat().st_mtime_ns == written and not cache.stat().st_mode & 0o077
+
+
+def test_a_folder_that_others_may_write_to_is_left_alone(cache: Path) -> None:
+    cache.mkdir(parents=True)
+    cache.chmod(0o777)
+    assert build.load("plain C") is not None
+    assert not list(cache.iterdir())
+
+
+@pytest.mark.parametrize("compiler", [None, "/bin/false", "/no/such/compiler"])
+def test_without_a_working_compiler_there_is_none(
+    cache: Path, monkeypatch: pytest.MonkeyPatch, compiler: str | None
+) -> None:
+    monkeypatch.setattr(build.shutil, "which", lambda name: compiler)
+    assert build.load("plain C") is None
+    assert not cache.exists() or not list(cache.iterdir())
+
+
+def test_loading_and_running_it_leaves_the_arithmetic_of_python_alone() -> None:
+    program = (
+        "import torch; from areaviz.attention.area import area_attention as attend;"
+        " x = torch.randn(1, 40, 16, requires_grad=True);"
+        " attend(x, x, x, area_size=2, impl='fused').output.sum().backward();"
+        " print(float.fromhex('0x1p-1022') / 2)"
+    )
+    printed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    assert float(printed) > 0
