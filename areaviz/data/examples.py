@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from areaviz.data.grounding import Box
 from areaviz.data.media import MEDIA, PICTURE
@@ -92,8 +93,8 @@ class Dataset:
             return request
         found = self.files[example.file]
         content = found.read_bytes() if isinstance(found, Path) else found
-        decoded = MEDIA[self.medium].decode(content)
-        return replace(request, **{self.medium: decoded})
+        decoded: dict[str, Any] = {self.medium: MEDIA[self.medium].decode(content)}
+        return replace(request, **decoded)
 
     def picture(self, example: Example) -> Picture | None:
         """The picture of an example, decoded; None where it has none.
