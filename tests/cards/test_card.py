@@ -41,7 +41,7 @@ CARD = Card(
     },
 )
 
-LATER = ("notes", "gates", "files", "heads", "opening")
+LATER = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards lack."""
 
 
