@@ -26,7 +26,7 @@ def test_the_reference_has_every_public_name_once() -> None:
 
 def test_editors_and_runs_import_the_same() -> None:
     """What `TYPE_CHECKING` imports is what `EXPORTS` names."""
-    typed = {}
+    typed: dict[str, str | None] = {}
     for node in ast.walk(SOURCE):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("areaviz."):
             typed |= {alias.name: node.module for alias in node.names}

@@ -15,8 +15,7 @@ from areaviz.drawing.theme import ACCENT, RULE, SECOND, Drawing, screen_figure
 TITLE = "Pairs of digits, read one after the other"
 CAPTION = (
     "The survey's figures are of Ba et al. (2015): pairs of MNIST in 100×100 pixels, as here, read"
-    " by larger networks that were trained longer. Ours are one run each; a reader without a bar is"
-    " not trained."
+    " by other networks. Ours are one run each; a reader without a bar has no model here."
 )
 _HEIGHT = 300.0
 

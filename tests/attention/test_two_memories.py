@@ -74,7 +74,8 @@ def test_contexts_of_both_memories_are_added_before_the_output_projection(pad: i
 def test_without_a_picture_it_is_the_attention_to_the_text(areas: int) -> None:
     made, seen = attention(areas), memories(2)
     assert seen.text is not None
-    plain = MultiHeadAttention(WIDTH, HEADS, AreaOptions(areas))
+    # Without gradients, as `made`: with them weights come from another form.
+    plain = MultiHeadAttention(WIDTH, HEADS, AreaOptions(areas)).requires_grad_(False)
     plain.load_state_dict(
         {name: x for name, x in made.state_dict().items() if not name.startswith("picture.")}
     )

@@ -106,7 +106,7 @@ def test_an_editor_sees_the_types_of_what_is_public(tmp_path: Path) -> None:
     assert_type(areaviz.Trace, type[Trace])
     trace = fakes.trace("A dog.", "Hund.")
     assert_type(areaviz.export(trace, tmp_path / "a.csv"), Path)
-    assert_type(areaviz.show(trace).height, int)
+    assert_type(areaviz.show(trace).height, int | None)
     assert_type(areaviz.PageOptions(areas=4).areas, int)
     if TYPE_CHECKING:  # this one needs a model
         assert_type(areaviz.attend("folder", "A dog."), Trace)

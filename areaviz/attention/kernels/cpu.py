@@ -228,7 +228,9 @@ class _Areas(torch.autograd.Function):
             asked = [
                 output.new_empty(*query.shape[:2], n) for n in (call.grid.count, call.grid.items)
             ]
-        tensors = dict(zip(("query", "key", "value"), inputs, strict=True))
+        tensors: dict[str, Tensor | None] = dict(
+            zip(("query", "key", "value"), inputs, strict=True)
+        )
         tensors |= {"shape": logs, "output": output, "bound": bound, "log_sum": log_sum}
         tensors |= dict(zip(("weights", "coverage"), asked, strict=False))
         _run("areas_forward", call, 1, tensors)

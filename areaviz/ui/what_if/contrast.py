@@ -9,7 +9,7 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.evaluation.contrast import LONGEST, Contrast, Odds, odds, output_words, text_of
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
+from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
@@ -103,7 +103,7 @@ def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> in
 def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
     """Worked out once for what is asked last, as the panel is drawn often."""
     requests = trace.request, None if changed is None else changed.request
-    held: dict[object, Odds] = st.session_state.get(_ODDS, {})
+    held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(_ODDS, {})
     key = (*requests, asked)
     if key not in held:
         with waiting("Reading the other word") as report:

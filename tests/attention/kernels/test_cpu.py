@@ -79,7 +79,7 @@ def cases(draw: st.DrawFn) -> Case:
         bias = torch.randn(3, area[0] * area[1], dtype=torch.float64)
     if draw(st.booleans()):
         keys = BoundaryKeys(8, area)
-    options = {"area_size": area, "memory_shape": shape}
+    options: dict[str, Any] = {"area_size": area, "memory_shape": shape}
     options["value_mode"] = draw(st.sampled_from(["sum", "mean"]))
     return Case(inputs, bias, keys, options | mask(draw(st.sampled_from(MASKS)), queries, items))
 
@@ -147,7 +147,7 @@ def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) 
         if case.keys is not None:
             case.keys.to(dtype)
         with torch.no_grad():
-            weights = {"need_weights": True, "impl": impl, "size_bias": bias}
+            weights: dict[str, Any] = {"need_weights": True, "impl": impl, "size_bias": bias}
             result = area_attention(*inputs, **options, **weights)
             assert result.weights is not None
             if changed:
