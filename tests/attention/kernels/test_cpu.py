@@ -142,21 +142,20 @@ def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) 
         options |= {"key_mode": "boundary", "key_features": case.keys.double()}
     found = []
     for impl, dtype in (("fused", torch.float32), ("pooled", torch.float64)):
-        inputs = [x.to(dtype) for x in case.inputs]
+        query, key, value = (x.to(dtype) for x in case.inputs)
         bias = None if case.bias is None else case.bias.to(dtype)
         if case.keys is not None:
             case.keys.to(dtype)
         with torch.no_grad():
             weights: dict[str, Any] = {"need_weights": True, "impl": impl, "size_bias": bias}
-            result = area_attention(*inputs, **options, **weights)
+            result = area_attention(query, key, value, **options, **weights)
             assert result.weights is not None
             if changed:
                 torch.manual_seed(2)
                 factors = torch.rand(result.weights.shape[1:]) * 2
                 factors[torch.rand(factors.shape) < 0.3] = 0
-                result = area_attention(
-                    *inputs, **options, **weights, multipliers=factors.to(dtype)
-                )
+                weights["multipliers"] = factors.to(dtype)
+                result = area_attention(query, key, value, **options, **weights)
         found.append(result)
     for own, exact in zip(*found, strict=True):
         assert own is not None and exact is not None
