@@ -11,7 +11,7 @@ from areaviz.trace.picture import Picture
 from areaviz.ui.forms.options import ModelPage, ModelState
 from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards, Link
+from areaviz.ui.shell.state import Cards, Link, default_model
 
 KINDS = ("scene", "photo")
 """Of the samples that are offered."""
@@ -65,11 +65,9 @@ def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
     # What a model of others knows is not said, so it stays where a reader has chosen it.
     if card and (card.pictures == kind or not card.trained_on):
         return
-    fitting = [one for one in cards.values() if one.pictures == kind]
-    areas = (one for one in fitting if one.mechanism == "area")
-    best = next(areas, fitting[0] if fitting else None)
-    if best:
-        page.set(model=best.name)
+    fitting = {name: one for name, one in cards.items() if one.pictures == kind}
+    if fitting:
+        page.set(model=default_model(fitting))
 
 
 def mismatch(card: Card, picture: Picture | None) -> str:
