@@ -76,6 +76,12 @@ def asked(name: str) -> Request:
     return Request(name, text, picture=sample(shown))
 
 
+@pytest.fixture(scope="module")
+def attributed(backend: LocalBackend) -> Trace:
+    """With attribution beside its attention, which no trace has that did not ask for it."""
+    return backend.trace(Request("token-regular", "A dog.", attribution=True))
+
+
 def untrained() -> Trace:
     """What a deep recurrent attention model leaves behind, of which none is shipped."""
     made = replace(folder.card("dram", "location-wise hard"), family="dram", task="digits")
@@ -118,8 +124,10 @@ def test_a_shipped_model_gives_a_valid_trace_and_every_view_shows_it(
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.name)
-def test_every_view_fits_some_model(traces: dict[str, Trace], view: View) -> None:
-    found = [*traces.values(), untrained(), untrained_pointer()]
+def test_every_view_fits_some_model(
+    traces: dict[str, Trace], attributed: Trace, view: View
+) -> None:
+    found = [*traces.values(), attributed, untrained(), untrained_pointer()]
     assert any(
         view.fits(trace, Focus(site)) for trace in found for site in [*trace.maps, *trace.gazes]
     )

@@ -128,9 +128,9 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
             "Translation to source",
             "Translation to source, area sums",
             "Within the source",
-            "Within the translation",
+            "Within the source, area sums",
         ),
-        *("Within the source, area sums", "Within the translation, area sums"),
+        *("Within the translation", "Within the translation, area sums"),
     ]
     app = app.selectbox(key="your_tensors_site").set_value("encoder self sums").run()
     assert (
