@@ -151,7 +151,8 @@ def test_any_module_has_its_rollout() -> None:
 
 
 def test_timm_says_what_its_class_depends_on() -> None:
-    timm = pytest.importorskip("timm")
+    import timm
+
     torch.manual_seed(0)
     model = timm.create_model("vit_tiny_patch16_224", img_size=48, depth=2, num_classes=5)
     found = areaviz.attend(model, torch.randn(1, 3, 48, 48), attribution=True)

@@ -101,7 +101,8 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
         keys = torch.cat([keys, terms.first, terms.last, shapes], 1)
     inputs = [_wide(x, lanes) for x in (query.flatten(0, -3), keys, value.flatten(0, -3))]
     bias = None if terms.bias is None else terms.bias.float()
-    output, *asked = _Areas.apply(*inputs, bias, _call(spec, query, lead))  # type: ignore[no-untyped-call]
+    call = _call(spec, query, lead)
+    output, *asked = _Areas.apply(*inputs, bias, call)  # type: ignore[no-untyped-call]
     output = output[..., : value.shape[-1]].to(query.dtype).unflatten(0, lead)
     if not spec.need_weights:
         return AreaResult(output)
