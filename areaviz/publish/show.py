@@ -69,7 +69,10 @@ class Shown:
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
         # In a scope of its own: every output of a notebook is in one document.
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
-        return element("div", self._image(), frame, raw("script", script), class_=name)
+        output = element("div", self._image(), frame, raw("script", script), class_=name)
+        # In references, so that a document of another encoding changes no letter of the page's
+        # scripts, which its policy knows by their hashes.
+        return output.encode("ascii", "xmlcharrefreplace").decode()
 
     def _image(self) -> Markup:
         if not self.picture:
