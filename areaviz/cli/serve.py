@@ -214,8 +214,8 @@ def checked(given: list[str]) -> list[str]:
         found = read_folder(place)
         weights, free = weights_of(found.path), in_words(free_bytes(choose_device("auto")))
         typer.echo(
-            f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind}; needs"
-            f" {weights.sizes}; {free} are free here"
+            f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind};"
+            f" needs {weights.sizes}; {free} are free here"
         )
     return places
 
