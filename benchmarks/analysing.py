@@ -31,16 +31,17 @@ LOOK_SECONDS = 0.02
 class Run:
     """One command."""
 
-    # Until the first row was on the disk, and until the end.
+    # Until the first rows were on the disk, how many they were, and until all were.
     first: float
+    early: int
     seconds: float
     # By index.
     rows: Mapping[int, Any]
 
     @property
     def rate(self) -> float:
-        """Examples a second, without the start."""
-        return (len(self.rows) - 1) / (self.seconds - self.first)
+        """Examples a second, without the start and the end, which sums up."""
+        return (len(self.rows) - self.early) / (self.seconds - self.first)
 
 
 def analysed(root: Path, model: str, sentences: Path, references: Path | None) -> Run:
@@ -50,18 +51,20 @@ def analysed(root: Path, model: str, sentences: Path, references: Path | None) -
         arguments += ["--checkpoints", str(checkpoints_folder())]
         arguments += ["--reference", str(references)] if references else []
         settings = {**os.environ, "AREAVIZ_ANALYSES": folder, "PYTHONPATH": str(root)}
-        began, first = time.perf_counter(), 0.0
+        began, first, early, seconds = time.perf_counter(), 0.0, 0, 0.0
+        count = len(sentences.read_text("utf-8").splitlines())
         with subprocess.Popen(arguments, cwd=root, env=settings, stdout=subprocess.DEVNULL) as one:
             while one.poll() is None:
-                if not first and _lines(Path(folder)) > 1:
+                if not first and (early := _lines(Path(folder)) - 1) > 0:
                     first = time.perf_counter() - began
+                if not seconds and _lines(Path(folder)) > count:
+                    seconds = time.perf_counter() - began
                 time.sleep(LOOK_SECONDS)
         if one.returncode:
             raise RuntimeError(f"The command ended with {one.returncode}.")
-        seconds = time.perf_counter() - began
         (file,) = Path(folder).glob("*.jsonl")
         rows = [json.loads(line) for line in file.read_text("ascii").splitlines()[1:]]
-    return Run(first, seconds, {row["index"]: row for row in rows})
+    return Run(first, early, seconds, {row["index"]: row for row in rows})
 
 
 def _lines(folder: Path) -> int:
@@ -96,7 +99,7 @@ def table(sentences: Path, references: Path | None, before: Path | None) -> str:
             cells += [str(texts), f"{most:.0e}"]
         rows.append(cells)
     about = f"Measured on {processor()}; {count} sentences, greedy, in one run."
-    columns = ["model", "first row s", "a second"]
+    columns = ["model", "first rows s", "a second"]
     if before:
         columns += ["before: first row s", "a second", "ratio", "texts that differ"]
         columns += ["largest difference of a measure"]

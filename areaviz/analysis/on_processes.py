@@ -34,6 +34,8 @@ Answer = list[Row] | BackendError | InputError
 
 # Each takes the memory of a whole model.
 MAX_PROCESSES = 8
+# Examples of the first batch of each.
+FIRST_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,7 @@ def analyse_in_processes(
     report(len(file), total)
     count = processes or processes_for(len(left))
     work = Work(dataset, request, open_run)
-    # No batch is so large that a process has nothing to do.
-    todo = batches(dataset, left, min(BATCH, max(1, -(-len(left) // count))))
+    todo = _in_order(dataset, left, count)
     answers = _here(work, todo, stop) if count == 1 else _elsewhere(work, todo, stop, count)
     failure: BackendError | InputError | None = None
     for answer in answers:
@@ -102,6 +103,15 @@ def analyse_in_processes(
     if failure is not None:
         raise failure
     return len(file) == total
+
+
+def _in_order(dataset: Dataset, left: Sequence[int], count: int) -> Iterator[list[int]]:
+    """The batches of a set: small ones first, so that one soon sees the first rows."""
+    few = count * FIRST_BATCH
+    yield from batches(dataset, left[:few], FIRST_BATCH)
+    # No batch is so large that a process has nothing to do.
+    rest = left[few:]
+    yield from batches(dataset, rest, min(BATCH, max(1, -(-len(rest) // count))))
 
 
 def _here(work: Work, todo: Iterator[list[int]], stop: Event | None) -> Iterator[Answer]:

@@ -195,13 +195,15 @@ class WritingModel:
         found: Sequence[Hypothesis],
     ) -> list[Trace]:
         """The traces of outputs: weights, probabilities and alternatives of one pass over them."""
+        lengths = [self._lengths(request) for request in requests]
         traces: list[Trace] = []
         first = 0
         while first < len(requests):
             last = first + 1
-            while last < len(requests) and self._fit_together(
-                requests[first : last + 1], parts[first : last + 1], found[first : last + 1]
-            ):
+            while last < len(requests) and not requests[0].attribution:
+                with_next = slice(first, last + 1)
+                if not self._fit_together(parts[with_next], lengths[with_next], found[with_next]):
+                    break
                 last += 1
             traces += self._record(requests[first:last], parts[first:last], found[first:last])
             first = last
@@ -209,22 +211,17 @@ class WritingModel:
 
     def _fit_together(
         self,
-        requests: Sequence[Request],
         parts: Sequence[Mapping[str, Tensor]],
+        lengths: Sequence[Mapping[str, int]],
         found: Sequence[Hypothesis],
     ) -> bool:
         """Whether outputs can be read in one pass: padding is for texts, and takes memory."""
         shapes = set()
         for part in parts:
             shapes.add(tuple(item.shape for name, item in part.items() if name != "source"))
-        if len(shapes) > 1 or requests[0].attribution:
-            return False
-        most: dict[str, int] = {}
-        for request in requests:
-            for name, one in self._given(request).items():
-                most[name] = max(most.get(name, 0), one.items(request))
+        most = {name: max(items[name] for items in lengths) for name in lengths[0]}
         places = self._places(most, max(len(one.ids) for one in found))
-        return len(requests) * weights_bytes(places) <= TOGETHER_BYTES
+        return len(shapes) == 1 and len(parts) * weights_bytes(places) <= TOGETHER_BYTES
 
     @torch.inference_mode()
     def _record(
@@ -250,7 +247,7 @@ class WritingModel:
             own, result, seen = fields[place], results[place], maps[place]
             traces.append(Trace(request, own, result, seen, details))
         if requests[0].attribution:
-            # Made one by one, see `_fit_together`.
+            # Those of requests with attribution are made one by one, see `record`.
             inputs = dict(zip(self._inputs, batch, strict=True))
             ids = found[0].ids
             return [with_attribution(traces[0], self.network, inputs, target_BT, ids, changed)]
@@ -279,6 +276,11 @@ class WritingModel:
         """The inputs of the network that a request has."""
         return {name: one for name, one in self._inputs.items() if one.items(request)}
 
+    def _lengths(self, request: Request) -> dict[str, int]:
+        """How many items each input of the network that a request has is of."""
+        found = {name: one.items(request) for name, one in self._inputs.items()}
+        return {name: count for name, count in found.items() if count}
+
     def _batch(self, parts: Sequence[Mapping[str, Tensor]]) -> list[Tensor | None]:
         """The inputs of the network side by side, None for a missing one."""
         batch: list[Tensor | None] = []
@@ -296,7 +298,7 @@ class WritingModel:
 
     def _check(self, request: Request) -> None:
         """Check that the model can take a request before it runs; InputError says why not."""
-        lengths = {name: one.items(request) for name, one in self._given(request).items()}
+        lengths = self._lengths(request)
         if not lengths:
             kinds = list(self._inputs.values())
             if len(kinds) == 1:
