@@ -87,8 +87,10 @@ endif
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# timm lies apart: PyPI has its torchvision for CUDA alone, and beside PyTorch for the CPU that breaks transformers.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(LOCKED_INSTALL) -r locks/dev.txt
+	$(LOCKED_INSTALL) --upgrade --target $(VENV)/timm -r locks/timm.txt
 	$(BIN)/python -m pip check
 	@touch $@
 else
@@ -103,6 +105,6 @@ $(VENV)/.installed: requirements.txt locks/pip.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(INSTALL) --group dev
+	$(INSTALL) --group dev --group timm
 	@touch $@
 endif

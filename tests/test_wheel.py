@@ -115,7 +115,7 @@ def test_the_pins_are_within_the_ranges() -> None:
     from packaging.requirements import Requirement
 
     pins = {}
-    groups = SETTINGS["dependency-groups"]["dev"]
+    groups = sum(SETTINGS["dependency-groups"].values(), [])
     for line in [*(ROOT / "requirements.txt").read_text("utf-8").splitlines(), *groups]:
         if not line.startswith("#"):
             pin = Requirement(line)
