@@ -146,6 +146,35 @@ def test_a_command_of_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path
     assert found.stdout.strip() and (tmp_path / "dog.npz").exists()
 
 
+CORE_ALONE = """
+import runpy, sys
+from importlib.metadata import packages_distributions
+for module, names in packages_distributions().items():
+    if {name.lower() for name in names} & set(sys.argv[2].split(",")):
+        sys.modules[module] = None
+runpy.run_path(sys.argv[1])
+from areaviz.cli import main
+main(["validate", "arrays.npz"])
+for name in ("page.html", "figure.svg", "numbers.csv"):
+    main(["export", "arrays.npz", name])
+main(["serve"])
+"""
+
+
+def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
+    installed: Path, tmp_path: Path
+) -> None:
+    extras = sum(SETTINGS["project"]["optional-dependencies"].values(), [])
+    names = {re.split(r"[<>=!\[; ]", line)[0] for line in extras} - {"areaviz"}
+    script = str(ROOT / "tests" / "fresh" / "core.py")
+    ran = from_wheel(installed, tmp_path, "-c", CORE_ALONE, script, ",".join(names))
+    assert ran.stderr.strip() == (
+        "areaviz: this command needs streamlit, which is not installed; the app and its models"
+        " come with: pip install 'areaviz[app]'"
+    )
+    assert all((tmp_path / one).exists() for one in ("page.html", "figure.svg", "numbers.csv"))
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Keep the test output clean."""
