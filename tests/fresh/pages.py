@@ -1,10 +1,13 @@
 """Run by `tests.try_wheel` where the extra `app` is installed: every page, as a reader opens it."""
 
+import os
 import sys
 
-from streamlit.testing.v1 import AppTest
+from areaviz.data.places import APP, IS_CLONE, PAGES, ROOT
 
-from areaviz.data.places import APP, IS_CLONE, PAGES
+# Streamlit reads its settings here, as it does for `areaviz serve`.
+os.chdir(ROOT)
+from streamlit.testing.v1 import AppTest  # noqa: E402
 
 assert not IS_CLONE, "the package of a clone was imported"
 SECONDS = 600
