@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 
-from areaviz.data.example_files import read_column
+from areaviz.data.example_files import json_object, read_column
 from areaviz.data.examples import Files
 from areaviz.data.file_kinds import ending_of
 from areaviz.trace.errors import InputError
@@ -112,18 +111,7 @@ def _table(name: str, lines: Sequence[str], usual: str) -> tuple[list[str], list
 
 
 def _json_table(name: str, lines: Sequence[str]) -> tuple[list[str], list[list[str]]]:
-    rows: list[Mapping[str, object]] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise InputError(
-                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in'
-                " braces."
-            )
-        rows.append(row)
+    rows = [json_object(name, number, line) for number, line in enumerate(lines, 1)]
     header = list(dict.fromkeys(title for row in rows for title in row))
     if len(header) > MAX_COLUMNS:
         raise InputError(

@@ -234,16 +234,21 @@ def _json_rows(name: str, files: Files) -> Iterator[Row]:
         if not line.strip():
             continue
         _check_row(name, number, len(line))
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError):
-            row = None
-        if not isinstance(row, dict):
-            raise InputError(
-                f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in'
-                " braces."
-            )
-        yield _renamed(name, row)
+        yield _renamed(name, json_object(name, number, line))
+
+
+def json_object(name: str, number: int, line: str) -> dict[str, object]:
+    """A line of a JSON Lines file; InputError names the file and the line that is no object."""
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict):
+        raise InputError(
+            f'Line {number:,} of "{shown(name)}" is no JSON object; each line must be one, in'
+            " braces."
+        )
+    return row
 
 
 def _csv_rows(name: str, files: Files, usual: str) -> Iterator[Row]:

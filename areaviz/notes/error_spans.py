@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from areaviz.data.grounding import Box
-from areaviz.notes.annotations import MAX_NUMBER, SEVERITIES
-from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_text
+from areaviz.notes.annotations import SEVERITIES
+from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, check_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
@@ -116,7 +116,7 @@ class Judgement:
             found += f" “{texts[span.side][span.start : span.end]}”"
         return f"{found}: {span.note}" if span.note else found
 
-    def marks(self) -> tuple[object, ...]:
+    def words(self) -> tuple[object, ...]:
         """What its rater said, and of what; not when, nor how often it was changed."""
         said = self.spans, self.score, self.source, self.output
         return self.dataset, self.example, self.model, self.rater, *said
@@ -125,12 +125,7 @@ class Judgement:
         """This judgement as it can be saved; InputError names what cannot."""
         for name, title in _TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
-        for title, number in (("example", self.example), ("version", self.version)):
-            if not 0 <= number <= MAX_NUMBER:
-                raise InputError(
-                    f"The {title} has the number {number:.6g} but 0 to {MAX_NUMBER:,} are possible;"
-                    " fix it."
-                )
+        check_numbers(self.example, self.version)
         if not self.rater.strip() and not self.origin:
             raise InputError("Errors are marked under a rater's name; type yours.")
         if self.score is not None and not (math.isfinite(self.score) and 0 <= self.score <= BEST):

@@ -22,6 +22,8 @@ VERSION = 2
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
 # Characters of a text that is judged, and of what another tool's file said of it.
 LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
+# Of an example's place and of a version: the largest number that every store takes.
+MAX_NUMBER = 2**31 - 1
 # Characters of each text of a note and of a judgement, at most.
 LENGTHS = {
     "id": 32,
@@ -178,6 +180,16 @@ def check_text(title: str, value: str, most: int) -> None:
         )
     if _BROKEN.search(value):
         raise InputError(f"The {title} has a broken character; delete it or type it anew.")
+
+
+def check_numbers(example: int, version: int) -> None:
+    """Raise InputError for an example's place or a version that not every store takes."""
+    for title, number in (("example", example), ("version", version)):
+        if not 0 <= number <= MAX_NUMBER:
+            raise InputError(
+                f"The {title} has the number {number:.6g} but 0 to {MAX_NUMBER:,} are possible;"
+                " fix it."
+            )
 
 
 def now() -> str:

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
-from areaviz.notes.annotations import MAX_NUMBER, Annotation, Annotations, Stale
-from areaviz.notes.store_schema import LONGEST_NOTE
+from areaviz.notes.annotations import Annotation, Annotations
+from areaviz.notes.records import Stale
+from areaviz.notes.store_schema import LONGEST_NOTE, MAX_NUMBER
 from areaviz.trace.errors import BackendError, InputError
 
 NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "said “dog” for “cat”\n=1+1", "Ada")

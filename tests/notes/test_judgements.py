@@ -20,7 +20,8 @@ from areaviz.notes.error_spans import (
     spans_of,
 )
 from areaviz.notes.judgement_files import from_jsonl, to_jsonl
-from areaviz.notes.judgements import Judgements, StaleJudgement, id_of
+from areaviz.notes.judgements import Judgements, id_of
+from areaviz.notes.records import Stale
 from areaviz.trace.errors import InputError
 
 SPAN = ErrorSpan("output", 4, 8, None, "Accuracy/Mistranslation", "major", "“Katze” for “Hund”")
@@ -48,13 +49,13 @@ def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
     second = store.save(replace(first, score=10.0))
     assert second.version == 2
     for late in (replace(first, score=90.0), ONE):
-        with pytest.raises(StaleJudgement) as refused:
+        with pytest.raises(Stale) as refused:
             store.save(late)
         assert refused.value.there == second and refused.value.own.score == late.score
-    with pytest.raises(StaleJudgement):
+    with pytest.raises(Stale):
         store.remove(first)
     store.remove(second)
-    with pytest.raises(StaleJudgement) as gone:
+    with pytest.raises(Stale) as gone:
         store.save(replace(second, score=1.0))
     assert gone.value.there is None and store.of(ONE.dataset) == []
 

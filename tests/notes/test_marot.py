@@ -63,7 +63,7 @@ def test_a_changed_judgement_keeps_its_other_lines() -> None:
     assert [line for line in lines if line in ROWS] == list(ROWS)
     (new,) = set(lines) - {HEAD, *ROWS, ""}
     assert new.startswith("a\tdoc\t1\t7\tr1\tA dog runs.\tDie Katze <v>rennt</v>.\tStyle\tMinor\t")
-    assert [one.marks() for one in read("\n".join(lines).encode())][0] == changed.marks()
+    assert [one.words() for one in read("\n".join(lines).encode())][0] == changed.words()
 
 
 OWN = Judgement(
@@ -88,7 +88,7 @@ def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
     data = to_marot([plain, fine], "my set")
     assert b"\tmy set\t2\t2\tAda\t<v>It</v> rains.\tEs regnet.\tOther\tMinor\t" in data
     found = read(data)
-    assert [one.marks() for one in found] == [fine.marks(), plain.marks()]
+    assert [one.words() for one in found] == [fine.words(), plain.words()]
     assert to_marot(found, "my set") == data
     fewer = replace(found[1], spans=found[1].spans[1:])
     (again,) = read(to_marot([fewer], "my set"))

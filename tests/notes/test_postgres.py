@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sql
 
-from areaviz.notes.annotations import Annotation, Annotations, Stale
+from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
+from areaviz.notes.records import Stale
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import BackendError

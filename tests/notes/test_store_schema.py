@@ -66,8 +66,8 @@ def test_notes_and_slices_of_every_version_are_read(tmp_path: Path) -> None:
         assert [one.author for one in Annotations(store).of("e" * 64)] == [""]
         found = [(one.name, one.examples) for one in Slices(store).of(DATASET)]
         assert found == ([] if "without" in name else [("short ones", (3, 7))])
-        judged = [one.marks() for one in Judgements(store).of(DATASET)]
-        assert judged == ([] if name in OLDER else [JUDGED.marks()])
+        judged = [one.words() for one in Judgements(store).of(DATASET)]
+        assert judged == ([] if name in OLDER else [JUDGED.words()])
 
 
 @pytest.mark.parametrize("kind", FORMATS)

@@ -15,7 +15,7 @@ from areaviz.backend.base import Backend
 from areaviz.data.example_files import read_lines
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
-from areaviz.notes.judgements import StaleJudgement
+from areaviz.notes.records import Stale
 from areaviz.ui.analyse import dataset_form, judging
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
@@ -101,7 +101,7 @@ def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> 
     first = store.save(ADA)
     app = hold(given(open_page), example=1)
     app.text_input(key=judging.RATER).set_value("Ada").run()
-    app.session_state[judging.STALE] = StaleJudgement(first, BO)
+    app.session_state[judging.STALE] = Stale(first, BO)
     app.run()
     assert "nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
 

@@ -12,7 +12,8 @@ from areaviz.analysis.report_parts import number_text
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
-from areaviz.notes.judgements import Judgements, StaleJudgement, id_of
+from areaviz.notes.judgements import Judgements, id_of
+from areaviz.notes.records import Stale
 from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.notes import AUTHOR, systems
@@ -25,7 +26,7 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 OPEN, RATER, SHEET = "errors", "rater_name", "judging"
-# In the session: the sheet that is open with the judgement it was opened on, the `StaleJudgement`
+# In the session: the sheet that is open with the judgement it was opened on, the `Stale`
 # that waits for a choice, how often a choice began a sheet anew, the mark of the sheet that was
 # saved last, and what went wrong.
 HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
@@ -144,7 +145,7 @@ def _saving(doing: str = "saving the errors") -> Iterator[None]:
     with defer_errors(doing, PROBLEM):
         try:
             yield
-        except StaleJudgement as stale:
+        except Stale as stale:
             st.session_state[STALE] = stale
 
 
@@ -169,7 +170,7 @@ def _remove(store: Judgements, own: Judgement) -> None:
 
 def _stale(store: Judgements) -> None:
     """What is there, where somebody was faster under the same name, and the choice."""
-    stale: StaleJudgement | None = st.session_state.get(STALE)
+    stale: Stale[Judgement] | None = st.session_state.get(STALE)
     if stale is None:
         return
     did = "was removed" if stale.there is None else "was changed"
@@ -189,7 +190,7 @@ def _keep_theirs() -> None:
     st.session_state[TURN] = st.session_state.get(TURN, 0) + 1
 
 
-def _overwrite(store: Judgements, stale: StaleJudgement) -> None:
+def _overwrite(store: Judgements, stale: Stale[Judgement]) -> None:
     with _saving():
         version = stale.there.version if stale.there else 0
         store.save(replace(stale.own, version=version), reader_mark())

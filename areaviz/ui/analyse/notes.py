@@ -8,7 +8,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations, Stale
+from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations
+from areaviz.notes.records import Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.ui.analyse.stored import Analysis, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
@@ -175,7 +176,7 @@ def _remove(notes: Annotations, note: Annotation) -> None:
 
 def _stale(notes: Annotations) -> None:
     """Both texts, where somebody was faster, and the choice between them."""
-    stale: Stale | None = st.session_state.get(STALE)
+    stale: Stale[Annotation] | None = st.session_state.get(STALE)
     if stale is None:
         return
     who, did = "Somebody", "removed this note meanwhile"
@@ -192,7 +193,7 @@ def _stale(notes: Annotations) -> None:
         st.button("Save mine", on_click=_overwrite, args=(notes, stale))
 
 
-def _overwrite(notes: Annotations, stale: Stale) -> None:
+def _overwrite(notes: Annotations, stale: Stale[Annotation]) -> None:
     if stale.there:
         own = replace(stale.own, version=stale.there.version)
     else:
