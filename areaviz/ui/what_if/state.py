@@ -18,7 +18,7 @@ from areaviz.ui.shell.state import Link, State
 SWAP = "swap"
 """The address parameter that names another picture."""
 FOIL = "foil"
-"""That of a word that is asked about and its foil: the word's first item, from 1, a dot, the foil."""
+"""That of a word that is asked about: its first item, from 1, a dot, and its foil."""
 MOST_INPUTS = 8
 """Inputs whose interventions a session holds."""
 
