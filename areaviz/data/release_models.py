@@ -11,7 +11,7 @@ from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Progress
 
-MODELS_SETTING, ROOM = "AREAVIZ_MODELS", "150 MB"
+MODELS_SETTING, ROOM = "AREAVIZ_MODELS_ADDRESS", "150 MB"
 
 
 def get_models(folder: Path, address: str, progress: Progress | None = None) -> list[str]:
