@@ -35,6 +35,7 @@ from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
+from areaviz.data.release_models import known_model
 from areaviz.data.set_files import read_output
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.marot import read_judgements
@@ -191,7 +192,7 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
     checkpoints, device, engine = place
     models = named(name, checkpoints, device)
     backend, request = models.backend, replace(request, model=models.name)
-    name = choice("model", models.name, list(backend.models()))
+    name = known_model(models.name, backend.models())
     if warning := backend.models()[name].unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
     about = header(dataset, request, backend.models()[name])

@@ -10,6 +10,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.release_models import known_model
 from areaviz.evaluation.contrasted import contrasted
 from areaviz.evaluation.faithfulness import (
     Faithfulness,
@@ -18,7 +19,6 @@ from areaviz.evaluation.faithfulness import (
     spread,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
 
 
@@ -55,7 +55,7 @@ def faithfulness(
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""
     models = named(model, checkpoints, device)
     cards = models.backend.models()
-    card = cards[choice("model", models.name, list(cards))]
+    card = cards[known_model(models.name, cards)]
     samples = TASKS[card.task].samples
     if not samples:
         raise InputError(
