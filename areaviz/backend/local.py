@@ -11,7 +11,7 @@ from pathlib import Path
 from areaviz.adapters.folder_card import FAMILY, read_folder
 from areaviz.adapters.folder_model import FolderModel
 from areaviz.adapters.weights import NoRoom
-from areaviz.backend.worker import Worker
+from areaviz.backend.worker import Worker, for_people
 from areaviz.cards.card import Card, read_card
 from areaviz.data.release_models import known_model, to_get_models
 from areaviz.models import FOLDERS, MODELS
@@ -107,6 +107,28 @@ class LocalBackend:
 
         return self._worker.alone(checked, explain, progress)
 
+    def trace_together(self, requests: Sequence[Request]) -> list[Trace | InputError]:
+        """Run requests that share their options, in this thread and past the queue.
+
+        It is for a process that answers nobody else, such as one of an analysis.
+
+        Returns:
+            A trace of each, or why it cannot be run.
+
+        Raises:
+            BackendError: the model cannot be run at all.
+        """
+        try:
+            return [*self._run([self._checked(one) for one in requests], _ignore)]
+        except Exception as error:
+            if len(requests) == 1:
+                told = for_people(error)
+                if isinstance(told, InputError):
+                    return [told]
+                raise told from error
+        # One that is too long or too large must not spoil the others.
+        return [self.trace_together([one])[0] for one in requests]
+
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
         return self._worker.waiting()
@@ -199,3 +221,7 @@ class LocalBackend:
         self._loaded.clear()
         free_memory(self._device)
         return load(place, card, self._device, area_size)
+
+
+def _ignore(share: float, what: str) -> None:
+    """Progress that nobody sees."""
