@@ -47,7 +47,7 @@ class FolderModel:
             InputError: the memory cannot hold it, it cannot be opened, or its tokenizer is missing
                 or another model's.
         """
-        check_room(card.title, weights_of(folder).needed, device)
+        check_room(card.title, weights_of(folder), device)
         loaded = load(folder)
         if card.task != CAPTION or "target" in card.can:
             check_tokenizer(loaded)

@@ -158,8 +158,20 @@ def test_weights_larger_than_the_memory_are_not_loaded(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights_module, "free_bytes", lambda device: 1000)
-    with pytest.raises(InputError, match="needs .* MB of memory but 0.0 MB are free"):
+    refusal = "needs .* MB of memory in float32, but 0.0 MB are free; end other programs"
+    with pytest.raises(InputError, match=refusal):
         load(bert)
+    needed = weights_module.weights_of(bert).needed
+    monkeypatch.setattr(weights_module, "free_bytes", lambda device: int(0.6 * needed))
+    with pytest.raises(InputError, match="stored in bfloat16 it would need"):
+        load(bert)
+
+
+def test_the_card_says_what_memory_it_needs(bert: Path) -> None:
+    about = weights_module.weights_of(bert)
+    whole, half = (weights_module.in_words(round(1.2 * about.parameters * n)) for n in (4, 2))
+    assert about.kind == "float32"
+    assert f"{whole} of memory in float32, {half} in bfloat16" in read_folder(str(bert)).card.limits
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
@@ -233,6 +245,7 @@ def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
 
 def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path) -> None:
     model = load(seeing.folder(tmp_path / "seer"))
+    assert model.card.question == "Describe the picture."
     assert model.card.task == "caption" and model.card.can == {"target", "attribution"}
     request = Request("seer", "", picture=fakes.picture())
     [trace] = model.trace([request])
