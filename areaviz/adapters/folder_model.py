@@ -20,7 +20,6 @@ from areaviz.adapters.weights import check_room, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
