@@ -1,6 +1,7 @@
 # Two commands matter: `make run` starts the app, `make test` runs every test. Both set up what they need.
 PYTHON ?= python3
 PORT ?= 8501
+PYTHONS ?= $(PYTHON)
 VENV := .venv
 BIN := $(VENV)/bin
 # Wheels only: nothing is compiled on the reader's machine.
@@ -18,7 +19,7 @@ LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--des
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format audit lock bench soak figures clean
+.PHONY: help run test check format audit lock bench wheel soak figures clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -59,6 +60,9 @@ bench: $(VENV)/.installed-dev ## Measure attention, areas, changed runs and the 
 	$(BIN)/python -m benchmarks.what_if
 	$(BIN)/python -m benchmarks.areas
 
+wheel: $(VENV)/.installed-dev ## Build the wheel and try it in fresh environments (of other Pythons: make wheel PYTHONS="python3.12 python3.13")
+	$(BIN)/python -m tests.try_wheel $(foreach one,$(PYTHONS),--python $(one))
+
 soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
 	$(BIN)/python -m tests.faults.soak --write
 
@@ -87,8 +91,10 @@ endif
 	$(INSTALL) --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# timm lies apart: PyPI has its torchvision for CUDA alone, and beside PyTorch for the CPU that breaks transformers.
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(LOCKED_INSTALL) -r locks/dev.txt
+	$(LOCKED_INSTALL) --upgrade --target $(VENV)/timm -r locks/timm.txt
 	$(BIN)/python -m pip check
 	@touch $@
 else
@@ -103,6 +109,6 @@ $(VENV)/.installed: requirements.txt locks/pip.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(INSTALL) --group dev
+	$(INSTALL) --group dev --group timm
 	@touch $@
 endif

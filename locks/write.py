@@ -8,6 +8,7 @@ python locks/write.py --torch-cpu FOLDER
     torch-cpu.txt    PyTorch for the CPU
     torch-cuda.txt   PyTorch for CUDA, and NVIDIA's packages that it brings along
     dev.txt          what tests, checks and training need besides
+    timm.txt         timm with its torchvision, for tests of its models
 
 pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
 nothing is installed. PyPI has PyTorch for CUDA alone. The build for the CPU is a file of
@@ -58,7 +59,9 @@ def main() -> None:
     cpu = ["--find-links", options.torch_cpu, f"{torch}+cpu"]
     pip = resolved([PIP])
     run = resolved(["-r", "requirements.txt", *cpu])
-    dev = resolved(["-r", "requirements.txt", "--group", "dev", PIP, *cpu])
+    developed = ["-r", "requirements.txt", "--group", "dev"]
+    dev = resolved([*developed, PIP, *cpu])
+    timm = resolved([*developed, "--group", "timm", PIP, *cpu])
     cuda = resolved(["-r", "requirements.txt"])
     pytorch = {"torch": run["torch"]}
     write("pip", pip, "the installer itself")
@@ -70,6 +73,7 @@ def main() -> None:
         "PyTorch for CUDA, with what it brings along",
     )
     write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
+    write("timm", without(timm, dev), "timm with its torchvision, for tests of its models")
 
 
 def resolved(wanted: Sequence[str]) -> Packages:

@@ -18,9 +18,13 @@ from threading import Thread
 
 import pytest
 
+from areaviz.cards.card import read_card
+from areaviz.cards.tasks import TASKS
 from areaviz.data import release_models
-from areaviz.data.release_models import get_models, read_digests
+from areaviz.data.release_models import get_models, known_model, read_digests
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.ui.home.openings import PAGES
+from areaviz.ui.shell.page import NEEDS
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
@@ -85,6 +89,19 @@ def test_its_models_are_about_twenty_megabytes_and_there() -> None:
     assert len(MODELS) * 2 <= len(sizes) and sum(sizes) < 26 * MEBIBYTE
 
 
+def test_every_page_that_runs_models_has_the_one_it_opens_with() -> None:
+    tasks = {}
+    for path in (ROOT / "pages").glob("*.py"):
+        found = re.search(r'\btask="([a-z ]+)"', path.read_text("utf-8"))
+        if found and path.stem not in NEEDS:
+            tasks[path.stem] = found[1]
+    assert {*tasks} == {*PAGES}
+    has = {read_card(ROOT / "checkpoints" / model / "card.json").task for model in MODELS}
+    assert set(tasks.values()) <= has
+    opens = {TASKS[task].opens for task in tasks.values()} - {""}
+    assert len(opens) >= 6 and opens <= {*MODELS}
+
+
 def test_it_asks_for_ranges_and_little(wheel: zipfile.Path) -> None:
     folder = next(path for path in wheel.iterdir() if path.name.endswith(".dist-info"))
     lines = re.findall(r"^Requires-Dist: (.*)$", (folder / "METADATA").read_text("utf-8"), re.M)
@@ -98,7 +115,7 @@ def test_the_pins_are_within_the_ranges() -> None:
     from packaging.requirements import Requirement
 
     pins = {}
-    groups = SETTINGS["dependency-groups"]["dev"]
+    groups = sum(SETTINGS["dependency-groups"].values(), [])
     for line in [*(ROOT / "requirements.txt").read_text("utf-8").splitlines(), *groups]:
         if not line.startswith("#"):
             pin = Requirement(line)
@@ -123,10 +140,40 @@ def test_what_is_written_goes_to_the_readers_own_folder(installed: Path, tmp_pat
 
 
 def test_a_command_of_it_runs_in_an_empty_folder(installed: Path, tmp_path: Path) -> None:
-    command = ["-m", "areaviz", "trace", "char-tiny-area", "A dog.", "dog.npz"]
+    command = ["-m", "areaviz", "trace", "char-boundary", "A dog.", "dog.npz"]
     found = from_wheel(installed, tmp_path, *command)
     assert (found.returncode, found.stderr) == (0, "")
     assert found.stdout.strip() and (tmp_path / "dog.npz").exists()
+
+
+CORE_ALONE = """
+import runpy, sys
+from importlib.metadata import packages_distributions
+for module, names in packages_distributions().items():
+    if {name.lower() for name in names} & set(sys.argv[2].split(",")):
+        sys.modules[module] = None
+runpy.run_path(sys.argv[1])
+from areaviz.cli import main
+exports = [["export", "arrays.npz", name] for name in ("page.html", "figure.svg", "numbers.csv")]
+for command in (["validate", "arrays.npz"], *exports):
+    try:
+        main(command)
+    except SystemExit as ended:
+        assert not ended.code, command
+main(["serve"])
+"""
+
+
+def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
+    installed: Path, tmp_path: Path
+) -> None:
+    extras = sum(SETTINGS["project"]["optional-dependencies"].values(), [])
+    names = {re.split(r"[<>=!\[; ]", line)[0] for line in extras} - {"areaviz"}
+    script = str(ROOT / "tests" / "fresh" / "core.py")
+    ran = from_wheel(installed, tmp_path, "-c", CORE_ALONE, script, ",".join(names))
+    said = r"areaviz: this command needs \w+, which is not installed; the app and its models come"
+    assert re.fullmatch(said + r" with: pip install 'areaviz\[app\]'\n", ran.stderr)
+    assert all((tmp_path / one).exists() for one in ("page.html", "figure.svg", "numbers.csv"))
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -182,11 +229,22 @@ def test_a_file_that_is_not_this_releases_is_refused(
 
 
 def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="Set AREAVIZ_MODELS to the address"):
+    with pytest.raises(InputError, match="Set AREAVIZ_MODELS_ADDRESS to the address"):
         get_models(tmp_path / "own", "")
     (bundle / "checkpoints" / "models.sha256").unlink()
     with pytest.raises(BackendError, match="install areaviz again"):
         get_models(tmp_path / "own", "http://127.0.0.1:9")
+
+
+def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -> None:
+    assert known_model("small", ["small"]) == "small"
+    to_get = "is not here; fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
+    with pytest.raises(InputError, match=f'The model "large" {to_get}'):
+        known_model("large", ["small"])
+    with pytest.raises(InputError, match=f'The model "larger" {to_get}'):
+        known_model("larger", [])
+    with pytest.raises(InputError, match='There is no model "larger"; choose one of: small.'):
+        known_model("larger", ["small"])
 
 
 def test_a_clone_has_them_all(tmp_path: Path) -> None:

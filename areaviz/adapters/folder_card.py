@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from areaviz.adapters.folder_sight import QUESTION
 from areaviz.adapters.library import library
 from areaviz.adapters.loading import check_folder, fetched, model_class
 from areaviz.adapters.weights import in_words, weights_of
@@ -27,8 +28,8 @@ _NEVER = ("areas",)
 _CHANGES = ("weigh", "gate", "hide")
 _LIMITS = (
     "A model of others: what it was trained on, and how well it does, is not known here; see what"
-    " came with it. Its weights are {stored}; with them and a run it takes some {needed} of memory,"
-    " which is looked for when it is first asked."
+    " came with it. With a run it needs {sizes}; its weights, {stored} of {kind}, are taken as they"
+    " are stored, and the memory for them is looked for when it is first asked."
 )
 _KINDS = (
     "encoders, decoders and encoder-decoders of texts, and models that name or describe pictures"
@@ -96,7 +97,9 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
     if not kind.can_generate():
         lacks.append("target")
     written = datetime.fromtimestamp(weights.written, UTC).isoformat(timespec="seconds")
-    stored, needed = in_words(weights.nbytes), in_words(weights.needed)
+    stored, recipe = in_words(weights.nbytes), {"source": _language(path)}
+    if sees_and_reads(config):
+        recipe["question"] = QUESTION
     return Card(
         name=name,
         family=FAMILY,
@@ -109,14 +112,14 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
         parameters=weights.parameters,
         trained_length=0,
         config={**_plain(config.to_dict()), "weights": f"{stored}, of {written}"},
-        recipe={"source": _language(path)},
+        recipe=recipe,
         data={},
         figures={},
         attention={},
         history=(),
         code_version="",
         trained_on="",
-        limits=_LIMITS.format(stored=stored, needed=needed),
+        limits=_LIMITS.format(stored=stored, kind=weights.kind, sizes=weights.sizes),
         licence="see what came with the folder",
         lacks=tuple(lacks),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,6 +19,9 @@ from areaviz.trace.errors import InputError
 
 INDEX = "model.safetensors.index.json"
 WHOLE = "model.safetensors"
+# How weights are stored, as safetensors says it; and the bytes of a number in what is stated.
+_STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
+_BYTES = {"float32": 4, "bfloat16": 2}
 # What a pass wants beside the weights, as a share of them.
 _BESIDE = 0.2
 
@@ -34,11 +38,23 @@ class Weights:
     nbytes: int
     # When they were last written, in seconds since 1970.
     written: float
+    # How most of the numbers are stored, such as "float32".
+    kind: str
 
     @property
     def needed(self) -> int:
         """Bytes of memory for the model and a pass."""
         return round(self.nbytes * (1 + _BESIDE))
+
+    def needed_in(self, kind: str) -> int:
+        """The same if it were stored as "float32" or "bfloat16"."""
+        return round(self.parameters * _BYTES[kind] * (1 + _BESIDE))
+
+    @property
+    def sizes(self) -> str:
+        """What it needs in words, as "1.2 GB of memory in float32, 0.6 GB in bfloat16"."""
+        whole, half = (in_words(self.needed_in(kind)) for kind in _BYTES)
+        return f"{whole} of memory in float32, {half} in bfloat16"
 
 
 def weights_of(folder: Path) -> Weights:
@@ -49,20 +65,22 @@ def weights_of(folder: Path) -> Weights:
     """
     from safetensors import SafetensorError, safe_open
 
-    parameters, nbytes, written = 0, 0, 0.0
+    nbytes, written, kinds = 0, 0.0, Counter[str]()
     for path in weight_files(folder):
         about = path.stat()
         nbytes, written = nbytes + about.st_size, max(written, about.st_mtime)
         try:
             with safe_open(path, framework="np") as file:
                 for name in file.keys():  # noqa: SIM118 - it is no mapping
-                    parameters += prod(file.get_slice(name).get_shape())
+                    part = file.get_slice(name)
+                    kinds[part.get_dtype()] += prod(part.get_shape())
         except (SafetensorError, OSError) as error:
             raise InputError(
                 f"The weights {path.name} of {folder.name} are damaged ({error}); fetch the file"
                 " again."
             ) from error
-    return Weights(parameters, nbytes, written)
+    [(kind, _), *_] = kinds.most_common(1) or [("", 0)]
+    return Weights(kinds.total(), nbytes, written, _STORED.get(kind, kind))
 
 
 def weight_files(folder: Path) -> Sequence[Path]:
@@ -95,18 +113,25 @@ def weight_files(folder: Path) -> Sequence[Path]:
     return [folder / Path(part).name for part in sorted(parts)]
 
 
-def check_room(name: str, needed: int, device: torch.device) -> None:
+def check_room(name: str, weights: Weights, device: torch.device) -> None:
     """Refuse, before anything is loaded, a model that the memory cannot hold.
 
     Raises:
         NoRoom: it needs more than is free.
     """
     free = free_bytes(device)
-    if needed > free:
-        raise NoRoom(
-            f"The model {name} needs {in_words(needed)} of memory but {in_words(free)} are free;"
-            " end other programs, or take a smaller model."
+    if weights.needed <= free:
+        return
+    help = "end other programs, or take a smaller model"
+    if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
+        help = (
+            f"stored in bfloat16 it would need {in_words(weights.needed_in('bfloat16'))}, so save"
+            " it as such where there is room, or end other programs"
         )
+    raise NoRoom(
+        f"The model {name} needs {in_words(weights.needed)} of memory in {weights.kind}, but"
+        f" {in_words(free)} are free; {help}."
+    )
 
 
 def free_bytes(device: torch.device) -> int:

@@ -19,12 +19,12 @@ from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
-from areaviz.metrics.spans import span_counts
+from areaviz.metrics.spans import weighted_purity
 from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
-from areaviz.trace.query import head_summary, item_shares, query_dependence
+from areaviz.trace.query import head_shares, head_summary, item_shares, query_dependence
 from areaviz.trace.record import Trace
 
 # The site whose attention is measured: from the output to what is read.
@@ -138,8 +138,7 @@ def _word_attention(trace: Trace, example: Example) -> Measured:
         return {}
     attention = trace.maps[CROSS]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
-    purity = span_counts(attention, source).figures().get("weighted_purity", np.nan)
-    values = {"purity": purity}
+    values = {"purity": weighted_purity(attention, source)}
     if word_runs(target) and word_runs(source):
         shares_QN = item_shares(attention, attention.layers - 1, None)
         found = certainty(word_attention(shares_QN, target, source))
@@ -157,10 +156,11 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
     attention = trace.maps[CROSS]
     heads = head_summary(attention)
     bits, shares = [], []
-    for layer, head in np.ndindex(attention.layers, attention.heads):
-        dependence, most = query_dependence(item_shares(attention, layer, head))
-        bits.append(dependence)
-        shares.append(dependence / most if most else 0.0)
+    for layer in range(attention.layers):
+        for shares_QN in head_shares(attention, layer):
+            dependence, most = query_dependence(shares_QN)
+            bits.append(dependence)
+            shares.append(dependence / most if most else 0.0)
     return {
         "entropy": heads.entropy.mean(),
         "area_size": heads.area_size.mean(),

@@ -10,17 +10,11 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import astuple
-from itertools import islice
+from itertools import chain, islice
 from threading import Event
 
-from areaviz.analysis.measures import (
-    MEASURES,
-    link_counts,
-    measure,
-    output_of,
-    score_output,
-)
+from areaviz.analysis.batches import batches, row_of_trace
+from areaviz.analysis.measures import MEASURES, score_output
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
@@ -82,7 +76,8 @@ def analyse(
     total, done = len(dataset.examples), file.rows
     report = progress or no_progress
     report(len(done), total)
-    left = iter([index for index in range(total) if index not in done])
+    # A backend runs those that arrive together in a batch, so they should be alike.
+    left = chain.from_iterable(batches(dataset, [i for i in range(total) if i not in done]))
     failure: BackendError | None = None
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
 
@@ -116,14 +111,11 @@ def no_progress(done: int, total: int) -> None:
 
 def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
     """The row of one example; raises BackendError, and Stopped where `run` does."""
-    example = dataset.examples[index]
     try:
-        trace = _run_when_free(dataset.asked(request, example), run)
+        trace = _run_when_free(dataset.asked(request, dataset.examples[index]), run)
     except InputError as error:
         return Row(index, error=str(error))
-    counts = link_counts(trace, example)
-    links = None if counts is None else astuple(counts)
-    return Row(index, output_of(trace), "", measure(trace, example), links)
+    return row_of_trace(dataset, index, trace)
 
 
 def _run_when_free(request: Request, run: Run) -> Trace:

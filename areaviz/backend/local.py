@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.adapters.folder_card import FAMILY, read_folder
-from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters.folder_model import FolderModel, check_given
 from areaviz.adapters.weights import NoRoom
-from areaviz.backend.worker import Worker
+from areaviz.backend.worker import Worker, for_people
 from areaviz.cards.card import Card, read_card
-from areaviz.data.release_models import to_get_models
+from areaviz.data.release_models import known_model, to_get_models
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Family, Model, check_can
 from areaviz.models.device import (
@@ -107,6 +107,28 @@ class LocalBackend:
 
         return self._worker.alone(checked, explain, progress)
 
+    def trace_together(self, requests: Sequence[Request]) -> list[Trace | InputError]:
+        """Run requests that share their options, in this thread and past the queue.
+
+        It is for a process that answers nobody else, such as one of an analysis.
+
+        Returns:
+            A trace of each, or why it cannot be run.
+
+        Raises:
+            BackendError: the model cannot be run at all.
+        """
+        try:
+            return [*self._run([self._checked(one) for one in requests], _ignore)]
+        except Exception as error:
+            if len(requests) == 1:
+                told = for_people(error)
+                if isinstance(told, InputError):
+                    return [told]
+                raise told from error
+        # One that is too long or too large must not spoil the others.
+        return [self.trace_together([one])[0] for one in requests]
+
     def waiting(self) -> int:
         """How many requests wait behind those that run."""
         return self._worker.waiting()
@@ -147,11 +169,10 @@ class LocalBackend:
     def _checked(self, request: Request) -> Request:
         """A request that a model here can run; InputError says why it cannot."""
         checked = request.checked()
-        if checked.model not in self._cards:
-            known = ", ".join(self._cards) or "none"
-            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
-        card = self._cards[checked.model]
+        card = self._cards[known_model(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
+        if card.family == FAMILY:
+            check_given(card, checked)
         return checked
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
@@ -202,3 +223,7 @@ class LocalBackend:
         self._loaded.clear()
         free_memory(self._device)
         return load(place, card, self._device, area_size)
+
+
+def _ignore(share: float, what: str) -> None:
+    """Progress that nobody sees."""

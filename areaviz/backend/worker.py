@@ -256,16 +256,16 @@ class Worker:
 
     def _run_singly(self, jobs: list[_Job], error: BaseException) -> None:
         if len(jobs) == 1:
-            jobs[0].error = _for_people(error)
+            jobs[0].error = for_people(error)
             return
         for job in jobs:
             try:
                 self._run_jobs([job], can_stop=False)
             except BaseException as own:
-                job.error = _for_people(own)
+                job.error = for_people(own)
 
 
-def _for_people(error: BaseException) -> Exception:
+def for_people(error: BaseException) -> Exception:
     """An error whose message is a sentence for people."""
     if isinstance(error, InputError | BackendError | _AllLeft):
         return error

@@ -196,6 +196,11 @@ class Card:
         """What its pictures show where the card says so: "scenes" or "photos"; else ""."""
         return str(self.recipe.get("pictures", ""))
 
+    @property
+    def question(self) -> str:
+        """What it is asked about a picture where nothing is said; "" where it takes no question."""
+        return str(self.recipe.get("question", ""))
+
     def unfamiliar(self, kind: str) -> str:
         """A sentence where it has never seen pictures of a kind; "" where it has, or for no kind.
 

@@ -12,16 +12,15 @@ from typing import Annotated, Any
 import typer
 
 from areaviz.analysis.buckets import read_corpus
+from areaviz.analysis.on_processes import analyse_in_processes
 from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
-from areaviz.analysis.run import analyse as run
 from areaviz.analysis.run import header, rows_of_outputs
 from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import Rows, score_columns, table_csv
-from areaviz.backend.local import LocalBackend
 from areaviz.cli.analyse_print import (
     BY,
     print_buckets,
@@ -29,7 +28,7 @@ from areaviz.cli.analyse_print import (
     print_scores,
     print_summary,
 )
-from areaviz.cli.models import named
+from areaviz.cli.models import named, open_run, open_run_together
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -41,7 +40,6 @@ from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.limits import choice
-from areaviz.trace.record import Run
 from areaviz.trace.request import Request
 
 ENGINES = ("local", "ray")
@@ -104,7 +102,7 @@ def analyse(
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
     engine: Annotated[
-        str, typer.Option(help="local: this process; ray: two processes of Ray Data.")
+        str, typer.Option(help="local: a process a processor; ray: two processes of Ray Data.")
     ] = "local",
 ) -> None:
     """Run a set of examples through models, or measure what other systems wrote for it.
@@ -189,23 +187,22 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
         place: the folder of checkpoints, the device and the engine.
     """
     checkpoints, device, engine = place
-    models = named(name, checkpoints, device)
-    backend, request = models.backend, replace(request, model=models.name)
-    name = choice("model", models.name, list(backend.models()))
-    if warning := backend.models()[name].unfamiliar(dataset.kind):
+    model = named(name, checkpoints, device)
+    name, request = model.name, replace(request, model=model.name)
+    if warning := model.card.unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
-    about = header(dataset, request, backend.models()[name])
+    about = header(dataset, request, model.card)
     with (
         RowFile.open(rows_path(about), about) as file,
         typer.progressbar(length=len(dataset.examples), label=name) as bar,
     ):
         before, start = len(file), perf_counter()
         if engine == "ray":
-            # A backend cannot be sent to Ray's processes; each opens its own.
-            opened = partial(_trace_function, checkpoints, device, models.folders)
+            opened = partial(open_run, checkpoints, device, model.folders)
             analyse_on_ray(dataset, request, opened, file, _progress_in(bar))
         else:
-            run(dataset, request, backend.trace, file, _progress_in(bar))
+            together = partial(open_run_together, checkpoints, device, model.folders)
+            analyse_in_processes(dataset, request, together, file, _progress_in(bar))
     new, seconds = len(file) - before, perf_counter() - start
     if new:
         typer.echo(f"{name}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
@@ -257,11 +254,6 @@ def _read_folder(folder: Path) -> Dataset:
 
 def _files(folder: Path) -> dict[str, Path]:
     return {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
-
-
-def _trace_function(checkpoints: Path, device: str, folders: Sequence[str]) -> Run:
-    """What runs a request, in a process of Ray's."""
-    return LocalBackend(checkpoints.resolve(), device, folders).trace
 
 
 def _progress_in(bar: Any) -> Callable[[int, int], None]:

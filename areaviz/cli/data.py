@@ -43,7 +43,7 @@ def get(
 
     Files that are already there and whole are kept. Multi30k (2 MB: English, German and French) is
     for non-commercial research and education only. The models come from the address in the setting
-    AREAVIZ_MODELS; a clone of the repository has them all.
+    AREAVIZ_MODELS_ADDRESS; a clone of the repository has them all.
     """
     if what is Fetched.MODELS:
         folder = folder or fetched_models()

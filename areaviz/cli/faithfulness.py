@@ -18,7 +18,6 @@ from areaviz.evaluation.faithfulness import (
     spread,
 )
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
 
 
@@ -53,9 +52,8 @@ def faithfulness(
     device: Device = "auto",
 ) -> None:
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""
-    models = named(model, checkpoints, device)
-    cards = models.backend.models()
-    card = cards[choice("model", models.name, list(cards))]
+    chosen = named(model, checkpoints, device)
+    card, run = chosen.card, chosen.open().trace
     samples = TASKS[card.task].samples
     if not samples:
         raise InputError(
@@ -65,12 +63,12 @@ def faithfulness(
     dataset = SAMPLE_SETS[samples]()
     requests = [dataset.asked(Request(card.name, ""), one) for one in dataset.examples[:examples]]
     if not foil:
-        found, taken = measured(requests, probe, models.backend.trace)
+        found, taken = measured(requests, probe, run)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(f"{left} have fewer than {k + 1:,} {unit}s and were left out.", err=True)
     else:
-        found, taken = contrasted(requests, probe, models.backend.trace, word, foil)
+        found, taken = contrasted(requests, probe, run, word, foil)
         if taken < len(requests):
             left = f"{len(requests) - taken:,} of {len(requests):,} examples"
             typer.echo(

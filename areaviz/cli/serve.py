@@ -208,9 +208,15 @@ def checked(given: list[str]) -> list[str]:
     for place in places:
         # Here, so that nobody else waits for torch.
         from areaviz.adapters.folder_card import read_folder
+        from areaviz.adapters.weights import free_bytes, in_words, weights_of
+        from areaviz.models.device import choose_device
 
-        card = read_folder(place).card
-        typer.echo(f"{card.title}: {card.parameters:,} parameters, {card.config['weights']}")
+        found = read_folder(place)
+        weights, free = weights_of(found.path), in_words(free_bytes(choose_device("auto")))
+        typer.echo(
+            f"{found.card.title}: {weights.parameters:,} parameters, stored in {weights.kind};"
+            f" needs {weights.sizes}; {free} are free here"
+        )
     return places
 
 

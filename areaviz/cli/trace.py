@@ -42,9 +42,9 @@ def trace(
     page to look into.
     """
     seen = picture_of(picture) if picture else None
-    models = named(model, checkpoints, device)
-    request = Request(models.name, text, *decoding(beam), area_size, picture=seen)
-    found = models.backend.trace(request)
+    named_model = named(model, checkpoints, device)
+    request = Request(named_model.name, text, *decoding(beam), area_size, picture=seen)
+    found = named_model.open().trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)
     else:

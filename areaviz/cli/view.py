@@ -141,9 +141,9 @@ def _trace(place: Path, text: str, picture: str) -> Trace:
     from areaviz.cli.models import named
     from areaviz.cli.trace import picture_of
 
-    models = named(str(place), CHECKPOINTS, "auto")
+    model = named(str(place), CHECKPOINTS, "auto")
     seen = picture_of(picture) if picture else None
-    return models.backend.trace(Request(models.name, text, picture=seen))
+    return model.open().trace(Request(model.name, text, picture=seen))
 
 
 def chosen_focus(

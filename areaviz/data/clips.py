@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch.nn import functional as F
 
 Pixels = npt.NDArray[np.uint8]
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)
@@ -37,6 +35,10 @@ def as_watched(pixels_FHWC: Pixels, wanted: int, side: int) -> Pixels:
     size = max(1, round(width * scale)), max(1, round(height * scale))
     left, top = (side - size[0]) // 2, (side - size[1]) // 2
     grey_NHW = chosen_NHWC.astype(np.float32) @ _GREY
+    # Here, so that clips are read and described without torch.
+    import torch
+    from torch.nn import functional as F
+
     small_N1HW = F.interpolate(
         torch.from_numpy(grey_NHW)[:, None], size[::-1], mode="bilinear", antialias=True
     )

@@ -12,8 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch.nn import functional as F
 
 FRAMES, SIDE = 16, 48
 """Of every clip: frames, and the side of its pictures in pixels."""
@@ -173,6 +171,10 @@ def _poses(
 
 def _rendered(digits_BNN: npt.NDArray[np.uint8], poses_BT4: FloatArray) -> FloatArray:
     """The digits in their poses on an empty ground: float32 [B, T, S, S], 0..1."""
+    # Here, so that clips are listed without torch.
+    import torch
+    from torch.nn import functional as F
+
     across, down, turn, size = torch.from_numpy(poses_BT4).flatten(0, 1).unbind(1)
     angle = 2 * np.pi * turn
     # From a place in the picture back to a place in the digit's square, as `affine_grid` has it.

@@ -7,6 +7,7 @@ holds the app, its samples and the small models within the package (`setup.py` p
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
@@ -51,8 +52,11 @@ def checkpoints_folder() -> Path:
     chosen = os.environ.get(CHECKPOINTS_SETTING)
     if chosen:
         return Path(chosen).expanduser()
+    # The package alone has nothing that could have fetched models, nor their folder's name.
+    if IS_CLONE or find_spec("platformdirs") is None:
+        return CHECKPOINTS
     fetched = fetched_models()
-    return CHECKPOINTS if IS_CLONE or not fetched.exists() else fetched
+    return fetched if fetched.exists() else CHECKPOINTS
 
 
 def others_folders() -> tuple[str, ...]:

@@ -77,6 +77,17 @@ def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
     )
 
 
+def weighted_purity(attention: AttentionMap, memory: Field) -> float:
+    """The figure `weighted_purity` of one map alone, 0..1; NaN where no query attends."""
+    pure_A = WordAreas.of(attention.grid, memory).hits_AM[:, 0].astype(np.float32)
+    total, queries = 0.0, 0
+    for layer in range(attention.layers):
+        weights_HQA = attention.weights[layer]
+        total += float((weights_HQA @ pure_A).sum(dtype=np.float64))
+        queries += int(weights_HQA.any(-1).sum())
+    return total / queries if queries else float("nan")
+
+
 def _layer_sums(
     attention: AttentionMap, layer: int, areas: WordAreas, visible_Q: IntArray
 ) -> dict[str, Array]:

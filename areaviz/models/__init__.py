@@ -7,7 +7,8 @@ from areaviz.models.answering import AnsweringModel
 from areaviz.models.base import Family
 from areaviz.models.digits import NETWORKS, DigitReader
 from areaviz.models.pointing import PointingModel
-from areaviz.models.writing import WRITERS, WritingModel
+from areaviz.models.writers import WRITERS
+from areaviz.models.writing import WritingModel
 from areaviz.trace.extensions import Joined
 
 _OURS: Mapping[str, Family] = {

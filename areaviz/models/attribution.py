@@ -74,17 +74,23 @@ def of_writer(
         torch.enable_grad(),
         embedded([network.get_submodule("embedding")]) as seen,
     ):
-        batch = {name: None if one is None else one.clone() for name, one in inputs.items()}
-        leaves, texts = dict[str, Tensor](), list[str]()
-        for name, one in batch.items():
-            if one is not None and one.is_floating_point():
-                leaves[name] = one.requires_grad_()
-            elif one is not None:
+        leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
+        for name, one in inputs.items():
+            copied = None if one is None else _leaf(one)
+            batch.append(copied)
+            if copied is not None and copied.is_floating_point():
+                leaves[name] = copied.requires_grad_()
+            elif copied is not None:
                 texts.append(name)
-        run = network.attend(*batch.values(), target_1T.clone(), changed=changed)
+        run = network.attend(*batch, target_1T.clone(), changed=changed)
         for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
             leaves[name] = embeddings
         likely_TV = token_log_probabilities(run.logits[0])
         scores_T = likely_TV[torch.arange(len(ids)), torch.tensor(ids)]
         rows = products(scores_T, list(leaves.values()))
     return dict(zip(leaves, rows, strict=True))
+
+
+def _leaf(values: Tensor) -> Tensor:
+    """A copy from which a graph can begin: of the bytes of pixels as numbers with gradients."""
+    return values.float() if values.dtype == torch.uint8 else values.clone()

@@ -1,6 +1,7 @@
 """From one pass of a network that writes to the parts of a Trace.
 
-Shapes: T target items, V vocabulary, L layers, H heads, Q queries, A areas.
+Shapes: B examples, T target items, V vocabulary, K alternatives, L layers, H heads, Q queries, A
+areas, R areas of the longest example.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from torch import Tensor
 from areaviz.data.tokenizer import END, Token, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.decoder import token_log_probabilities
-from areaviz.models.network import Pass, Sites
+from areaviz.models.network import Pass, WritingNetwork
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
@@ -96,42 +97,80 @@ def text_field(
 
 
 def attention_maps(
-    run: Pass, sites: Sites, grids: Mapping[str, AreaGrid]
-) -> dict[str, AttentionMap]:
-    """The map of every site of a pass over one example; grids: the areas of each field."""
-    maps = {}
+    run: Pass, network: WritingNetwork, fields: Sequence[Mapping[str, Field]]
+) -> list[dict[str, AttentionMap]]:
+    """The maps of every example of a pass; fields: of each, of which the network has an item each.
+
+    Where texts of several lengths were read together, those of the longest one are taken apart.
+    """
+    maps: list[dict[str, AttentionMap]] = [{} for _ in fields]
     for site, layers in run.weights.items():
-        query, memory = sites[site]
-        grid = grids[memory]
-        weights_LHQA = np.stack([_on_grid(layer[0], grid) for layer in layers])
-        chosen, strength = _stacked(run.chosen, site), _stacked(run.strength, site)
-        maps[site] = AttentionMap(
-            site, query, memory, grid, weights_LHQA, chosen=chosen, strength=strength
-        )
+        query, memory = network.sites[site]
+        areas = network.areas(memory)
+        whole = areas.grid(max(len(own[memory]) for own in fields))
+        layers_BHQR = [layer.float().cpu().numpy() for layer in layers]
+        for place, own in enumerate(fields):
+            grid, queries = areas.grid(len(own[memory])), len(own[query])
+            cut = []
+            for weights_BHQR in layers_BHQR:
+                cut.append(_on_grid(weights_BHQR[place, :, :queries], whole, grid))
+            chosen = _stacked(run.chosen, site, place, queries)
+            strength = _stacked(run.strength, site, place, queries)
+            maps[place][site] = AttentionMap(
+                site, query, memory, grid, np.stack(cut), chosen=chosen, strength=strength
+            )
     return maps
 
 
-def _on_grid(weights_HQA: Tensor, grid: AreaGrid) -> FloatArray:
-    """The weights of a layer; one without large areas has zeros for them."""
-    missing = grid.count - weights_HQA.shape[2]
-    return np.pad(weights_HQA.float().cpu().numpy(), ((0, 0), (0, 0), (0, missing)))
+def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatArray:
+    """A layer's weights of the own areas among those of a whole grid.
+
+    A layer without large areas has zeros for them.
+    """
+    if whole == own and weights_HQR.shape[2] == own.count:
+        return weights_HQR
+    own_HQA = np.zeros((*weights_HQR.shape[:2], own.count), np.float32)
+    for height, width in own.shapes():
+        place, rows, columns = own.slab(height, width)
+        first, _, _ = whole.slab(height, width)
+        if first < weights_HQR.shape[2]:
+            # Only a sequence is padded: it has one row.
+            count = rows * columns
+            own_HQA[..., place : place + count] = weights_HQR[..., first : first + count]
+    return own_HQA
 
 
-def _stacked(layers: Mapping[str, list[Tensor]], site: str) -> npt.NDArray[Any] | None:
-    """What one site has of a single example, layer by layer."""
+def _stacked(
+    layers: Mapping[str, list[Tensor]], site: str, place: int, queries: int
+) -> npt.NDArray[Any] | None:
+    """What one site has of an example, layer by layer."""
     if site not in layers:
         return None
-    return np.stack([layer[0].cpu().numpy() for layer in layers[site]])
+    return np.stack([layer[place, :, :queries].cpu().numpy() for layer in layers[site]])
 
 
-def output(logits_TV: Tensor, target_ids: Sequence[int], tokenizer: Tokenizer) -> Output:
-    """What was written, with its probabilities and the most probable alternatives."""
-    likely_TV = token_log_probabilities(logits_TV).exp().cpu()
-    # Of the pass that gave the weights, not of the search that found the output.
-    chosen_T = likely_TV[torch.arange(len(target_ids)), torch.tensor(target_ids)]
-    best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[1]))
-    alternatives = []
-    for tokens, shares in zip(best.indices.tolist(), best.values.tolist(), strict=True):
-        labels = [END_LABEL if token == END else tokenizer.label(token) for token in tokens]
-        alternatives.append(tuple(zip(labels, shares, strict=True)))
-    return Output("target", chosen_T.numpy().astype(np.float32), tuple(alternatives))
+def output(
+    logits_BTV: Tensor, targets: Sequence[Sequence[int]], tokenizer: Tokenizer
+) -> list[Output]:
+    """What was written for each example, with its probabilities and the most probable
+    alternatives.
+    """
+    likely_BTV = token_log_probabilities(logits_BTV).exp().cpu()
+    best = likely_BTV.topk(min(ALTERNATIVES, likely_BTV.shape[2]))
+    tokens_BTK, shares_BTK = best.indices.tolist(), best.values.tolist()
+    labels: dict[int, str] = {END: END_LABEL}
+    outputs = []
+    for place, ids in enumerate(targets):
+        # Of the pass that gave the weights, not of the search that found the output.
+        chosen_T = likely_BTV[place, torch.arange(len(ids)), torch.tensor(ids)]
+        alternatives = []
+        for step in range(len(ids)):
+            tokens = tokens_BTK[place][step]
+            for token in tokens:
+                if token not in labels:
+                    labels[token] = tokenizer.label(token)
+            words = [labels[token] for token in tokens]
+            alternatives.append(tuple(zip(words, shares_BTK[place][step], strict=True)))
+        likely_T = chosen_T.numpy().astype(np.float32)
+        outputs.append(Output("target", likely_T, tuple(alternatives)))
+    return outputs

@@ -5,10 +5,10 @@ Which network it is does not matter here: any subclass of `WritingNetwork` that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -16,19 +16,16 @@ from torch import Tensor
 from areaviz.attention.interventions import Changed, Noting
 from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
-from areaviz.data.tokenizer import UNKNOWN, Tokenizer
+from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.attribution import with_attribution
 from areaviz.models.base import OnStep
-from areaviz.models.birnn import Birnn, BirnnConfig
-from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search
 from areaviz.models.device import eval_mode, untrained
 from areaviz.models.inputs import INPUTS, Input
-from areaviz.models.listener import Listener, ListenerConfig
-from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import Pass, WritingNetwork
+from areaviz.models.output_notes import notes
 from areaviz.models.recording import (
     attention_maps,
     check_size,
@@ -37,33 +34,19 @@ from areaviz.models.recording import (
     log_probability,
     output,
     target_fields,
+    weights_bytes,
 )
-from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
-from areaviz.models.transformer import Transformer, TransformerConfig
-from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
-from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.models.writers import WRITERS
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.logits import Logits
-from areaviz.trace.record import Trace
+from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Request
-
-WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
-    "transformer": (TransformerConfig, Transformer),
-    "captioner": (CaptionerConfig, CaptionTransformer),
-    "teller": (TellerConfig, ShowAttendTell),
-    "birnn": (BirnnConfig, Birnn),
-    "lstm": (LstmConfig, LstmTranslator),
-    "listener": (ListenerConfig, Listener),
-    "watcher": (WatcherConfig, Watcher),
-    "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
-}
-"""Every network that writes, by its family: its options and its class."""
 
 BATCH = 32
 """How many requests run together where many are given."""
-MOST_NAMED = 8
-"""Unknown symbols that are named to the reader."""
+TOGETHER_BYTES = 128 * 2**20
+"""The most memory that the weights of outputs take that are read in one pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +96,7 @@ class WritingModel:
             return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
         found = self._found(requests, parts, on_step)
-        return [self.record(*one) for one in zip(requests, parts, found, strict=True)]
+        return self.record(requests, parts, found)
 
     @torch.inference_mode()
     def logits(self, request: Request, site: str, layer: int) -> Logits:
@@ -205,31 +188,84 @@ class WritingModel:
         batch = self._batch(self.read(requests))
         return self.network.attend(*batch, shifted(ids.to(self.device)))
 
+    def record(
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        found: Sequence[Hypothesis],
+    ) -> list[Trace]:
+        """The traces of outputs: weights, probabilities and alternatives of one pass over them."""
+        lengths = [self._lengths(request) for request in requests]
+        traces: list[Trace] = []
+        first = 0
+        while first < len(requests):
+            last = first + 1
+            while last < len(requests) and not requests[0].attribution:
+                with_next = slice(first, last + 1)
+                if not self._fit_together(parts[with_next], lengths[with_next], found[with_next]):
+                    break
+                last += 1
+            traces += self._record(requests[first:last], parts[first:last], found[first:last])
+            first = last
+        return traces
+
+    def _fit_together(
+        self,
+        parts: Sequence[Mapping[str, Tensor]],
+        lengths: Sequence[Mapping[str, int]],
+        found: Sequence[Hypothesis],
+    ) -> bool:
+        """Whether outputs can be read in one pass: padding is for texts, and takes memory."""
+        shapes = set()
+        for part in parts:
+            shapes.add(tuple(item.shape for name, item in part.items() if name != "source"))
+        most = {name: max(items[name] for items in lengths) for name in lengths[0]}
+        places = self._places(most, max(len(one.ids) for one in found))
+        return len(shapes) == 1 and len(parts) * weights_bytes(places) <= TOGETHER_BYTES
+
     @torch.inference_mode()
-    def record(self, request: Request, parts: Mapping[str, Tensor], found: Hypothesis) -> Trace:
-        """The trace of an output: weights, probabilities and alternatives of the same pass."""
-        target = shifted(pad([list(found.ids)]).to(self.device))
-        changed = self._changed(request)
-        batch = self._batch([parts])
-        run = self.network.attend(*batch, target, changed=changed)
-        fields = {name: self._inputs[name].field(request) for name in parts}
-        fields |= target_fields(found.ids, self.tokenizer)
-        grids = {name: self.network.areas(name).grid(len(item)) for name, item in fields.items()}
-        maps = attention_maps(run, self.network.sites, grids)
-        result = output(run.logits[0], found.ids, self.tokenizer)
+    def _record(
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        found: Sequence[Hypothesis],
+    ) -> list[Trace]:
+        """The traces of outputs that are read in one pass."""
+        target_BT = shifted(pad([list(one.ids) for one in found]).to(self.device))
+        changed = self._changed(requests[0])
+        batch = self._batch(parts)
+        run = self.network.attend(*batch, target_BT, changed=changed)
+        fields = []
+        for request, part, one in zip(requests, parts, found, strict=True):
+            own = {name: self._inputs[name].field(request) for name in part}
+            fields.append(own | target_fields(one.ids, self.tokenizer))
+        maps = attention_maps(run, self.network, fields)
+        results = output(run.logits, [one.ids for one in found], self.tokenizer)
+        traces = []
+        for place, request in enumerate(requests):
+            details = self._details(request, parts[place], found[place], results[place])
+            own, result, seen = fields[place], results[place], maps[place]
+            traces.append(Trace(request, own, result, seen, details))
+        if requests[0].attribution:
+            # Those of requests with attribution are made one by one, see `record`.
+            inputs = dict(zip(self._inputs, batch, strict=True))
+            ids = found[0].ids
+            return [with_attribution(traces[0], self.network, inputs, target_BT, ids, changed)]
+        return traces
+
+    def _details(
+        self, request: Request, part: Mapping[str, Tensor], found: Hypothesis, result: Output
+    ) -> dict[str, str]:
+        """What is told beside a trace."""
         details = {
             "device": self.device.type,
             "log-probability": log_probability(found, result),
         }
         # A captioner gets no text; what stands in its request says nothing about the output.
-        text = request.text if "source" in parts else ""
+        text = request.text if "source" in part else ""
         if warnings := notes(self.card, self.tokenizer, text, found):
             details["warning"] = " ".join(warnings)
-        trace = Trace(request, fields, result, maps, details)
-        if not request.attribution:
-            return trace
-        inputs = dict(zip(self._inputs, batch, strict=True))
-        return with_attribution(trace, self.network, inputs, target, found.ids, changed)
+        return details
 
     @property
     def _inputs(self) -> dict[str, Input]:
@@ -239,6 +275,11 @@ class WritingModel:
     def _given(self, request: Request) -> dict[str, Input]:
         """The inputs of the network that a request has."""
         return {name: one for name, one in self._inputs.items() if one.items(request)}
+
+    def _lengths(self, request: Request) -> dict[str, int]:
+        """How many items each input of the network that a request has is of."""
+        found = {name: one.items(request) for name, one in self._inputs.items()}
+        return {name: count for name, count in found.items() if count}
 
     def _batch(self, parts: Sequence[Mapping[str, Tensor]]) -> list[Tensor | None]:
         """The inputs of the network side by side, None for a missing one."""
@@ -257,7 +298,7 @@ class WritingModel:
 
     def _check(self, request: Request) -> None:
         """Check that the model can take a request before it runs; InputError says why not."""
-        lengths = {name: one.items(request) for name, one in self._given(request).items()}
+        lengths = self._lengths(request)
         if not lengths:
             kinds = list(self._inputs.values())
             if len(kinds) == 1:
@@ -316,31 +357,3 @@ class WritingModel:
         grids = {name: self.network.areas(name).grid(count) for name, count in lengths.items()}
         config = self.network.config
         return Places(sites, config.layers, config.heads, lengths, grids)
-
-
-def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
-    """What the reader should know about the output for `text`, one sentence each."""
-    tokens, unit = tokenizer.tokens(text), f"{card.level}s"
-    unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
-    sentences = []
-    if unknown:
-        sentences.append(_unknown(unknown))
-    if len(tokens) > card.trained_length:
-        sentences.append(
-            f"Longer than anything this model was trained on ({card.trained_length} {unit})."
-        )
-    if not found.finished:
-        sentences.append(f"The model kept writing; it was stopped after {len(found.ids)} {unit}.")
-    return sentences
-
-
-def _unknown(symbols: Sequence[str]) -> str:
-    """What happens to symbols that the model has never seen."""
-    named = [f"“{symbol}”" for symbol in symbols[:MOST_NAMED]]
-    if len(symbols) == 1:
-        return f"The model does not know {named[0]} and reads it as an unknown sign."
-    if len(symbols) > MOST_NAMED:
-        listed = f"{', '.join(named)} and {len(symbols) - MOST_NAMED} more"
-    else:
-        listed = f"{', '.join(named[:-1])} and {named[-1]}"
-    return f"The model does not know {listed}; it reads all of them as the same unknown sign."

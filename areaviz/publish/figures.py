@@ -13,9 +13,12 @@ from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
+from areaviz.trace.logits import known_logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
+from areaviz.views.why import why_view
+from areaviz.views.why_parts import first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
 """What is pointed at in the app, as a figure: named like a view."""
@@ -73,7 +76,7 @@ def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
         focus = Focus(site)
         for name, view in VIEWS.items():
             if name not in found and view.fits(trace, focus):
-                found[name] = _still(view, trace, focus)
+                found[name] = still(view, trace, focus)
     return list(found.values())
 
 
@@ -88,7 +91,16 @@ def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Stil
             raise InputError(f'There is no view "{shown(name)}"; choose one of {", ".join(VIEWS)}.')
     if focus is None:
         return []
-    return [_still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)]
+    return [still(VIEWS[name], trace, focus) for name in names if VIEWS[name].fits(trace, focus)]
+
+
+def known_why(trace: Trace, focus: Focus | None) -> list[View]:
+    """Why the heaviest area where a page opens has its weight, if the trace itself says that."""
+    if focus is None or focus.site not in trace.maps:
+        return []
+    logits = known_logits(trace, focus.site, focus.layer)
+    question = first_question(trace, focus)
+    return [] if logits is None or question is None else [why_view(logits, question)]
 
 
 def picture_of(trace: Trace, focus: Focus | None) -> bytes:
@@ -106,6 +118,7 @@ def first_site(trace: Trace) -> Focus | None:
     return Focus(found[0]) if found else None
 
 
-def _still(view: View, trace: Trace, focus: Focus) -> Still:
+def still(view: View, trace: Trace, focus: Focus) -> Still:
+    """The figure of a view, drawn for print."""
     drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
     return Still(view.title, view.question, f"data:image/svg+xml;base64,{drawn}")

@@ -12,6 +12,7 @@ from typing import Any
 
 from areaviz import __version__
 from areaviz.components.parts import parts, text_of
+from areaviz.drawing.base import View
 from areaviz.drawing.labels import clip, readable
 from areaviz.drawing.markup import Markup, data_block, document, element, joined, raw
 from areaviz.interactive.grid import webp
@@ -29,7 +30,7 @@ from areaviz.publish.content import (
     places,
     wanted_sites,
 )
-from areaviz.publish.figures import Still, beside, stills
+from areaviz.publish.figures import Still, beside, known_why, still, stills
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page_text import (
     facts,
@@ -93,13 +94,20 @@ class _Content:
         return bool(self.shown) or self.source is not None
 
 
-def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None = None) -> str:
+def page(
+    trace: Trace,
+    focus: Focus | None = None,
+    options: PageOptions | None = None,
+    also: Sequence[View] = (),
+) -> str:
     """A page in HTML with every site, layer and head of a trace to be looked into.
 
     Sites that no component can show are figures in it. It needs a browser of 2024 or later.
 
     Args:
         focus: where it opens; else at the first site, with a word lit.
+        options: what it carries.
+        also: further views whose figures stand below, at the focus.
 
     Raises:
         InputError: the page would be larger than its limit, or an option or the focus asks for what
@@ -107,7 +115,7 @@ def page(trace: Trace, focus: Focus | None = None, options: PageOptions | None =
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
-    content = _content(trace, found, focus, options)
+    content = _content(trace, found, focus, options, also=also)
     # The page without payloads says how much room they have.
     taken = len(_document(content, []).encode("utf-8", "replace"))
     return _document(content, payloads(trace, found, options, taken))
@@ -144,12 +152,16 @@ def _content(
     focus: Focus | None,
     options: PageOptions,
     source: str | None = None,
+    also: Sequence[View] = (),
 ) -> _Content:
     shown: dict[str, list[Place]] = {}
     for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
         shown.setdefault(place.kind, []).append(place)
     rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
-    views = beside(trace, opening_focus(trace, found, focus), options.views)
+    where = opening_focus(trace, found, focus)
+    views = beside(trace, where, options.views)
+    if where is not None:
+        views += [still(view, trace, where) for view in also or known_why(trace, where)]
     opening = initial_focus(trace, found, focus)
     return _Content(trace, options, shown, stills(trace, rest), views, opening, source)
 

@@ -138,6 +138,11 @@ def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatA
     return weights.shares(coverage(attention, layer, head))
 
 
+def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
+    """The same of every head of a layer: float32 [H, Q, N]."""
+    return weights.shares(weights.coverage(attention.weights[layer], attention.grid))
+
+
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Entropy of the area weights of every query, in bits: float32 [Q]; 0 where fully masked."""
     # Single precision: a head's weights of many areas are large, and so would their logs be.

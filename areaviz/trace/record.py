@@ -18,6 +18,7 @@ import numpy.typing as npt
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
+from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.trace.summary import line_of, table_of
 
@@ -178,3 +179,5 @@ def held_bytes(maps: Iterable[AttentionMap]) -> int:
 
 # What runs a request: a backend, or a model of this process.
 Run = Callable[[Request], Trace]
+# What runs requests that share their options together; one that cannot be run is its reason.
+RunTogether = Callable[[Sequence[Request]], list[Trace | InputError]]

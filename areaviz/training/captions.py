@@ -18,7 +18,7 @@ from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import PictureNetwork
-from areaviz.models.writing import WRITERS
+from areaviz.models.writers import WRITERS
 from areaviz.trace.record import IntArray
 from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures, picture_side
 from areaviz.training.config import TrainConfig

@@ -20,7 +20,7 @@ from areaviz.data.multi30k import Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import WritingNetwork
-from areaviz.models.writing import WRITERS
+from areaviz.models.writers import WRITERS
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, fastest

@@ -17,7 +17,7 @@ from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.logits import CHANGED, Logits, change_part
-from areaviz.trace.query import top_areas
+from areaviz.trace.query import smallest_area, top_areas
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
@@ -105,6 +105,23 @@ def heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
     if focus.head is not None:
         return focus.head
     return int(trace.maps[focus.site].weights[focus.layer][:, query].max(-1).argmax())
+
+
+def first_question(trace: Trace, focus: Focus) -> Question | None:
+    """What one would ask first of a focus: its first query's heaviest area beside the next one.
+
+    None where no query is locked, or it attends to nothing.
+    """
+    if focus.side != "query" or not focus.items:
+        return None
+    query = focus.items[0]
+    head = heaviest_head(trace, focus, query)
+    least = smallest_area(trace.maps[focus.site], focus)
+    areas = list(candidates(trace, focus, head, query, least))
+    if not areas:
+        return None
+    others = [area for area in candidates(trace, focus, head, query) if area != areas[0]]
+    return Question(head, query, areas[0], others[0] if others else None)
 
 
 def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> Why:

@@ -19,6 +19,7 @@ from areaviz.adapters.folder_card import read_folder
 from areaviz.adapters.folder_model import FolderModel
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.weights import INDEX, WHOLE
+from areaviz.backend.local import LocalBackend
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -116,6 +117,15 @@ def test_a_picture_for_a_model_of_texts_is_refused(translator: FolderModel) -> N
         translator.trace([Request("m", marian.SENTENCE, picture=fakes.picture())])
 
 
+def test_the_wrong_kind_of_input_is_refused_before_anything_is_loaded(
+    marian_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path, "cpu", [str(marian_folder)])
+    monkeypatch.setattr(FolderModel, "load", lambda *given: pytest.fail("it was loaded"))
+    with pytest.raises(InputError, match="reads texts alone"):
+        backend.trace(Request("small-marian", marian.SENTENCE, picture=fakes.picture()))
+
+
 @pytest.mark.parametrize("place", ["/no/such folder", "../nothing/at/all", ""])
 def test_what_is_no_folder_is_refused(place: str) -> None:
     with pytest.raises(InputError, match="There is no folder"):
@@ -158,8 +168,20 @@ def test_weights_larger_than_the_memory_are_not_loaded(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights_module, "free_bytes", lambda device: 1000)
-    with pytest.raises(InputError, match="needs .* MB of memory but 0.0 MB are free"):
+    refusal = "needs .* MB of memory in float32, but 0.0 MB are free; end other programs"
+    with pytest.raises(InputError, match=refusal):
         load(bert)
+    needed = weights_module.weights_of(bert).needed
+    monkeypatch.setattr(weights_module, "free_bytes", lambda device: int(0.6 * needed))
+    with pytest.raises(InputError, match="stored in bfloat16 it would need"):
+        load(bert)
+
+
+def test_the_card_says_what_memory_it_needs(bert: Path) -> None:
+    about = weights_module.weights_of(bert)
+    whole, half = (weights_module.in_words(round(1.2 * about.parameters * n)) for n in (4, 2))
+    assert about.kind == "float32"
+    assert f"{whole} of memory in float32, {half} in bfloat16" in read_folder(str(bert)).card.limits
 
 
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path: Path) -> None:
@@ -233,6 +255,7 @@ def test_a_classifier_of_pictures_names_their_class(tmp_path: Path) -> None:
 
 def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path) -> None:
     model = load(seeing.folder(tmp_path / "seer"))
+    assert model.card.question == "Describe the picture."
     assert model.card.task == "caption" and model.card.can == {"target", "attribution"}
     request = Request("seer", "", picture=fakes.picture())
     [trace] = model.trace([request])

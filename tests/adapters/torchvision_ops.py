@@ -1,10 +1,11 @@
-"""Lets `transformers` and `timm` be imported where torchvision's compiled operators do not fit the
-installed torch.
+"""Lets `timm` and its torchvision be imported, also where torchvision's compiled operators do not
+fit the installed torch.
 
-A torchvision built for CUDA beside a torch without it cannot load its library; its Python part then
-fails to describe operators that do not exist ("operator torchvision::nms does not exist"). Models
-of pictures need none of them, so it is enough to declare their schemas. Nothing is done where
-torchvision can be imported as it is.
+`make test` installs both apart from all else, so that what is run without them is as readers have
+it. A torchvision built for CUDA beside a torch without it cannot load its library; its Python part
+then fails to describe operators that do not exist ("operator torchvision::nms does not exist").
+Models of pictures need none of them, so it is enough to declare their schemas. Nothing is done
+where torchvision can be imported as it is.
 """
 
 from __future__ import annotations
@@ -17,15 +18,18 @@ from pathlib import Path
 
 import torch
 
+APART = Path(sys.prefix) / "timm"
 _DECLARED = torch.library.Library("torchvision", "FRAGMENT")
 """Operators live as long as the library that declares them."""
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 def make_importable() -> None:
-    """Import torchvision, with its missing operators declared if it cannot be imported
-    otherwise.
+    """Import torchvision, from where `make test` puts it; where that fails, with its missing
+    operators declared.
     """
+    if str(APART) not in sys.path:
+        sys.path.append(str(APART))
     try:
         importlib.import_module("torchvision")
         return

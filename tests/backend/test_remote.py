@@ -345,3 +345,15 @@ def test_the_token_is_never_logged(
     with pytest.raises(BackendError):
         backend.trace(ASKED)
     assert caplog.text and TOKEN not in caplog.text
+
+
+def test_a_model_may_have_seen_a_part_of_the_picture(
+    backend: RemoteBackend, models: FakeModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Request("char-area", "", picture=fakes.picture("seen", 33, 21))
+    part = replace(asked, picture=fakes.picture("seen", 12, 12))
+    trace = models.trace
+    monkeypatch.setattr(models, "trace", lambda request, *more: trace(part))
+    assert backend.trace(asked).request == part
+    with pytest.raises(BackendError, match="answered another request"):
+        backend.trace(replace(asked, seed=3))

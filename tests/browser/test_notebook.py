@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
+from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
 
 import areaviz
 from areaviz.publish.show import Shown
 from areaviz.trace.request import Focus
-from tests import fakes
+from tests import fakes, notebooks
 
 
 @pytest.fixture
@@ -78,3 +79,31 @@ def test_without_frames_and_scripts_the_picture_is_seen(
     opened(page, tmp_path, html)
     expect(page.locator("img")).to_be_visible()
     assert page.locator("img").evaluate("image => image.naturalWidth") > 400
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A notebook that a kernel has run, as the page that nbconvert makes of it."""
+    file = tmp_path_factory.mktemp("notebook") / "notebook.html"
+    html, _ = HTMLExporter().from_notebook_node(notebooks.run())
+    file.write_text(html, "utf-8")
+    return file
+
+
+def test_a_notebook_that_was_run_is_a_page_to_point_at(page: Page, converted: Path) -> None:
+    # The template's own scripts lie elsewhere; without them it shows all that it has.
+    page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))
+    # The kernel has ended, and with it the other layers: something else answers there.
+    headers = {"Access-Control-Allow-Origin": "null"}
+    page.route(re.compile("^http:"), lambda route: route.fulfill(body="?", headers=headers))
+    page.goto(converted.as_uri())
+    expect(page.locator("iframe")).to_have_count(2)
+    frame = page.frame_locator("iframe").first
+    expect(frame.locator(".ribbon[data-ready]")).to_have_count(1)
+    expect(page.locator(".jp-OutputArea-output img")).to_have_count(2)
+    for picture in page.locator(".jp-OutputArea-output img").all():
+        expect(picture).to_be_hidden()
+    page.wait_for_function("() => document.querySelector('iframe').style.height !== '640px'")
+    expect(page.locator("table").get_by_text("encoder-decoder", exact=True)).to_be_visible()
+    choose_layer(frame, 2)
+    expect(frame.get_by_role("status").first).to_contain_text("areaviz.show(trace")

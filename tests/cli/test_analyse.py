@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,10 @@ from PIL import Image
 
 from areaviz.analysis.retention import notes_address
 from areaviz.analysis.rows import SETTING
-from areaviz.cards.card import Card
+from areaviz.backend import local
+from areaviz.cards.card import Card, write_card
 from areaviz.cli import analyse as module
 from areaviz.cli import main
-from areaviz.cli import models as models_module
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
@@ -26,21 +27,25 @@ class Backend:
 
     asked = 0
 
-    def __init__(self, checkpoints: Path, device: str) -> None:
+    def __init__(self, checkpoints: Path, device: str, folders: Sequence[str] = ()) -> None:
         self.place = checkpoints, device
 
     def models(self) -> dict[str, Card]:
         return {name: folder.card(name, "area") for name in ("char-area", "char-regular")}
 
-    def trace(self, request: Request) -> Trace:
-        Backend.asked += 1
-        return folder.trace(request)
+    def trace_together(self, requests: Sequence[Request]) -> list[Trace]:
+        Backend.asked += len(requests)
+        return [folder.trace(request) for request in requests]
 
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    monkeypatch.setattr(models_module, "LocalBackend", Backend)
+    monkeypatch.setattr(local, "LocalBackend", Backend)
+    monkeypatch.chdir(tmp_path)
+    for name in ("char-area", "char-regular"):
+        (tmp_path / "models" / name).mkdir(parents=True)
+        write_card(folder.card(name, "area"), tmp_path / "models" / name / "card.json")
     monkeypatch.setattr(Backend, "asked", 0)
     (tmp_path / "a.en").write_text("A dog.\n=A cat.\n")
     (tmp_path / "a.de").write_text("Ein Hund.\nEine Katze.\n")
@@ -49,7 +54,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def run(*arguments: str) -> int:
     with pytest.raises(SystemExit) as done:
-        main(["analyse", *arguments])
+        main(["analyse", *arguments, "--checkpoints", "models"])
     return int(done.value.code or 0)
 
 
@@ -183,7 +188,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["Sentences", "--model", "none"],
-            '"model" is "none" but must be one of: char-area, char-regular',
+            'There is no model "none"; choose one of: char-area, char-regular',
         ),
         (
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from areaviz.backend import local
+from areaviz.cards.card import Card
 from areaviz.cli import build
-from areaviz.cli import models as models_module
 from areaviz.data.places import CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
+from tests.pages import folder
 
 
 @pytest.fixture
@@ -24,14 +27,17 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
     requests: list[Request] = []
 
     class Backend:
-        def __init__(self, checkpoints: Path, device: str) -> None:
-            assert (checkpoints, device) == (CHECKPOINTS, "auto")
+        def __init__(self, checkpoints: Path, device: str, folders: Sequence[str]) -> None:
+            assert (checkpoints, device) == (CHECKPOINTS.resolve(), "auto")
+
+        def models(self) -> dict[str, Card]:
+            return {"m": folder.card("m", "area")}
 
         def trace(self, request: Request) -> Trace:
             requests.append(request)
             return fakes.caption_trace() if request.picture else fakes.trace()
 
-    monkeypatch.setattr(models_module, "LocalBackend", Backend)
+    monkeypatch.setattr(local, "LocalBackend", Backend)
     return requests
 
 

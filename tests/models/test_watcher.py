@@ -11,8 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.interventions import Changed
+from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.data.tokenizer import START
+from areaviz.models.attribution import of_writer
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.inputs import clip_field
 from areaviz.models.recurrent import SITE
@@ -80,6 +81,22 @@ def holds(network: Watcher, frame: int) -> Tensor:
     _, left, _, width = torch.from_numpy(network.areas("clip").grid(FRAMES).table()).T
     held: Tensor = (left <= frame) & (frame < left + width)
     return held
+
+
+@pytest.mark.parametrize("form", ["frames", "both", "boundary keys"])
+def test_gradients_are_how_a_word_changes_with_the_light_of_a_frame(form: str) -> None:
+    network, ids, step = watcher(form), [5, 6, 7], 1e-2
+    products = of_writer(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED)
+    assert list(products) == ["clip", "history"]
+    for frame in range(FRAMES):
+        likely = []
+        for factor in (1 + step, 1 - step):
+            scaled = clips(1).float()
+            scaled[:, frame] *= factor
+            run = token_log_probabilities(network.attend(scaled, TARGET[:1, :3]).logits[0])
+            likely.append(run[torch.arange(3), torch.tensor(ids)].double())
+        slopes = ((likely[0] - likely[1]) / (2 * step)).numpy()
+        np.testing.assert_allclose(products["clip"][:, frame], slopes, rtol=0.02, atol=2e-3)
 
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)

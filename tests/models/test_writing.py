@@ -12,12 +12,14 @@ import torch
 
 from areaviz.cards.card import LengthLimit, read_card
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models import MODELS
+from areaviz.models import MODELS, writing
 from areaviz.models.checkpoint import load_weights
-from areaviz.models.writing import WritingModel, notes
+from areaviz.models.output_notes import notes
+from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.tiny import checkpoint, network
 
@@ -59,7 +61,7 @@ def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
     asked = Request("tiny-area", "A small dog")
     parts = model.read([asked])
     (hypothesis,) = model.decode(asked, parts)
-    trace = model.record(asked, parts[0], hypothesis)
+    (trace,) = model.record([asked], parts, [hypothesis])
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )
@@ -71,6 +73,46 @@ def test_neighbours_change_nothing(model: WritingModel, method: str) -> None:
     requests = [Request("tiny-area", text, method, 3) for text in texts]
     alone = [model.outputs([request])[0] for request in requests]
     assert model.outputs(requests) == alone
+
+
+def same(trace: Trace, other: Trace) -> None:
+    """Check that two traces are the same but for rounding."""
+    validate(trace)
+    assert trace.fields.keys() == other.fields.keys()
+    likely, beside = (float(one.details["log-probability"]) for one in (trace, other))
+    assert likely == pytest.approx(beside, abs=2e-3)
+    assert {**trace.details, "log-probability": ""} == {**other.details, "log-probability": ""}
+    for name, field in trace.fields.items():
+        assert field.labels == other.fields[name].labels
+    assert trace.maps.keys() == other.maps.keys()
+    for site, attention in trace.maps.items():
+        assert attention.grid == other.maps[site].grid
+        np.testing.assert_allclose(attention.weights, other.maps[site].weights, atol=1e-5)
+        for name in ("chosen", "strength"):
+            found, beside = getattr(attention, name), getattr(other.maps[site], name)
+            if found is not None:
+                np.testing.assert_allclose(found, beside, atol=1e-4)
+    np.testing.assert_allclose(trace.output.probabilities, other.output.probabilities, atol=1e-5)
+    for found, beside in zip(trace.output.alternatives, other.output.alternatives, strict=True):
+        shares = [share for _, share in found]
+        np.testing.assert_allclose(shares, [share for _, share in beside], atol=1e-5)
+
+
+def test_traces_of_one_pass_are_those_of_each_alone(model: WritingModel) -> None:
+    texts = ["x", "A dog", "Two old friends drink tea", "A small dog runs over the grass."]
+    requests = [Request("tiny-area", text) for text in texts]
+    for trace, request in zip(model.trace(requests), requests, strict=True):
+        same(trace, model.trace([request])[0])
+
+
+def test_what_takes_too_much_memory_together_is_read_apart(
+    model: WritingModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requests = [Request("tiny-area", text) for text in ("A dog", "Two old friends drink tea", "x")]
+    whole = model.trace(requests)
+    monkeypatch.setattr(writing, "TOGETHER_BYTES", 1)
+    for trace, other in zip(model.trace(requests), whole, strict=True):
+        same(trace, other)
 
 
 def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:

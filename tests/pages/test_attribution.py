@@ -57,3 +57,40 @@ def test_a_link_restores_it_and_says_what_is_no_attention(
     app = open_page("translate", **{**LINK, "site": "encoder-decoder rollout", "attribution": "1"})
     assert not app.exception
     assert "This map is attribution, not attention" in shown(app)
+
+
+class Glancing(fakes.FakeBackend):
+    """A translator with pictures, that notes what it is asked."""
+
+    def __init__(self) -> None:
+        card = folder.card("scene-translation", "text and picture")
+        card = replace(card, task="picture translation", family="doubly", figures={})
+        super().__init__({card.name: card})
+        self.asked: list[Request] = []
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, background: bool = False
+    ) -> Trace:
+        self.asked.append(request)
+        made = replace(fakes.doubly_trace(request.text or "x", "ein Stern"), request=request)
+        found = rollout_maps(made.maps) if request.attribution else []
+        return replace(made, maps={**made.maps, **{one.site: one for one in found}})
+
+
+def test_every_sight_is_asked_for_it_and_a_link_restores_it(
+    use_backend: Callable[[Backend], None], open_page: Open
+) -> None:
+    use_backend(backend := Glancing())
+    app = open_page("translate_picture")
+    assert not any(one.attribution for one in backend.asked)
+    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    before = len(backend.asked)
+    switch.set_value(True).run()
+    assert not app.exception and not app.error
+    assert len(backend.asked) == 2 * before
+    assert all(one.attribution for one in backend.asked[before:])
+    given = dict(app.query_params)
+    assert given["attribution"] in ("1", ["1"])
+    restored = open_page("translate_picture", attribution="1")
+    (switch,) = [one for one in restored.toggle if one.label == "Attribution beside attention"]
+    assert switch.value

@@ -34,6 +34,22 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
     )
 
 
+@pytest.mark.parametrize("is_clone", [True, False])
+def test_a_page_without_a_model_of_its_task_says_what_to_do(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, is_clone: bool
+) -> None:
+    # The stored traces are those of translators alone.
+    monkeypatch.setattr("areaviz.data.release_models.IS_CLONE", is_clone)
+    app = open_page("caption")
+    wanted = {
+        True: "restore the folder from the repository.",
+        False: "fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then areaviz data get"
+        " models.",
+    }
+    said = f"No model here does what this page is for; {wanted[is_clone]}"
+    assert [error.value.replace("\\", "") for error in app.error] == [said] and not app.exception
+
+
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     app.selectbox(key="caption_compare").set_value("scene-regular").run()

@@ -20,9 +20,9 @@ TEXT = "a small dog runs."
 
 @pytest.fixture(scope="module")
 def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """A translator, a decoder and an encoder."""
+    """A translator, a decoder, an encoder, and a model that sees and reads."""
     library()
-    from tests.adapters import small
+    from tests.adapters import seeing, small
 
     found = [str(marian_folder)]
     for name, make in (("decoder", small.gpt2), ("encoder", small.bert)):
@@ -30,6 +30,7 @@ def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
         make().save_pretrained(folder)
         small.tokenizer().save_pretrained(folder)
         found.append(str(folder))
+    found.append(str(seeing.folder(tmp_path_factory.mktemp("folders") / "seer")))
     return tuple(found)
 
 
@@ -70,6 +71,17 @@ def test_an_encoder_reads_and_never_writes(open_page: Open) -> None:
     app = open_page("read", model="encoder", text=TEXT, compare="decoder")
     assert not app.exception and not app.error
     assert "Tokens" not in shown(app) and len(app.text_area) == 1
+
+
+def test_a_question_is_asked_about_a_picture(open_page: Open) -> None:
+    app = open_page("caption", model="seer", picture="scene-34", text="a dog")
+    assert not app.exception and not app.error
+    [question] = [one for one in app.text_input if one.label == "Question"]
+    assert question.value == "a dog" and question.placeholder == "Describe the picture."
+    assert app.query_params["text"] in ("a dog", ["a dog"])
+    assert "a dog" in shown(app)
+    question.set_value("a cat").run()
+    assert not app.exception and app.query_params["text"] in ("a cat", ["a cat"])
 
 
 def test_a_ban_changes_what_a_decoder_reads(open_page: Open) -> None:

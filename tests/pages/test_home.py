@@ -13,7 +13,8 @@ from areaviz.data.places import CARDS
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.home.sections import KINDS, link_of
+from areaviz.ui.home.sections import KINDS, link_of, stored_examples
+from areaviz.ui.shell.engine import missing_models
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 
@@ -44,6 +45,31 @@ def test_no_link_leads_nowhere(open_page: Open) -> None:
     assert len(links) == len(EXAMPLES) + 6
     pages = {path.stem for path in (APP.parent / "pages").glob("*.py")}
     assert {Path(link).stem or "home" for link in links} <= pages
+
+
+def test_a_card_whose_models_are_not_here_says_so_instead_of_leading_there(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    needed = {slug: stored.models for slug, stored in stored_examples().items()}
+    tree = needed["a-tree-grows-over-its-sentence"]
+    for model in {model for models in needed.values() for model in models} - set(tree):
+        (tmp_path / model).mkdir()
+        (tmp_path / model / "card.json").touch()
+    monkeypatch.setenv("AREAVIZ_BACKEND", "local")
+    monkeypatch.setenv("AREAVIZ_CHECKPOINTS", str(tmp_path))
+    app = open_page("home")
+    assert not app.exception and not app.error
+    assert f"1 of {len(EXAMPLES)} need models that are not here; restore the folder" in shown(app)
+    assert f"Not here: `{tree[0]}`" in shown(app)
+    labels = [element.proto.label for element in app.get("page_link")]
+    assert len([label for label in labels if label.startswith("Open “")]) == len(EXAMPLES) - 1
+    assert "Open “A tree grows over its sentence”" not in labels
+
+
+def test_every_example_knows_the_models_it_was_opened_with() -> None:
+    assert [*stored_examples()] == [example.slug for example in EXAMPLES]
+    models = {model for stored in stored_examples().values() for model in stored.models}
+    assert models and missing_models(models) == []
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.title)

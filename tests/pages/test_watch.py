@@ -114,6 +114,21 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
     assert again.button_group(key="watched_0").value == [1, 3]
 
 
+def test_attribution_stands_beside_the_attention_to_frames(
+    open_page: Open, backend: Watchers
+) -> None:
+    app = open_page("watch")
+    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    app = switch.set_value(True).run()
+    assert not app.exception and not app.error
+    assert backend.asked[-1].attribution and app.query_params["attribution"] == "1"
+    sites = app.session_state["watch"].site
+    assert sites == "encoder-decoder" and "Agreement with this map" in shown(app)
+    again = open_page("watch", clip=FIRST, attribution="1", site="encoder-decoder gradient")
+    assert not again.exception and not again.error
+    assert "This map is attribution, not attention" in shown(again)
+
+
 def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=FIRST, site="encoder-decoder", items="2")
     app.selectbox(key="watch_clip_sample").set_value(OTHER).run()

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import Protocol
 
 import numpy as np
+import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
@@ -262,6 +263,25 @@ def test_a_word_is_compared_with_another_before_and_after_a_change(
     table = app.table[0].value
     assert list(table.iloc[:, 0]) == ["As it is", "With the changes"]
     assert backend.asked[-1].target == "Ein großer" and backend.asked[-1].changes
+
+
+def test_a_link_restores_the_word_and_its_foil(open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend)
+    app = against(app, 4, "größer. Ja")
+    assert app.query_params["foil"] in ("5.größer. Ja", ["5.größer. Ja"])
+    given = {name: value for name, value in app.query_params.items() if isinstance(value, str)}
+    given |= {name: value[0] for name, value in app.query_params.items() if name not in given}
+    again = open_page("translate", **given)
+    state = again.session_state["translate"]
+    assert not again.exception and (state.word, state.foil) == (4, "größer. Ja")
+    assert backend.asked[-1].target == "Ein größer. Ja" and len(again.table) == 1
+
+
+@pytest.mark.parametrize("code", ["", "5", "5.", "0.a", "x.a", "123456.a"])
+def test_what_is_no_foil_in_a_link_is_none(code: str, open_page: Open, use_backend: Use) -> None:
+    app, backend = opened(open_page, use_backend, foil=code)
+    assert not app.exception and not app.error and not app.table
+    assert app.session_state["translate"].foil is None and len(backend.asked) == 1
 
 
 def test_the_map_is_measured_by_the_contrast(open_page: Open, use_backend: Use) -> None:

@@ -18,13 +18,18 @@ from areaviz.publish.content import kind_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
 from areaviz.publish.page_text import given_text, output_text, sureness
+from areaviz.trace.codec import from_bytes, to_bytes
 from areaviz.trace.errors import InputError
 from areaviz.trace.query import top_areas
 from areaviz.trace.record import Output, Trace
 from areaviz.trace.request import Focus
+from areaviz.views.why import why_view
 from tests import fakes
 from tests.drawing.test_markup import read
+from tests.trace.test_logits import with_areas
+from tests.views.test_why import FOCUS, asked, explained
 
+WHY = "Why this weight: "
 BLOCK = re.compile(
     r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">([^<]*)</script>'
 )
@@ -256,3 +261,19 @@ def test_title_and_note_stand_above_the_page() -> None:
         and '<p class="note">Look at\nthe end.</p>' in html
     )
     assert "<title>A &lt;b&gt;dog&lt;/b&gt;: Hund.</title>" in html
+
+
+def test_a_page_says_why_a_weight_is_what_it_is_where_its_trace_does() -> None:
+    focus = Focus("attention", 1, items=(2,))
+    assert WHY in page(with_areas(), focus) and WHY in page(with_areas())
+    stored = from_bytes(to_bytes(with_areas()))
+    assert WHY in page(stored, focus), "and so does one of a stored trace"
+    assert WHY not in page(with_areas(), replace(focus, side="memory"))
+    # Where queries and keys were not seen nothing is said.
+    assert WHY not in page(fakes.trace("A dog ran.", "Ein Hund."))
+
+
+def test_a_figure_that_follows_from_more_than_the_trace_comes_along() -> None:
+    trace, logits = explained(fakes.trace("A dog ran.", "Ein Hund."))
+    view = why_view(logits, asked(trace))
+    assert WHY in page(trace, replace(FOCUS, head=2), also=[view])

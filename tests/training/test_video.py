@@ -17,7 +17,7 @@ from areaviz.data.moving_digits import ACTIONS, DIGITS, FRAMES, SIDE
 from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import Pass
-from areaviz.models.writing import WRITERS
+from areaviz.models.writers import WRITERS
 from areaviz.training import video
 from areaviz.training.loop import Trainer
 from areaviz.training.video import Video, VideoConfig

@@ -1,14 +1,19 @@
-"""What Caption asks: the picture, the model and how it decodes."""
+"""What Caption asks: the picture, the model, a question where it takes one, and how it decodes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
+import streamlit as st
+
+from areaviz.cards.card import Card
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture
 from areaviz.ui.forms.options import pickers, with_options
 from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Cards
+from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 CELLS = "{size} rows and {size} columns of cells"
@@ -19,11 +24,40 @@ LARGEST_AREA = 4
 class CaptionState(PictureModelState, WhatIfState):
     """What Caption holds."""
 
+    # What a vision-language model is asked, "" for a description.
+    question: str = ""
+
+    def from_link(self, link: Link) -> Self:
+        """With the question of a link."""
+        question = link.params.get("text", self.question)
+        return replace(super().from_link(link), question=question)
+
 
 def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; returns what to run, nothing while there is no picture."""
     picture = fitting_picture(page, cards)
     card, other = pickers(page, cards, LARGEST_AREA, CELLS)
+    models = [one for one in (card, other) if one is not None]
+    _question(page, models)
     if picture is None:
         return ()
-    return with_options(page, Request(card.name, "", picture=picture), other)
+    asked = with_options(page, Request(card.name, "", picture=picture), other)
+    # Whoever takes no question gets none, so that like requests stay alike.
+    texts = [page.state.question.strip() if one.question else "" for one in models]
+    return tuple(replace(one, text=text) for one, text in zip(asked, texts, strict=True))
+
+
+def _question(page: Page[CaptionState], models: Sequence[Card]) -> None:
+    """Let something be asked, where one of the models takes a question."""
+    usual = next((one.question for one in models if one.question), "")
+    if usual:
+        page.widget(
+            st.text_input,
+            "Question",
+            "question",
+            placeholder=usual,
+            max_chars=300,
+            then=page.unlock,
+            help="What is asked about the picture; of a model that answers no questions, how its"
+            " text begins. Left empty, the picture is described.",
+        )

@@ -70,14 +70,19 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening
     for path in folder.glob("*.npz"):
         if path.stat().st_size > LARGEST:
             path.unlink()
-    found = {}
-    for opening in opened:
-        if opening.example is not None and not opening.example.focus.items:
-            params = to_params(opening.traces[0].request, opening.focus)
-            look = {name: params[name] for name in LOOKED_AT if name in params}
-            found[opening.example.slug] = look
+    found = {opening.example.slug: _stored(opening) for opening in opened if opening.example}
     looks.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return opened
+
+
+def _stored(opening: Opening) -> dict[str, object]:
+    """What Home has to know of an example: its models and, if it names no items, where to look."""
+    models = dict.fromkeys(trace.request.model for trace in opening.traces)
+    stored: dict[str, object] = {"models": list(models)}
+    if opening.example is not None and not opening.example.focus.items:
+        params = to_params(opening.traces[0].request, opening.focus)
+        stored["look"] = {name: params[name] for name in LOOKED_AT if name in params}
+    return stored
 
 
 def _opened() -> Iterator[Opening]:

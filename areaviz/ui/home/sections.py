@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import streamlit as st
 
 from areaviz.data.places import CARDS, HOME, LOOKS
+from areaviz.data.release_models import to_get_models
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace import codec
 from areaviz.trace.query import top_areas
@@ -17,6 +19,7 @@ from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.samples import EXAMPLES, Example
+from areaviz.ui.shell.engine import missing_models
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.state import LEVEL, link_params
@@ -89,24 +92,52 @@ def _weight(
     return found[0].weight if found and found[0].area.size >= smallest else 0.0
 
 
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """What was found when an example was opened, by `areaviz openings`.
+
+    Args:
+        models: that ran.
+        look: for an example that names no items, where to look, as an address has it.
+    """
+
+    models: tuple[str, ...] = ()
+    look: Mapping[str, str] = field(default_factory=dict)
+
+
 @cache
-def stored_looks() -> Mapping[str, Mapping[str, str]]:
-    """For an example that names no items, where to look, as an address has it; by its slug."""
-    looks: dict[str, dict[str, str]] = json.loads(LOOKS.read_text(encoding="utf-8"))
-    return looks
+def stored_examples() -> Mapping[str, Stored]:
+    """What is stored of the examples, by their slugs."""
+    found: dict[str, Any] = json.loads(LOOKS.read_text(encoding="utf-8"))
+    return {slug: Stored(tuple(one["models"]), one.get("look", {})) for slug, one in found.items()}
 
 
 def gallery() -> None:
-    """Draw a card for each ready example, two a row."""
+    """Draw a card for each ready example, two a row; one whose models are missing says so."""
+    missing = {
+        example.slug: missing_models(stored_examples().get(example.slug, Stored()).models)
+        for example in EXAMPLES
+    }
+    count = sum(bool(models) for models in missing.values())
+    if count:
+        st.caption(f"{count} of {len(EXAMPLES)} need models that are not here; {to_get_models()}.")
     for left in range(0, len(EXAMPLES), 2):
         for example, place in zip(EXAMPLES[left : left + 2], st.columns(2), strict=False):
             with place.container(border=True, height="stretch"):
-                st.subheader(example.title, anchor=False)
-                _card_picture(example.slug, f"What the example “{example.title}” opens with")
-                if example.text:
-                    st.text(example.text)
-                st.caption(example.note)
-                page_link(example.page, f"Open “{example.title}”", link_of(example))
+                _card(example, missing[example.slug])
+
+
+def _card(example: Example, missing: Sequence[str]) -> None:
+    """One example, with a link to its page unless models are missing."""
+    st.subheader(example.title, anchor=False)
+    _card_picture(example.slug, f"What the example “{example.title}” opens with")
+    if example.text:
+        st.text(example.text)
+    st.caption(example.note)
+    if missing:
+        st.caption(f"Not here: {', '.join(f'`{model}`' for model in missing)}")
+    else:
+        page_link(example.page, f"Open “{example.title}”", link_of(example))
 
 
 def _card_picture(slug: str, alt: str) -> None:
@@ -130,7 +161,7 @@ def link_of(example: Example) -> dict[str, str]:
     if example.level:
         params[LEVEL] = example.level
     if not example.focus.items:
-        params |= stored_looks().get(example.slug, {})
+        params |= stored_examples().get(example.slug, Stored()).look
     for name in ("picture", "sound", "clip", "hidden"):
         value = getattr(example, name)
         if value:

@@ -8,7 +8,7 @@ from mimetypes import guess_type
 
 import streamlit as st
 
-from areaviz.drawing.base import Table, Takeaway
+from areaviz.drawing.base import Table, Takeaway, View
 from areaviz.drawing.export import LETTERS, WIDTHS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.markup import element
 from areaviz.publish.options import PageOptions
@@ -18,6 +18,7 @@ from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.views import VIEWS
 
 PAGE = ("html",)
 GROUPS = {
@@ -77,7 +78,9 @@ def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
     if movie:
         made["gif"] = File(f"{name}.gif", lambda: movie(trace, focus))
     made["html"] = File(
-        f"{trace.request.model}_page.html", lambda: _page(trace, focus), "Interactive page (.html)"
+        f"{trace.request.model}_page.html",
+        lambda: _page(view, trace, focus),
+        "Interactive page (.html)",
     )
     made["npz"] = File(trace_name(trace), lambda: codec.to_bytes(trace), "Trace")
     return made
@@ -147,10 +150,14 @@ def page_refusal(trace: Trace) -> str:
     return known[key]
 
 
-def _page(trace: Trace, focus: Focus) -> bytes:
-    """The page, or the sentence that says why there is none: a download cannot say it elsewhere."""
+def _page(view: Takeaway, trace: Trace, focus: Focus) -> bytes:
+    """The page, or the sentence that says why there is none: a download cannot say it elsewhere.
+
+    A figure that follows from more than the trace, such as why a weight is what it is, comes along.
+    """
     try:
-        text = page(trace, focus)
+        also = [view] if isinstance(view, View) and view.name not in VIEWS else []
+        text = page(trace, focus, also=also)
     except InputError:
         text = "<!doctype html>\n" + element("title", "areaviz") + element("p", TOO_LARGE)
     return text.encode("utf-8", "replace")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -14,6 +16,7 @@ from areaviz.ui.forms.picture_translation_form import (
     Asked,
     PictureTranslationPage,
 )
+from areaviz.ui.look.attribution import attribution, with_attribution
 from areaviz.ui.look.chart import confidence, output_text, warning
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.result_page import explore_changed, up_to_date
@@ -25,9 +28,13 @@ SIDE = 132
 """Longest side of the small pictures, in pixels."""
 
 
-def side_by_side(page: PictureTranslationPage, backend: Backend, _: Cards, asked: Asked) -> None:
+def side_by_side(
+    page: PictureTranslationPage, backend: Backend, cards: Cards, asked: Asked
+) -> None:
     """Run what is asked; show what was written with each sight, and look into some of them."""
-    result = up_to_date(page, backend, list(asked.sights.values()), list(asked.sights))
+    requests = with_attribution(page, cards, list(asked.sights.values()))
+    sights = dict(zip(asked.sights, requests, strict=True))
+    result = up_to_date(page, backend, requests, list(sights))
     traces = dict(zip(result.titles, result.traces, strict=True))
     with st.container(key="sights"):
         places = st.columns(len(traces), gap="medium")
@@ -39,9 +46,11 @@ def side_by_side(page: PictureTranslationPage, backend: Backend, _: Cards, asked
     if not result.is_current:
         explore(page, seen, titles)
         return
-    first = asked.sights[chosen[0]]
+    first = sights[chosen[0]]
     apply_link(page, first, asked.link)
-    explore_changed(page, backend, seen, titles, first, asked.link)
+    link = replace(asked.link, attribution=first.attribution)
+    beside = partial(attribution, page, cards, first)
+    explore_changed(page, backend, seen, titles, first, link, beside)
 
 
 def _sight(trace: Trace, title: str, first: Trace) -> None:

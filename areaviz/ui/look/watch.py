@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -12,6 +13,7 @@ from areaviz.data.clip_samples import SAMPLES
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.watch_form import WatchPage
+from areaviz.ui.look.attribution import attribution, with_attribution
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.result_page import explore_changed, up_to_date
 from areaviz.ui.shell.markdown import escaped
@@ -26,13 +28,17 @@ def show_watched(
     """Run what is asked, say what was seen, and look into it."""
     apply_link(page, requests[0], requests[0])
     titles = [cards[request.model].title for request in requests]
+    requests = with_attribution(page, cards, requests)
     result = up_to_date(page, backend, requests, titles)
     traces = [with_gold(trace) for trace in result.traces]
     for trace, title in zip(traces, result.titles, strict=True):
         named = f"{escaped(title)}: " if len(traces) > 1 else ""
         st.markdown(f"{named}{conclusion(trace)}")
     if result.is_current:
-        explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
+        beside = partial(attribution, page, cards, requests[0])
+        explore_changed(
+            page, backend, traces, result.titles, requests[0], result.requests[0], beside
+        )
     else:
         explore(page, traces, result.titles, result.requests[0])
 

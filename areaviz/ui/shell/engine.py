@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import streamlit as st
@@ -43,6 +44,17 @@ def known_card(model: str) -> Card | None:
         return engine().models().get(model)
     except BackendError:
         return None
+
+
+def missing_models(wanted: Iterable[str]) -> list[str]:
+    """Which of these models are not in this machine's folder; nothing is opened for it.
+
+    Where models run elsewhere, or none run, nobody knows before asking: none is said to be missing.
+    """
+    if os.environ.get("AREAVIZ_BACKEND", "local") != "local":
+        return []
+    folder = checkpoints_folder()
+    return [model for model in wanted if not (folder / model / "card.json").is_file()]
 
 
 def has_models_of(task: str) -> bool:

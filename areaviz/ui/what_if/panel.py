@@ -58,7 +58,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
     expander = st.expander(
         TITLE,
         key=page.key("what_if"),
-        expanded=bool(draft(page, run.request) or run.decoded),
+        expanded=bool(draft(page, run.request) or run.decoded or page.state.foil),
         on_change="rerun",
     )
     if expander.open:

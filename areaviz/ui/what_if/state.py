@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -10,12 +11,14 @@ from areaviz.data.picture_samples import SAMPLES, sample
 from areaviz.evaluation.faithfulness import Faithfulness, Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
-from areaviz.trace.request import Request
+from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
 
 SWAP = "swap"
 """The address parameter that names another picture."""
+FOIL = "foil"
+"""That of a word that is asked about: its first item, from 1, a dot, and its foil."""
 MOST_INPUTS = 8
 """Inputs whose interventions a session holds."""
 
@@ -96,7 +99,27 @@ class WhatIfState(State):
                 " another one."
             )
             return replace(state, problem=sentence)
-        return replace(state, linked=link, attribution=link.request.attribution)
+        word, foil = _contrast(link.params.get(FOIL, ""))
+        return replace(
+            state, linked=link, attribution=link.request.attribution, word=word, foil=foil
+        )
+
+    def to_link(
+        self, request: Request, focus: Focus | None = None, view: str = ""
+    ) -> dict[str, str]:
+        """With the word that is asked about, and its foil."""
+        params = super().to_link(request, focus, view)
+        if self.word is not None and self.foil:
+            params[FOIL] = f"{self.word + 1}.{self.foil}"
+        return params
+
+
+def _contrast(code: str) -> tuple[int | None, str | None]:
+    """Word and foil of a link; neither where it has none, or what is no such pair."""
+    item, _, foil = code.partition(".")
+    if not foil or not re.fullmatch("[1-9][0-9]{0,4}", item):
+        return None, None
+    return int(item) - 1, foil
 
 
 WhatIfPage = Page[WhatIfState]

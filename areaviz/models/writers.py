@@ -1,0 +1,28 @@
+"""Every network that writes, by the family of its card."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from areaviz.models.birnn import Birnn, BirnnConfig
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.listener import Listener, ListenerConfig
+from areaviz.models.lstm import LstmConfig, LstmTranslator
+from areaviz.models.network import WritingNetwork
+from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
+from areaviz.models.transformer import Transformer, TransformerConfig
+from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
+from areaviz.models.watcher import Watcher, WatcherConfig
+
+WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
+    "transformer": (TransformerConfig, Transformer),
+    "captioner": (CaptionerConfig, CaptionTransformer),
+    "teller": (TellerConfig, ShowAttendTell),
+    "birnn": (BirnnConfig, Birnn),
+    "lstm": (LstmConfig, LstmTranslator),
+    "listener": (ListenerConfig, Listener),
+    "watcher": (WatcherConfig, Watcher),
+    "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
+}
+"""Every network that writes, by its family: its options and its class."""

@@ -1,0 +1,25 @@
+"""Run by `tests.try_wheel` where the extra `app` is installed: every page, as a reader opens it."""
+
+import os
+import sys
+
+from areaviz.data.places import APP, IS_CLONE, PAGES, ROOT
+
+# Streamlit reads its settings here, as it does for `areaviz serve`.
+os.chdir(ROOT)
+from streamlit.testing.v1 import AppTest  # noqa: E402
+
+assert not IS_CLONE, "the package of a clone was imported"
+SECONDS = 600
+
+problems = []
+for path in sorted(PAGES.glob("*.py")):
+    app = AppTest.from_file(str(APP), default_timeout=SECONDS).switch_page(f"pages/{path.name}")
+    app.run()
+    # Read is for models of the reader's own, and says so.
+    said = [element.value for element in (*app.exception, *app.error)]
+    if said and path.stem != "read":
+        problems.append(f"{path.stem}: {' '.join(said)}")
+    print(path.stem, app.title[0].value if app.title else "has no title", flush=True)
+if problems:
+    sys.exit("\n".join(problems))

@@ -1,0 +1,84 @@
+"""A notebook is run by a kernel, and nbconvert makes of it what viewers show."""
+
+from __future__ import annotations
+
+import base64
+import re
+from html.parser import HTMLParser
+from io import BytesIO
+
+import pytest
+from nbconvert import HTMLExporter, LatexExporter
+from nbformat import NotebookNode
+from PIL import Image
+
+from tests import notebooks
+
+pytestmark = pytest.mark.slow
+SHOWN = (1, 2)
+"""The cells that show a trace; the first makes it, the last has its table."""
+
+
+@pytest.fixture(scope="module")
+def notebook() -> NotebookNode:
+    return notebooks.run()
+
+
+class Outline(HTMLParser):
+    """The tags of a document, with the attributes of frames and pictures."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.frames: list[dict[str, str | None]] = []
+        self.pictures: list[dict[str, str | None]] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "iframe":
+            self.frames.append(dict(attrs))
+        elif tag == "img":
+            self.pictures.append(dict(attrs))
+
+
+def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: NotebookNode) -> None:
+    assert notebook.cells[0].outputs == []
+    for index in SHOWN:
+        (output,) = notebook.cells[index].outputs
+        assert {*output.data} == {"text/plain", "text/html", "image/png"}
+        assert output.data["text/plain"].startswith("<areaviz page of")
+        picture = Image.open(BytesIO(base64.b64decode(output.data["image/png"])))
+        assert min(picture.size) > 100
+
+
+def test_a_trace_is_a_short_line_and_a_table(notebook: NotebookNode) -> None:
+    (output,) = notebook.cells[3].outputs
+    assert {*output.data} == {"text/plain", "text/html"}
+    assert len(output.data["text/plain"]) < 200 and "\n" not in output.data["text/plain"]
+    assert "<table" in output.data["text/html"] and "encoder-decoder" in output.data["text/html"]
+
+
+def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
+    html, _ = HTMLExporter().from_notebook_node(notebook)
+    frames = Outline(html).frames
+    assert [frame["title"] for frame in frames] == ["areaviz", "areaviz"]
+    for index, frame in zip(SHOWN, frames, strict=True):
+        given = Outline(notebook.cells[index].outputs[0].data["text/html"]).frames[0]
+        assert frame == given and frame["sandbox"] == "allow-scripts"
+
+
+def test_where_frames_and_scripts_are_removed_the_picture_is_left(notebook: NotebookNode) -> None:
+    # As viewers show a notebook that nobody has trusted.
+    html, _ = HTMLExporter().from_notebook_node(notebook)
+    left = re.sub(r"<(iframe|script)\b.*?</\1>", "", html, flags=re.DOTALL)
+    pictures = [one["src"] or "" for one in Outline(left).pictures]
+    for index, source in zip(SHOWN, pictures, strict=True):
+        picture = notebook.cells[index].outputs[0].data["image/png"]
+        assert source == f"data:image/png;base64,{picture.strip()}"
+
+
+def test_on_paper_it_has_the_pictures(notebook: NotebookNode) -> None:
+    # No HTML is shown there, so the richest that is left is taken.
+    text, resources = LatexExporter().from_notebook_node(notebook)
+    assert "iframe" not in text and len(resources["outputs"]) == len(SHOWN)
+    for name, content in resources["outputs"].items():
+        assert name in text and Image.open(BytesIO(content)).format == "PNG"
