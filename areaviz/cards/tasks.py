@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize
+from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize, Published
 
 WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
 """What a request may ask of a model that writes: the kinds of changes, a given output, and what the
