@@ -21,7 +21,7 @@ import pytest
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data import release_models
-from areaviz.data.release_models import get_models, read_digests
+from areaviz.data.release_models import get_models, known_model, read_digests
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.home.openings import PAGES
 from areaviz.ui.shell.page import NEEDS
@@ -234,6 +234,17 @@ def test_a_missing_address_or_list_is_said(bundle: Path, tmp_path: Path) -> None
     (bundle / "checkpoints" / "models.sha256").unlink()
     with pytest.raises(BackendError, match="install areaviz again"):
         get_models(tmp_path / "own", "http://127.0.0.1:9")
+
+
+def test_a_model_that_is_not_here_is_known_as_one_of_the_release(bundle: Path) -> None:
+    assert known_model("small", ["small"]) == "small"
+    to_get = "is not here; fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then"
+    with pytest.raises(InputError, match=f'The model "large" {to_get}'):
+        known_model("large", ["small"])
+    with pytest.raises(InputError, match=f'The model "larger" {to_get}'):
+        known_model("larger", [])
+    with pytest.raises(InputError, match='There is no model "larger"; choose one of: small.'):
+        known_model("larger", ["small"])
 
 
 def test_a_clone_has_them_all(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.adapters.folder_card import FAMILY, read_folder
-from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters.folder_model import FolderModel, check_given
 from areaviz.adapters.weights import NoRoom
 from areaviz.backend.worker import Worker, for_people
 from areaviz.cards.card import Card, read_card
-from areaviz.data.release_models import to_get_models
+from areaviz.data.release_models import known_model, to_get_models
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Family, Model, check_can
 from areaviz.models.device import (
@@ -169,11 +169,10 @@ class LocalBackend:
     def _checked(self, request: Request) -> Request:
         """A request that a model here can run; InputError says why it cannot."""
         checked = request.checked()
-        if checked.model not in self._cards:
-            known = ", ".join(self._cards) or "none"
-            raise InputError(f'There is no model "{checked.model}"; choose one of: {known}.')
-        card = self._cards[checked.model]
+        card = self._cards[known_model(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
+        if card.family == FAMILY:
+            check_given(card, checked)
         return checked
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from areaviz.cards.card import Card, read_card
-from areaviz.trace.limits import choice
+from areaviz.data.release_models import known_model
 from areaviz.trace.record import Run, RunTogether
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def named(model: str, checkpoints: Path, device: str) -> Named:
         folders = (model,)
     backend = open_backend(checkpoints, device, folders)
     cards = backend.models()
-    name = choice("model", backend.name_of(folders[0]) if folders else model, list(cards))
+    name = known_model(backend.name_of(folders[0]) if folders else model, cards)
     return Named(name, cards[name], checkpoints, device, folders)
 
 

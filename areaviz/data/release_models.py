@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from areaviz.data.downloads import fetch_files
 from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.limits import shown
 from areaviz.trace.request import Progress
 
 MODELS_SETTING, ROOM = "AREAVIZ_MODELS_ADDRESS", "150 MB"
@@ -42,6 +43,21 @@ def to_get_models() -> str:
     if IS_CLONE:
         return "restore the folder from the repository"
     return f"fetch the models of this release: set {MODELS_SETTING}, then areaviz data get models"
+
+
+def known_model(name: str, known: Collection[str]) -> str:
+    """The name, if it is among the models that are here.
+
+    Raises:
+        InputError: it is not; of one that this release has, and where there are none at all, it
+            says how to get it.
+    """
+    if name in known:
+        return name
+    released = {} if IS_CLONE else read_digests(MODEL_DIGESTS)
+    if not known or f"{name}/card.json" in released:
+        raise InputError(f'The model "{shown(name)}" is not here; {to_get_models()}.')
+    raise InputError(f'There is no model "{shown(name)}"; choose one of: {", ".join(known)}.')
 
 
 def read_digests(path: Path) -> dict[str, str]:

@@ -188,7 +188,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["Sentences", "--model", "none"],
-            '"model" is "none" but must be one of: char-area, char-regular',
+            'There is no model "none"; choose one of: char-area, char-regular',
         ),
         (
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],

@@ -46,7 +46,7 @@ def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "part"),
-    [(("nobody",), "must be one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
+    [(("nobody",), "choose one of: tiny-area"), (("tiny-area", "--layer", "3"), "2 layers")],
 )
 def test_what_cannot_be_measured_is_said(
     tmp_path: Path, arguments: tuple[str, ...], part: str

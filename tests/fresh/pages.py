@@ -21,4 +21,5 @@ for path in sorted(PAGES.glob("*.py")):
     if said and path.stem != "read":
         problems.append(f"{path.stem}: {' '.join(said)}")
     print(path.stem, app.title[0].value if app.title else "has no title", flush=True)
-sys.exit("\n".join(problems))
+if problems:
+    sys.exit("\n".join(problems))
