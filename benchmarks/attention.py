@@ -19,11 +19,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -32,7 +31,11 @@ from torch.nn import functional as F
 from areaviz.attention import kernels
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
+from areaviz.attention.masks import item_mask
+from areaviz.attention.spec import AreaSpec
+from areaviz.trace.areas import AreaGrid
 from benchmarks.report import command, processor, publish
+from benchmarks.summed_table import table as summed_table
 
 PACKAGE = "area_attention"
 BASE = "SDPA"
@@ -76,40 +79,41 @@ def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attent
     if mask == "padded":
         kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
         padding = torch.arange(case.items, device=device) >= kept
-    options: dict[str, Any] = {
-        "area_size": case.area,
-        "memory_shape": case.grid,
-        "is_causal": mask == "causal",
-        "key_padding_mask": padding,
-    }
-    names = ["table", "pooled", "streamed"]
+    grid, scale = AreaGrid(*case.grid, *case.area), case.width**-0.5
+    causal = mask == "causal"
+    query, key, _ = case.inputs(device)
+    spec = AreaSpec(grid, scale, item_mask(query, key, None, padding, causal))
+    names = ["pooled", "streamed"]
     if device.type == "cpu" and kernels.available():
         names.append("fused")
-    found: dict[str, Attention] = {BASE: partial(_regular, padding, mask == "causal")}
-    found |= {name: partial(_output, impl=name, **options) for name in names}
-    found |= _spans_that_win(case, options, device)
+    found: dict[str, Attention] = {BASE: partial(_regular, padding, causal)}
+    found["table"] = partial(_by_table, spec)
+    found |= {name: partial(_output, spec, name) for name in names}
+    found |= _spans_that_win(case, spec, device)
     if mask == "plain" and find_spec(PACKAGE):
         found["package"] = _package(case)
     return found
 
 
-def _spans_that_win(
-    case: Case, options: dict[str, Any], device: torch.device
-) -> dict[str, Attention]:
+def _spans_that_win(case: Case, spec: AreaSpec, device: torch.device) -> dict[str, Attention]:
     """Boundary keys, by the kernel and in torch, and mean keys with a size bias."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
+    learned = replace(spec, key_mode="boundary", features=keys)
     bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
-    learned = {"key_mode": "boundary", "key_features": keys, **options}
     return {
-        "boundary": partial(_output, impl="auto", **learned),
-        "boundary streamed": partial(_output, impl="streamed", **learned),
-        "size bias": partial(_output, impl="auto", size_bias=bias, **options),
+        "boundary": partial(_output, learned, "auto"),
+        "boundary streamed": partial(_output, learned, "streamed"),
+        "size bias": partial(_output, replace(spec, size_bias=bias), "auto"),
     }
 
 
-def _output(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-    return area_attention(query, key, value, **options).output
+def _output(spec: AreaSpec, impl: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return area_attention(query, key, value, spec, impl).output
+
+
+def _by_table(spec: AreaSpec, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return summed_table(query, key, value, spec).output
 
 
 def _regular(

@@ -27,7 +27,10 @@ from torch.nn import functional as F
 
 from areaviz.attention.area import area_attention
 from areaviz.attention.interventions import Changed
-from areaviz.attention.memory import AreaMemory, KeysAndValues
+from areaviz.attention.masks import item_mask
+from areaviz.attention.memory import AreaMemory
+from areaviz.attention.multihead import KeysAndValues
+from areaviz.attention.spec import AreaSpec
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -60,21 +63,17 @@ def attend(
     interventions: None = None,
 ) -> tuple[Tensor, Tensor | None]:
     """`KeysAndValues.attend` without interventions."""
-    grid = self.areas.grid(memory_BMW.shape[1])
-    context, weights, _ = area_attention(
-        query_BHQD,
-        self.split(self.key(memory_BMW)),
-        self.split(self.value(memory_BMW)),
-        area_size=(grid.max_height, grid.max_width),
-        memory_shape=(grid.height, grid.width),
-        key_padding_mask=key_padding_mask,
-        is_causal=is_causal,
-        key_mode=self.areas.key_mode,
-        value_mode=self.areas.value_mode,
-        key_features=self.features,
-        impl="auto" if need_weights and self.impl == "fused" else self.impl,
+    key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
+    spec = AreaSpec(
+        self.areas.grid(memory_BMW.shape[1]),
+        query_BHQD.shape[-1] ** -0.5,
+        item_mask(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
+        self.areas.key_mode,
+        self.features,
+        self.areas.value_mode,
         need_weights=need_weights,
     )
+    context, weights, _ = area_attention(query_BHQD, key_BHMD, value_BHMD, spec, self.impl)
     return context, weights
 
 

@@ -174,10 +174,10 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")
-        own = ("area_size", "key_mode", "hard", "attends", "attention", "scoring", "overview")
+        own = ("area_size", "key_mode", "convolution", "hard", "attends", "attention", "scoring")
         recipe = {
             **card.recipe,
-            "model": {**card.recipe["model"], **dict.fromkeys((*own, "forgetting"))},
+            "model": {**card.recipe["model"], **dict.fromkeys((*own, "overview", "forgetting"))},
         }
         recipe |= dict.fromkeys(("name", "rates", "precision", "pointing_head", "chosen_by"))
         # How many checkpoints were averaged is the recipe's, their loss is the run's.

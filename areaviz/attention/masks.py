@@ -65,9 +65,19 @@ def item_mask(
     attn_mask: Tensor | None,
     key_padding_mask: Tensor | None,
     is_causal: bool,
-    temperature: float = 1.0,
 ) -> ItemMask:
-    """Read the mask arguments of `area_attention`; the temperature divides the bias.
+    """The masks of a query and key in one.
+
+    Args:
+        query: [..., Q, E].
+        key: [..., M, E].
+        attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in
+            scaled_dot_product_attention. float: its mean over an area is added to the area's scaled
+            logit, -inf masks the item.
+        key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in
+            nn.MultiheadAttention.
+        is_causal: query i sees the areas whose last item, row by row, is at most i + M - Q. (For Q
+            != M scaled_dot_product_attention aligns the other way, at the beginning.)
 
     Raises:
         ValueError: when a mask does not fit the query and key.
@@ -82,7 +92,7 @@ def item_mask(
         else:
             hidden = mask.detach() == -torch.inf
             blocked.append(hidden)
-            bias = mask.masked_fill(hidden, 0.0) / temperature
+            bias = mask.masked_fill(hidden, 0.0)
     if key_padding_mask is not None:
         blocked.append(_padding(key_padding_mask, shape))
     return ItemMask(tuple(blocked), bias, is_causal)

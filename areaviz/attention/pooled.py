@@ -1,10 +1,5 @@
-"""Area attention with a key and a value for every area: pooled, or from a summed area table.
+"""Area attention with a key and a value for every area: knows every mode and uses torch's kernels.
 
-Pooling knows every mode and uses torch's own attention kernels. The summed area table (Algorithm 1,
-Li et al. 2019) is here to teach and to compare with: prefix sums cancel, so in float32 its means
-are a hundred times less exact than those of `areaviz.attention.pooling`. As printed, I[h+1:] with h
-from 1 gives areas one row and one column too large and none of height or width 1; its indices are
-corrected here.
 Shapes: Q queries, M items, R areas, E key width, V value width.
 """
 
@@ -18,14 +13,12 @@ from areaviz.attention.features import AreaFeatures
 from areaviz.attention.masks import area_bias
 from areaviz.attention.pooling import (
     area_pool,
-    area_sizes,
     box_scatter,
     over_last_axis,
     per_area,
     wide,
 )
 from areaviz.attention.spec import AreaResult, AreaSpec
-from areaviz.trace.areas import AreaGrid
 
 
 def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
@@ -40,32 +33,6 @@ def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaRes
     if spec.plain:
         return AreaResult(_by_torch(query, area_key, area_value, spec))
     return attend(query, area_key, area_value, spec)
-
-
-def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; mean keys, sum or mean values."""
-    dtype = wide(key.dtype)
-    sizes_R1 = area_sizes(spec.grid, key.to(dtype)).unsqueeze(-1)
-    area_key = table_sums(key.to(dtype), spec.grid) / sizes_R1
-    area_value = table_sums(value.to(dtype), spec.grid)
-    if spec.value_mode == "mean":
-        area_value = area_value / sizes_R1
-    return attend(query, area_key, area_value, spec)
-
-
-def table_sums(x: Tensor, grid: AreaGrid) -> Tensor:
-    """The sum of every area from four corners of the table: [..., M, D] -> [..., R, D].
-
-    The table [..., H+1, W+1, D] holds at [y, x] the sum of all items above and left of that corner.
-    """
-    memory = x.unflatten(-2, (grid.height, grid.width))
-    table = F.pad(memory.cumsum(-2).cumsum(-3), (0, 0, 1, 0, 1, 0))
-    sums = []
-    for h, w in grid.shapes():
-        corners = table[..., h:, w:, :] + table[..., :-h, :-w, :]
-        area = corners - table[..., h:, :-w, :] - table[..., :-h, w:, :]
-        sums.append(area.flatten(-3, -2))
-    return torch.cat(sums, -2)
 
 
 def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:

@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import LayerInterventions
-from areaviz.attention.memory import AreaMemory, KeysAndValues, MultiHeadAttention
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.memory import AreaMemory
+from areaviz.attention.multihead import KeysAndValues, MultiHeadAttention
 
 
 @dataclass(frozen=True, slots=True)

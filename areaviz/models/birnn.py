@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention.additive import AdditiveAttention, ItemMemory
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (

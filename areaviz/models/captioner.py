@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, TransformerStepper
 from areaviz.models.layers import (

@@ -14,9 +14,11 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
-from areaviz.attention.memory import AreaMemory, MultiHeadAttention, Remembered
-from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
+from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.trace.errors import InputError
 
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.attention.location import (
     SCORINGS,
@@ -22,7 +23,6 @@ from areaviz.attention.location import (
     first_weights,
     weights_of,
 )
-from areaviz.attention.spec import AreaOptions
 from areaviz.models.network import Pass, SingleItemOptions
 from areaviz.models.recurrent import (
     SITE,

@@ -16,9 +16,10 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.memory import AreaMemory, MultiHeadAttention
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.memory import AreaMemory
+from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.models.layers import AreaChoices
 from areaviz.models.network import Pass
 from areaviz.models.recurrent import (

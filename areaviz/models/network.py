@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 from torch import Tensor, nn
 
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.area import AreaOptions
 from areaviz.decoding.stepper import Stepper
 from areaviz.models.encoders import picture_encoder
 from areaviz.trace.errors import InputError

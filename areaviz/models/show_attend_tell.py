@@ -18,9 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.hard import choose_item
 from areaviz.attention.interventions import UNCHANGED, Changed
-from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.network import Pass, PictureNetwork, SingleItemOptions
 from areaviz.models.recurrent import RecurrentStepper, repeated

@@ -15,8 +15,8 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
-from areaviz.attention.spec import AreaOptions
 from areaviz.attention.two_memories import (
     NO_INTERVENTIONS,
     DoublyAttention,

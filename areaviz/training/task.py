@@ -14,8 +14,9 @@ import torch
 from torch import Tensor, nn
 
 from areaviz.attention import kernels
-from areaviz.attention.memory import KeysAndValues
-from areaviz.attention.spec import LEARNED_KEYS, AreaOptions
+from areaviz.attention.area import AreaOptions
+from areaviz.attention.multihead import KeysAndValues
+from areaviz.attention.spec import LEARNED_KEYS
 from areaviz.training.config import TrainConfig
 
 Network = TypeVar("Network", bound=nn.Module)

@@ -12,16 +12,17 @@ from collections.abc import Iterator
 import pytest
 
 from areaviz.attention import area, kernels
+from benchmarks.summed_table import table
 from tests.attention.direct import direct
 
 LEFT_OUT = pytest.StashKey[int]()
 
 
 @pytest.fixture(scope="package", autouse=True)
-def literal_form() -> Iterator[None]:
-    """Make `impl="direct"` a form like the others."""
+def forms_to_compare_with() -> Iterator[None]:
+    """Make the literal form and the summed area table forms like the others."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct})
+        patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct, "table": table})
         yield
 
 

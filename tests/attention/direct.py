@@ -7,12 +7,10 @@ Shapes: Q queries, M items, R areas, E key width, V value width.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 from torch import Tensor
 
-from areaviz.attention.area import area_attention
 from areaviz.attention.pooled import attend
 from areaviz.attention.spec import AreaResult, AreaSpec
 
@@ -21,11 +19,6 @@ _POOL: dict[str, Callable[[Tensor], Tensor]] = {
     "sum": lambda items: items.sum(-2),
     "max": lambda items: items.amax(-2),
 }
-
-
-def attended(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-    """The output of `area_attention` alone."""
-    return area_attention(query, key, value, **options).output
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from torch import Tensor
 from torch.nn import functional as F
 
-from areaviz.attention.area import AreaResult, area_attention
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.spec import AreaResult
 from tests import reference
-from tests.attention.direct import attended
+from tests.attention.call import attend, attended
 
 IMPLS = ("direct", "table", "pooled", "streamed")
 MODES = [(key, value) for key in ("mean", "max") for value in ("sum", "mean", "max")]
@@ -40,7 +40,7 @@ class Case:
         return self.query, self.key, self.value
 
     def run(self, impl: str, **options: Any) -> Any:
-        result = area_attention(
+        result = attend(
             *self.inputs,
             area_size=self.area,
             memory_shape=self.shape,
@@ -167,11 +167,11 @@ def test_areas_of_one_item_are_regular_attention(impl: str, causal: bool) -> Non
 
 @pytest.mark.parametrize("impl", IMPLS)
 def test_the_worked_example(impl: str) -> None:
-    query = torch.tensor([[1.0, 0], [0, 2]])
-    key = torch.tensor([[1.0, 0], [0, 1], [1, 1], [2, -1]])
-    value = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8]])
+    query = torch.tensor([[[1.0, 0], [0, 2]]])
+    key = torch.tensor([[[1.0, 0], [0, 1], [1, 1], [2, -1]]])
+    value = torch.tensor([[[1.0, 2], [3, 4], [5, 6], [7, 8]]])
     found = attended(query, key, value, area_size=3, scale=1.0, impl=impl)
-    expected = torch.tensor([[7.723484, 9.374822], [6.300080, 7.989599]])
+    expected = torch.tensor([[[7.723484, 9.374822], [6.300080, 7.989599]]])
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-6)
 
 
@@ -218,9 +218,9 @@ def test_autocast_leaves_sums_and_weights_as_wide_as_promised(
 ) -> None:
     torch.manual_seed(3)
     inputs = [torch.randn(1, 2, 16, 8).to(dtype) for _ in range(3)]
-    expected = area_attention(*inputs, area_size=3, need_weights=True, impl=impl)
+    expected = attend(*inputs, area_size=3, need_weights=True, impl=impl)
     with torch.autocast("cpu", torch.bfloat16):
-        found = area_attention(*inputs, area_size=3, need_weights=True, impl=impl)
+        found = attend(*inputs, area_size=3, need_weights=True, impl=impl)
     for own, other in zip(found, expected, strict=True):
         torch.testing.assert_close(own, other, rtol=0, atol=0)
     assert found[1].dtype == found[2].dtype == torch.float32
@@ -231,7 +231,7 @@ def test_learned_area_keys_are_attended_to_under_autocast() -> None:
     torch.manual_seed(3)
     features = AreaFeatures(8, (1, 3))
     inputs = [torch.randn(1, 2, 16, 8) for _ in range(3)]
-    options: dict[str, Any] = {"area_size": 3, "key_mode": "features", "key_features": features}
+    options: dict[str, Any] = {"area_size": 3, "key_mode": "features", "features": features}
     expected = attended(*inputs, **options)
     with torch.autocast("cpu", torch.bfloat16):
         found = attended(*(x.bfloat16() for x in inputs), **options)
@@ -241,9 +241,7 @@ def test_learned_area_keys_are_attended_to_under_autocast() -> None:
 
 def test_coverage_sums_to_the_expected_area_size() -> None:
     query, key, value = (torch.randn(1, 2, 12, 4, dtype=torch.float64) for _ in range(3))
-    found = area_attention(
-        query, key, value, area_size=(2, 3), memory_shape=(3, 4), need_weights=True
-    )
+    found = attend(query, key, value, area_size=(2, 3), memory_shape=(3, 4), need_weights=True)
     assert found.weights is not None and found.coverage is not None
     sizes = torch.tensor([len(items) for items in reference.areas(3, 4, 2, 3)], dtype=torch.float64)
     torch.testing.assert_close(found.weights.sum(-1), torch.ones(1, 2, 12, dtype=torch.float64))
@@ -277,9 +275,7 @@ def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> N
         torch.randn(*lead[:2], 6, 4),
         torch.randn(*lead[:2], 6, 5),
     )
-    found = area_attention(
-        query, key, value, area_size=2, need_weights=True, is_causal=True, impl=impl
-    )
+    found = attend(query, key, value, area_size=2, need_weights=True, is_causal=True, impl=impl)
     assert [part.shape for part in found if part is not None] == [
         (*lead, 5),
         (*lead, 11),
@@ -292,7 +288,7 @@ def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> N
 def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, n, 4) for n in (3, 5, 5))
-    factors = torch.rand(9)
+    factors = torch.rand(1, 9)
     alone = attended(query, key, value, area_size=2, multipliers=factors, impl=impl)
     torch.testing.assert_close(
         alone,
@@ -340,8 +336,8 @@ def test_a_float_mask_is_averaged_over_the_area(impl: str) -> None:
 @pytest.mark.parametrize("impl", IMPLS)
 def test_top_k_keeps_the_heaviest_exactly(impl: str) -> None:
     query, key, value = (torch.randn(1, 1, 6, 3) for _ in range(3))
-    all_areas = area_attention(query, key, value, area_size=2, need_weights=True, impl=impl)
-    three = area_attention(query, key, value, area_size=2, need_weights=True, top_k=3, impl=impl)
+    all_areas = attend(query, key, value, area_size=2, need_weights=True, impl=impl)
+    three = attend(query, key, value, area_size=2, need_weights=True, top_k=3, impl=impl)
     assert all_areas.weights is not None and three.weights is not None
     assert three.weights.gt(0).sum(-1).eq(3).all()
     best = all_areas.weights.topk(3, -1)
@@ -359,14 +355,14 @@ def test_temperature_divides_the_logits() -> None:
 def test_dropout_drops_weights_and_keeps_their_mean() -> None:
     torch.manual_seed(5)
     query, key, value = torch.randn(1, 1, 1, 3), torch.randn(1, 1, 6, 3), torch.ones(1, 1, 6, 1)
-    whole = area_attention(query, key, value, area_size=3, value_mode="mean", need_weights=True)
+    whole = attend(query, key, value, area_size=3, value_mode="mean", need_weights=True)
     runs = [
         attended(query, key, value, area_size=3, value_mode="mean", dropout_p=0.4)
         for _ in range(800)
     ]
     assert len({float(run.sum()) for run in runs}) > 10
     assert torch.stack(runs).mean() == pytest.approx(1.0, abs=0.06)
-    dropped = area_attention(
+    dropped = attend(
         query, key, value, area_size=3, value_mode="mean", need_weights=True, dropout_p=0.4
     )
     torch.testing.assert_close(dropped[1], whole[1])

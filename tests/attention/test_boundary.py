@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.area import AreaResult, area_attention
 from areaviz.attention.boundary import AreaScores, BoundaryKeys, area_logits
 from areaviz.attention.features import AreaFeatures
+from areaviz.attention.spec import AreaResult
 from areaviz.trace.areas import AreaGrid
 from tests import reference
-from tests.attention.direct import attended
+from tests.attention.call import attend, attended
 
 IMPLS = ("pooled", "streamed")
 
@@ -45,7 +45,7 @@ class Case:
         return [self.query, self.key, self.value, *own, *([] if self.bias is None else [self.bias])]
 
     def run(self, impl: str, **options: Any) -> Any:
-        result = area_attention(
+        result = attend(
             self.query,
             self.key,
             self.value,
@@ -54,7 +54,7 @@ class Case:
             key_padding_mask=self.padding,
             is_causal=self.causal,
             key_mode="mean" if self.keys is None else "boundary",
-            key_features=self.keys,
+            features=self.keys,
             size_bias=self.bias,
             value_mode=self.value_mode,
             impl=impl,
@@ -179,7 +179,7 @@ def test_gradients_pass_gradcheck(impl: str, shape: tuple[int, int], causal: boo
             memory_shape=shape,
             is_causal=causal,
             key_mode="boundary",
-            key_features=keys,
+            features=keys,
             size_bias=bias,
             impl=impl,
         )
@@ -196,7 +196,7 @@ def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyP
     options: dict[str, Any] = {
         "area_size": 4,
         "key_mode": "boundary",
-        "key_features": keys,
+        "features": keys,
         "impl": impl,
     }
     found = []
@@ -223,13 +223,13 @@ def test_logits_far_above_every_item_do_not_overflow(impl: str) -> None:
 def test_mean_keys_never_put_a_span_above_its_best_item_and_both_mends_do() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, n, 8) for n in (200, 12, 12))
-    plain = area_attention(query, key, value, area_size=3, need_weights=True).weights
-    biased = area_attention(
+    plain = attend(query, key, value, area_size=3, need_weights=True).weights
+    biased = attend(
         query, key, value, area_size=3, size_bias=torch.tensor([0.0, 1.0, 0.0]), need_weights=True
     )
     keys = BoundaryKeys(8, (1, 3))
-    learned = area_attention(
-        query, key, value, area_size=3, key_mode="boundary", key_features=keys, need_weights=True
+    learned = attend(
+        query, key, value, area_size=3, key_mode="boundary", features=keys, need_weights=True
     )
     assert plain is not None and biased.weights is not None and learned.weights is not None
     assert not (plain.argmax(-1) >= 12).any()
@@ -245,7 +245,7 @@ def test_half_precision_keeps_logits_in_full(impl: str) -> None:
     options: dict[str, Any] = {
         "area_size": 5,
         "key_mode": "boundary",
-        "key_features": keys,
+        "features": keys,
         "impl": impl,
     }
     exact = attended(*inputs, **options)
@@ -261,16 +261,16 @@ def test_temperature_top_k_and_factors_apply() -> None:
     options: dict[str, Any] = {
         "area_size": 3,
         "key_mode": "boundary",
-        "key_features": keys,
+        "features": keys,
         "need_weights": True,
     }
-    factors = torch.ones(15)
-    factors[6:] = 0
+    factors = torch.ones(1, 15)
+    factors[:, 6:] = 0
     for impl in IMPLS:
-        few = area_attention(*inputs, **options, top_k=2, impl=impl).weights
+        few = attend(*inputs, **options, top_k=2, impl=impl).weights
         assert few is not None
         assert ((few > 0).sum(-1) == 2).all()
-        items = area_attention(*inputs, **options, multipliers=factors, impl=impl).weights
+        items = attend(*inputs, **options, multipliers=factors, impl=impl).weights
         assert items is not None
         assert (items[..., 6:] == 0).all()
         torch.testing.assert_close(items.sum(-1), torch.ones(1, 3))
@@ -304,18 +304,13 @@ def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
     ("options", "told"),
     [
         ({"key_mode": "boundary"}, "go together"),
-        ({"key_mode": "boundary", "key_features": AreaFeatures(4, (1, 3))}, "go together"),
-        ({"key_mode": "mean", "key_features": BoundaryKeys(4, (1, 3))}, "go together"),
+        ({"key_mode": "boundary", "features": AreaFeatures(4, (1, 3))}, "go together"),
+        ({"key_mode": "mean", "features": BoundaryKeys(4, (1, 3))}, "go together"),
         (
-            {"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 2))},
+            {"key_mode": "boundary", "features": BoundaryKeys(4, (1, 2))},
             "choose a smaller area size",
         ),
         ({"size_bias": torch.zeros(2)}, "must broadcast"),
-        ({"size_bias": torch.zeros(3), "impl": "table"}, "size bias"),
-        (
-            {"key_mode": "boundary", "key_features": BoundaryKeys(4, (1, 3)), "impl": "table"},
-            "cannot do",
-        ),
     ],
 )
 def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:

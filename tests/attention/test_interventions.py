@@ -8,13 +8,12 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.area import area_attention
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
-from areaviz.attention.memory import MultiHeadAttention
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.interventions import Change, Gate, Weigh
-from tests.attention.direct import attended
+from tests.attention.call import attend, attended
 
 IMPLS = ("streamed", "pooled", "table", "direct")
 SITES = {"encoder self": ("source", "source"), "encoder-decoder": ("target", "source")}
@@ -64,10 +63,10 @@ def test_weights_are_multiplied_and_sum_to_one_again(impl: str, changes: tuple[W
     query, key, value = inputs()
     factors = interventions(*changes).multipliers(GRID, 4, torch.device("cpu"))
     assert factors is not None
-    plain = area_attention(query, key, value, area_size=3, need_weights=True, impl="direct")
+    plain = attend(query, key, value, area_size=3, need_weights=True, impl="direct")
     assert plain.weights is not None
     expected = multiplied(plain.weights, factors)
-    found = area_attention(
+    found = attend(
         query, key, value, area_size=3, need_weights=True, impl=impl, multipliers=factors
     )
     assert found.weights is not None and found.coverage is not None
@@ -89,7 +88,7 @@ def test_masked_areas_stay_masked_and_all_banned_reads_nothing() -> None:
     padding = torch.tensor([[False] * 4 + [True] * 2] * 2)
     change = interventions(Weigh("s", (5,), factor=100.0), Weigh("s", (0, 1, 2, 3), head=1))
     factors = change.multipliers(GRID, 4, torch.device("cpu"))
-    found = area_attention(
+    found = attend(
         query,
         key,
         value,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -11,8 +9,10 @@ from torch import Tensor
 
 from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
+from areaviz.attention.features import AreaFeatures
 from areaviz.attention.logits import has_parts, logits_of
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.masks import item_mask
+from areaviz.attention.spec import AreaSpec, KeyModule
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.logits import Logits
 
@@ -59,26 +59,18 @@ def test_parts_add_up_to_the_logit_whose_softmax_is_the_weight(
 ) -> None:
     torch.manual_seed(3)
     query, key = torch.randn(1, HEADS, QUERIES, WIDTH), torch.randn(1, HEADS, 6, WIDTH)
-    largest = grid.max_height, grid.max_width
-    keys = BoundaryKeys(WIDTH, largest) if form in ("boundary", "both") else None
+    keys = (
+        BoundaryKeys(WIDTH, (grid.max_height, grid.max_width))
+        if form in ("boundary", "both")
+        else None
+    )
     shapes = len(list(grid.shapes()))
     bias = torch.randn(HEADS, shapes) if form in ("size bias", "both") else None
     padding = torch.tensor([[False] * 4 + [True] * 2]) if masked == "padding" else None
-    is_causal = masked == "causal"
-    found = logits_of(query, key, grid, keys, bias, padding, is_causal)
-    weights = area_attention(
-        query,
-        key,
-        key,
-        area_size=largest,
-        memory_shape=(grid.height, grid.width),
-        key_padding_mask=padding,
-        is_causal=is_causal,
-        key_mode="boundary" if keys is not None else "mean",
-        key_features=keys,
-        size_bias=bias,
-        need_weights=True,
-    ).weights
+    mode = "mean" if keys is None else "boundary"
+    mask = item_mask(query, key, None, padding, masked == "causal")
+    spec = AreaSpec(grid, WIDTH**-0.5, mask, mode, keys, size_bias=bias, need_weights=True)
+    found, weights = logits_of(query, key, spec), area_attention(query, key, key, spec).weights
     assert weights is not None
     assert (found.start is None) == (keys is None) and (found.size is None) == (bias is None)
     for head in range(HEADS):
@@ -115,14 +107,17 @@ def check_row(
 
 
 @pytest.mark.parametrize(
-    ("options", "parts"),
+    ("size", "key_mode", "features", "parts"),
     [
-        ({"size": 3}, True),
-        ({"size": 3, "key_mode": "boundary"}, True),
-        ({"size": 3, "key_mode": "max"}, False),
-        ({"size": 3, "key_mode": "features"}, False),
-        ({"size": 1, "key_mode": "max"}, True),
+        (3, "mean", None, True),
+        (3, "boundary", BoundaryKeys(WIDTH, (1, 3)), True),
+        (3, "max", None, False),
+        (3, "features", AreaFeatures(WIDTH, (1, 3)), False),
+        (1, "max", None, True),
     ],
 )
-def test_keys_of_whole_areas_have_no_parts(options: dict[str, Any], parts: bool) -> None:
-    assert has_parts(AreaOptions(**options)) is parts
+def test_keys_of_whole_areas_have_no_parts(
+    size: int, key_mode: str, features: KeyModule | None, parts: bool
+) -> None:
+    spec = AreaSpec(AreaGrid(1, 6, 1, size), 1.0, key_mode=key_mode, features=features)
+    assert has_parts(spec) is parts

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from areaviz.attention.features import AreaFeatures, area_std
-from areaviz.attention.pooled import table_sums
 from areaviz.attention.pooling import area_pool, box_moments, pooled_ending
 from areaviz.trace.areas import Area, AreaGrid
+from benchmarks.summed_table import table_sums
 from tests import reference
 
 SEQUENCE = torch.tensor([[1.0, 2], [3, 4], [5, 6], [7, 8], [9, 10]])

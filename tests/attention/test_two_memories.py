@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.attention.memory import MultiHeadAttention
-from areaviz.attention.spec import AreaOptions
+from areaviz.attention.area import AreaOptions
+from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.attention.two_memories import DoublyAttention, Memories
 
 WIDTH, HEADS = 8, 2

@@ -48,7 +48,7 @@ def test_without_a_working_compiler_there_is_none(
 
 def test_loading_and_running_it_leaves_the_arithmetic_of_python_alone() -> None:
     program = (
-        "import torch; from areaviz.attention.area import area_attention as attend;"
+        "import torch; from tests.attention.call import attend;"
         " x = torch.randn(1, 40, 16, requires_grad=True);"
         " attend(x, x, x, area_size=2, impl='fused').output.sum().backward();"
         " print(float.fromhex('0x1p-1022') / 2)"

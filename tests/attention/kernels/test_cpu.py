@@ -13,10 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from areaviz.attention.area import area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.kernels import build
-from tests.attention.direct import attended
+from tests.attention.call import attend, attended
 
 CAPABLE = torch.backends.cpu.get_cpu_capability()
 VECTORS = ["plain C", *{"AVX2": ["AVX2"], "AVX512": ["AVX2", "AVX512"]}.get(CAPABLE, [])]
@@ -60,7 +59,7 @@ class Case:
             options["size_bias"] = self.bias.to(dtype).requires_grad_()
             learned.append(options["size_bias"])
         if self.keys is not None:
-            options["key_mode"], options["key_features"] = "boundary", self.keys.to(dtype)
+            options["key_mode"], options["features"] = "boundary", self.keys.to(dtype)
             learned += self.keys.parameters()
         output = attended(*inputs, impl=impl, **options)
         torch.manual_seed(1)
@@ -139,7 +138,7 @@ def _size(x: Tensor) -> float:
 def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) -> None:
     options = dict(case.options)
     if case.keys is not None:
-        options |= {"key_mode": "boundary", "key_features": case.keys.double()}
+        options |= {"key_mode": "boundary", "features": case.keys.double()}
     found = []
     for impl, dtype in (("fused", torch.float32), ("pooled", torch.float64)):
         query, key, value = (x.to(dtype) for x in case.inputs)
@@ -148,31 +147,31 @@ def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) 
             case.keys.to(dtype)
         with torch.no_grad():
             weights: dict[str, Any] = {"need_weights": True, "impl": impl, "size_bias": bias}
-            result = area_attention(query, key, value, **options, **weights)
+            result = attend(query, key, value, **options, **weights)
             assert result.weights is not None
             if changed:
                 torch.manual_seed(2)
                 factors = torch.rand(result.weights.shape[1:]) * 2
                 factors[torch.rand(factors.shape) < 0.3] = 0
                 weights["multipliers"] = factors.to(dtype)
-                result = area_attention(query, key, value, **options, **weights)
+                result = attend(query, key, value, **options, **weights)
         found.append(result)
     for own, exact in zip(*found, strict=True):
         assert own is not None and exact is not None
         torch.testing.assert_close(own.double(), exact, atol=2e-5, rtol=2e-4)
 
 
-@pytest.mark.parametrize("banned", [torch.zeros(9), torch.tensor([1.0] + [0.0] * 8)])
+@pytest.mark.parametrize("banned", [torch.zeros(1, 9), torch.tensor([[1.0] + [0.0] * 8])])
 def test_banned_areas_have_no_weight(banned: Tensor) -> None:
     """Also where all that is left is far below what is banned."""
     query, key, value = 50 * torch.ones(1, 1, 2), torch.ones(1, 5, 2), torch.randn(1, 5, 3)
     key[0, 0] = -1
-    found = area_attention(
+    found = attend(
         query, key, value, area_size=2, multipliers=banned, need_weights=True, impl="fused"
     )
     assert found.weights is not None
-    torch.testing.assert_close(found.weights[0, 0], banned, atol=0, rtol=0)
-    torch.testing.assert_close(found.output[0, 0], value[0, 0] * banned[0])
+    torch.testing.assert_close(found.weights[0], banned, atol=0, rtol=0)
+    torch.testing.assert_close(found.output[0, 0], value[0, 0] * banned[0, 0])
 
 
 @pytest.mark.parametrize("threads", [1, 2, 5])
@@ -196,7 +195,7 @@ def test_repeats_are_equal_to_the_last_bit(threads: int, rows: int) -> None:
 @pytest.mark.parametrize("keys", ["mean", "boundary"])
 def test_no_bias_is_too_large_or_too_small(keys: str) -> None:
     query, key, value = torch.zeros(1, 1, 8), torch.randn(1, 4, 8), torch.randn(1, 4, 2)
-    options = {"key_mode": keys, "key_features": BoundaryKeys(8, (1, 2))} if keys != "mean" else {}
+    options = {"key_mode": keys, "features": BoundaryKeys(8, (1, 2))} if keys != "mean" else {}
     for bias in ([0.0, 1000.0], [-5000.0, -4000.0]):
         output = attended(
             query, key, value, area_size=2, size_bias=torch.tensor(bias), impl="fused", **options

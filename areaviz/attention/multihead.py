@@ -1,0 +1,245 @@
+"""Multi-head attention to the areas of a memory, the layer every Transformer here is made of.
+
+Shapes: B batch, Q queries, M memory items, R areas, S area shapes, W model width, H heads, D width
+of a head.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from areaviz.attention.area import AreaOptions, area_attention
+from areaviz.attention.boundary import BoundaryKeys
+from areaviz.attention.features import AreaFeatures, NeighbourConvolution
+from areaviz.attention.interventions import LayerInterventions
+from areaviz.attention.logits import has_parts, logits_of
+from areaviz.attention.masks import area_mask, item_mask
+from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.attention.pooling import area_pool, per_area, pooled_ending
+from areaviz.attention.spec import AreaSpec
+from areaviz.trace.areas import Area, AreaGrid
+
+
+class KeysAndValues(nn.Module):
+    """The projections of one memory, and attention of projected queries to its areas."""
+
+    def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
+        super().__init__()
+        self.heads, self.areas, self.impl = heads, areas, impl
+        self.key = nn.Linear(width, width)
+        self.value = nn.Linear(width, width)
+        known = areas.known_extent
+        self.features: AreaFeatures | BoundaryKeys | None = None
+        if areas.key_mode == "features":
+            self.features = AreaFeatures(width // heads, known)
+        elif areas.key_mode == "boundary":
+            self.features = BoundaryKeys(width // heads, known)
+        self.size_bias = nn.Parameter(torch.zeros(heads, *known)) if areas.size_bias else None
+        taps = areas.convolution
+        self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None
+
+    def split(self, x_BMW: Tensor) -> Tensor:
+        """Vectors as heads see them: [B, H, M, D]."""
+        result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return result
+
+    def project(
+        self,
+        memory_BMW: Tensor,
+        padding_BM: Tensor | None = None,
+        is_causal: bool = False,
+        interventions: LayerInterventions | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """Keys and values of the items as heads see them: two of [B, H, M, D].
+
+        Padding and hidden items add nothing to their neighbours.
+        """
+        key_BMW, value_BMW = self.key(memory_BMW), self.value(memory_BMW)
+        if self.convolution is not None:
+            both = torch.cat([key_BMW, value_BMW], -1)
+            if padding_BM is not None:
+                both = both.masked_fill(padding_BM.unsqueeze(-1), 0.0)
+            if interventions is not None and interventions.hidden:
+                hidden = torch.tensor(interventions.hidden, device=both.device)
+                both = both.index_fill(1, hidden, 0.0)
+            key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
+        return self.split(key_BMW), self.split(value_BMW)
+
+    def attend(
+        self,
+        query_BHQD: Tensor,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+        interventions: LayerInterventions | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Contexts [B, H, Q, D] and, when asked for, area weights [B, H, Q, R] of the same pass.
+
+        Args:
+            query_BHQD: projected queries.
+            memory_BMW: the items; areas never exceed them.
+            key_padding_mask: bool [B, M], True where an item is padding.
+            is_causal: whether a query sees only what ends at it.
+            need_weights: whether to return the area weights.
+            interventions: what is done otherwise.
+        """
+        key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, is_causal, interventions)
+        grid = self.areas.grid(memory_BMW.shape[1])
+        multipliers = None
+        if interventions is not None:
+            multipliers = interventions.multipliers(grid, query_BHQD.shape[2], query_BHQD.device)
+        spec = AreaSpec(
+            grid,
+            query_BHQD.shape[-1] ** -0.5,
+            item_mask(query_BHQD, key_BHMD, None, key_padding_mask, is_causal),
+            self.areas.key_mode,
+            self.features,
+            self.areas.value_mode,
+            self._shape_bias(grid),
+            multipliers,
+            need_weights=need_weights,
+        )
+        if interventions is not None and interventions.note and has_parts(spec):
+            interventions.note(logits_of(query_BHQD, key_BHMD, spec))
+        context, weights, _ = area_attention(query_BHQD, key_BHMD, value_BHMD, spec, self.impl)
+        return context if interventions is None else interventions.gated(context), weights
+
+    def remember(
+        self,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        interventions: LayerInterventions | None = None,
+    ) -> AreaMemory:
+        """Keys and values of every area of a finished memory, pooled once."""
+        key, value = self.project(memory_BMW, key_padding_mask, interventions=interventions)
+        grid = self.areas.grid(memory_BMW.shape[1])
+        allowed = bias = multipliers = None
+        if key_padding_mask is not None:
+            allowed = area_mask(~key_padding_mask, grid)[:, None, None]
+        bias_HS = self._shape_bias(grid)
+        if bias_HS is not None:
+            bias = per_area(bias_HS, grid).unsqueeze(1)
+        if interventions is not None:
+            multipliers = interventions.multipliers(grid, 1, memory_BMW.device)
+        keys, values = self._area_keys(key, grid), area_pool(value, grid, self.areas.value_mode)
+        # It does not grow, so nothing of its last items is needed.
+        recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
+        return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
+
+    def extend(
+        self,
+        memory: AreaMemory | None,
+        item_B1W: Tensor,
+        interventions: LayerInterventions | None = None,
+    ) -> AreaMemory:
+        """The sequence with one more item: at most `size` areas end at it, and they need no mask.
+
+        Args:
+            memory: the sequence so far; None where it begins.
+            item_B1W: the item.
+            interventions: what is done otherwise, read where the sequence begins.
+        """
+        key, value, recent_item = self._newest(memory, item_B1W)
+        most = self.areas.extent[1]
+        if memory is None:
+            nothing = (key[:, :, :0], value[:, :, :0])
+            memory = AreaMemory(*nothing, None, *nothing, recent_item, interventions=interventions)
+        keys, recent_key = self._keys_ending(memory.recent_key, key, most)
+        recent_value = pooled_ending(memory.recent_value, value, self.areas.value_mode, most)
+        bias, multipliers, items = None, None, memory.items + 1
+        if self.size_bias is not None:
+            bias = _longer(memory.bias, self.size_bias[:, :1, : recent_value.shape[2]])
+        if memory.interventions is not None and memory.interventions.weighs:
+            newest = memory.interventions.multipliers_at_end(items, most, key.device)
+            multipliers = _longer(memory.multipliers, newest)
+        return AreaMemory(
+            torch.cat([memory.key, keys], 2),
+            torch.cat([memory.value, recent_value.to(value.dtype)], 2),
+            None,
+            recent_key,
+            recent_value,
+            recent_item,
+            bias,
+            memory.interventions,
+            multipliers,
+            items,
+        )
+
+    def _shape_bias(self, grid: AreaGrid) -> Tensor | None:
+        """What is added to the logits of each shape of an area: [H, S], or None for nothing."""
+        if self.size_bias is None:
+            return None
+        return self.size_bias[:, : grid.max_height, : grid.max_width].flatten(1)
+
+    def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Key and value [B, H, 1, D] of one more item, and what the next convolution mixes in."""
+        both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
+        recent = both[:, :0]
+        if self.convolution is not None:
+            window = both if memory is None else torch.cat([memory.recent_item, both], 1)
+            recent = window[:, max(0, window.shape[1] + 1 - self.convolution.taps) :]
+            both = self.convolution(window, is_causal=True)[:, -1:]
+        key_B1W, value_B1W = both.chunk(2, -1)
+        return self.split(key_B1W), self.split(value_B1W), recent
+
+    def _area_keys(self, key_BHMD: Tensor, grid: AreaGrid) -> Tensor:
+        if self.features is None:
+            return area_pool(key_BHMD, grid, self.areas.key_mode)
+        keys: Tensor = self.features(key_BHMD, grid)
+        return keys
+
+    def _keys_ending(
+        self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
+    ) -> tuple[Tensor, Tensor]:
+        """Keys of the areas that end at a new item, shortest first, and the next `recent_key`."""
+        if self.features is None:
+            keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
+            return keys.to(key_BH1D.dtype), keys
+        recent = torch.cat([before_BHAD, key_BH1D], 2)
+        grid = self.areas.grid(recent.shape[2])
+        ends = []
+        for width in range(1, grid.max_width + 1):
+            ends.append(grid.index(Area(0, grid.width - width, 1, width)))
+        keys = self._area_keys(recent, grid)[:, :, ends]
+        return keys, recent[:, :, max(0, grid.width + 1 - most) :]
+
+
+class MultiHeadAttention(KeysAndValues):
+    """Projections, area attention for every head, and the output (Vaswani et al. 2017, 3.2.2)."""
+
+    def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
+        super().__init__(width, heads, areas, impl)
+        self.query = nn.Linear(width, width)
+        self.out = nn.Linear(width, width)
+
+    def forward(
+        self,
+        query_BQW: Tensor,
+        memory_BMW: Tensor,
+        key_padding_mask: Tensor | None = None,
+        is_causal: bool = False,
+        need_weights: bool = False,
+        interventions: LayerInterventions | None = None,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R]; see `attend`."""
+        query_BHQD = self.split(self.query(query_BQW))
+        context_BHQD, weights = self.attend(
+            query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, interventions
+        )
+        return self.merge(context_BHQD), weights
+
+    def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:
+        """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
+        return self.merge(memory.ask(self.split(self.query(query_BQW))))
+
+    def merge(self, x_BHQD: Tensor) -> Tensor:
+        """The output projection of all heads side by side: [B, Q, W]."""
+        out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
+        return out
+
+
+def _longer(before: Tensor | None, newest: Tensor) -> Tensor:
+    """Numbers of areas [H, 1, R] with those of the newest areas behind them."""
+    return newest if before is None else torch.cat([before, newest], 2)
