@@ -20,7 +20,6 @@ from areaviz.adapters.weights import check_room, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -77,7 +76,8 @@ class FolderModel:
             changes=request.changes,
             attribution=request.attribution,
         )
-        given: Any = self._given(request)
+        check_given(self.card, request)
+        given: Any = request.picture if self.card.task == CAPTION else request.text
         if self.card.task == READING:
             given, options = self._read(request.text, options)
         elif request.picture is not None and sees_and_reads(self.loaded.model.config):
@@ -98,20 +98,6 @@ class FolderModel:
         writes = writes and not sees_and_reads(self.loaded.model.config)
         return writes and found.fields["target"].labels[-1] != self.loaded.tokenizer.eos_token
 
-    def _given(self, request: Request) -> str | Picture:
-        """The text or the picture that it takes.
-
-        Raises:
-            InputError: it is given the other.
-        """
-        if self.card.task != CAPTION:
-            if request.picture is not None:
-                raise InputError(f"“{self.card.title}” reads texts alone; leave the picture out.")
-            return request.text
-        if request.picture is None:
-            raise InputError(f"“{self.card.title}” describes pictures; give it one.")
-        return request.picture
-
     def _read(self, text: str, options: Options) -> tuple[str, Options]:
         """What a model of one stack reads: the text and what follows it, given or its own.
 
@@ -124,6 +110,18 @@ class FolderModel:
             few = replace(options, steps=CONTINUED)
             follows = continued(self.loaded.model, text, few)
         return text + str(follows), replace(options, target=None)
+
+
+def check_given(card: Card, request: Request) -> None:
+    """Check that a model is given what it takes, a text or a picture, before it is loaded.
+
+    Raises:
+        InputError: it is given the other.
+    """
+    if card.task != CAPTION and request.picture is not None:
+        raise InputError(f"“{card.title}” reads texts alone; leave the picture out.")
+    if card.task == CAPTION and request.picture is None:
+        raise InputError(f"“{card.title}” describes pictures; give it one.")
 
 
 def _shown(request: Request, found: Trace) -> Request:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.adapters.folder_card import FAMILY, read_folder
-from areaviz.adapters.folder_model import FolderModel
+from areaviz.adapters.folder_model import FolderModel, check_given
 from areaviz.adapters.weights import NoRoom
 from areaviz.backend.worker import Worker, for_people
 from areaviz.cards.card import Card, read_card
@@ -171,6 +171,8 @@ class LocalBackend:
         checked = request.checked()
         card = self._cards[known_model(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
+        if card.family == FAMILY:
+            check_given(card, checked)
         return checked
 
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:

@@ -19,6 +19,7 @@ from areaviz.adapters.folder_card import read_folder
 from areaviz.adapters.folder_model import FolderModel
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.weights import INDEX, WHOLE
+from areaviz.backend.local import LocalBackend
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -114,6 +115,15 @@ def test_an_encoder_is_a_reader(bert: Path) -> None:
 def test_a_picture_for_a_model_of_texts_is_refused(translator: FolderModel) -> None:
     with pytest.raises(InputError, match="reads texts alone; leave the picture out"):
         translator.trace([Request("m", marian.SENTENCE, picture=fakes.picture())])
+
+
+def test_the_wrong_kind_of_input_is_refused_before_anything_is_loaded(
+    marian_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = LocalBackend(tmp_path, "cpu", [str(marian_folder)])
+    monkeypatch.setattr(FolderModel, "load", lambda *given: pytest.fail("it was loaded"))
+    with pytest.raises(InputError, match="reads texts alone"):
+        backend.trace(Request("small-marian", marian.SENTENCE, picture=fakes.picture()))
 
 
 @pytest.mark.parametrize("place", ["/no/such folder", "../nothing/at/all", ""])
