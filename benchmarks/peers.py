@@ -5,10 +5,11 @@
 
 PYTHON is the interpreter of an environment with the peers, FOLDER has the scripts that BertViz asks
 a network for; see benchmarks/README.md. Each cell has a browser and a limit of its own, for the
-making and for the first mark; where a tool does not get there, longer texts are not tried. First
-mark: from navigation to the end of the frame in which the first attention is drawn, for areaviz in
-a new session of a server that has shown it before. Hover and layer switch: from the event to the
-end of the frame that answers it.
+making and for the first mark; where a tool does not get there, longer texts are not tried. areaviz
+is asked by its public functions alone: `from_arrays`, then `show`, whose page carries one layer and
+asks this process for others, or `export`. First mark: from navigation to the end of the frame in
+which the first attention is drawn. Hover and layer switch: from the event to the end of the frame
+that answers it.
 """
 
 from __future__ import annotations
@@ -26,14 +27,10 @@ from pathlib import Path
 import numpy as np
 
 import areaviz
-from areaviz.interactive.ribbon import ribbon_payload
-from areaviz.trace.request import Focus
 from benchmarks.browser import chromium
 from benchmarks.peers_browser import COLUMNS, HOVERS, SWITCHES, TOOLS, Figures, measured
-from benchmarks.peers_page import SETTING, trace
-from benchmarks.random_attention import HEADS, LAYERS, SITE, random_rows, random_words
+from benchmarks.random_attention import HEADS, LAYERS, random_rows, random_words, windows
 from benchmarks.report import command, markdown, processor, publish
-from tests.browser.server import Server
 
 ITEMS = (32, 64, 128, 256, 512, 1024, 2048, 4096)
 MAKE = Path(__file__).parent / "peers_make.py"
@@ -65,6 +62,12 @@ def table(items: int, folder: Path) -> Path:
     return path
 
 
+def trace(source: Path) -> areaviz.Trace:
+    """The attention of a file as a trace."""
+    rows, words = np.load(source), source.with_suffix(".txt").read_text("utf-8").split(" ")
+    return areaviz.from_arrays(windows(rows, len(words)), words, area_size=1)
+
+
 def measure(tool: str, items: int, setting: Setting) -> Figures:
     """One cell."""
     found = Figures(tool, items, "pass")
@@ -80,19 +83,14 @@ def measure(tool: str, items: int, setting: Setting) -> Figures:
 
 
 @contextmanager
-def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, float, int | None]]:
-    """Its address, seconds to make it, and bytes where it is a file."""
+def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, float, int]]:
+    """Its address, seconds to make it, and bytes."""
     start, target = time.perf_counter(), source.with_suffix(".html")
-    if tool == "areaviz":
-        ribbon_payload(trace(source), Focus(SITE))
-        making = time.perf_counter() - start
-        server = Server(
-            "benchmarks/peers_page.py", setting.folder / "server.log", {SETTING: str(source)}
-        )
-        try:
-            yield server.wait(), making, None
-        finally:
-            server.stop()
+    if tool == "areaviz, shown":
+        # What was shown is kept, as its layers are served no longer than that.
+        shown = areaviz.show(trace(source))
+        target.write_text(shown.html, "utf-8", "replace")
+        yield target.as_uri(), time.perf_counter() - start, target.stat().st_size
         return
     if tool == "areaviz, exported page":
         _export(source, target)
@@ -102,12 +100,9 @@ def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, floa
 
 
 def _export(source: Path, target: Path) -> None:
-    export = getattr(areaviz, "export", None)
-    if export is None:
-        raise NotMade("not here")
     try:
-        export(trace(source), target)
-    except ValueError as error:  # it says that the page would be larger than pages may be
+        areaviz.export(trace(source), target)
+    except areaviz.InputError as error:  # it says that the page would be larger than pages may be
         raise NotMade("refused") from error
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from playwright.sync_api import Browser, Error, Page, Route
 from playwright.sync_api import TimeoutError as Late
 
-from benchmarks.browser import NODES, timed, watch, websocket_frames
+from benchmarks.browser import NODES, timed, watch
 from benchmarks.report import percentile
 
 HOVERS, SWITCHES, PATIENCE = 20, 3, 30.0  # seconds for all hovers, and for all switches
@@ -127,7 +127,7 @@ RIBBON = f"return performance.getEntriesByName('{MARK}').length > 0"
 LINES = "return document.querySelector('svg line') !== null"
 TEXTS = "[data-side=query] .scroller"
 TOOLS: Mapping[str, Tool] = {
-    "areaviz": Tool(RIBBON, TEXTS, partial(_clicked, "[data-testid=stButtonGroup] button")),
+    "areaviz, shown": Tool(RIBBON, TEXTS, partial(_clicked, "[name$='-layer']")),
     "areaviz, exported page": Tool(RIBBON, TEXTS, partial(_clicked, "[name$='-layer']")),
     "BertViz head_view": Tool(LINES, "svg", _changed),
     "BertViz, one layer": Tool(LINES, "svg", None),
@@ -140,13 +140,11 @@ def measured(
 ) -> Figures:
     """The figures with what was measured of the page at `url`."""
     tool = TOOLS[found.tool]
-    if found.size is None:
-        _opened(browser, url, tool, scripts, limit)[0].close()  # a server that has shown it before
-    tab, received = _opened(browser, url, tool, scripts, limit)
+    tab = _opened(browser, url, tool, scripts, limit)
     first = tab.evaluate("window.peer ? window.peer.first : 0") if _first(tab, limit) else 0
     if not first:
         return replace(found, result=_failure(tab))
-    found = replace(found, first=first / 1000, size=found.size or sum(map(len, received)))
+    found = replace(found, first=first / 1000)
     found = replace(found, nodes=tab.evaluate(NODES), memory=_renderers(browser))
     try:
         found = replace(found, hover=tuple(_hovers(tab, tool)))
@@ -156,22 +154,19 @@ def measured(
         return replace(found, result=f"pass, then {ended}")
 
 
-def _opened(
-    browser: Browser, url: str, tool: Tool, scripts: Path | None, limit: float
-) -> tuple[Page, list[str | bytes]]:
-    """A page that is on its way, and what comes over its WebSocket."""
+def _opened(browser: Browser, url: str, tool: Tool, scripts: Path | None, limit: float) -> Page:
+    """A page that is on its way."""
     # Waiting evaluates scripts, which a page's own policy may forbid.
     tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(limit * 1000)
     tab.add_init_script(watch(MARK) + FIRST.replace("TEST", tool.drawn))
     tab.route(re.compile("^https:"), partial(_from_folder, scripts))
-    received = websocket_frames(tab)
     try:
         tab.goto(url, wait_until="commit")
         _first(tab, limit)
     except Error:
         pass  # a page that crashes or does not answer is named by `_failure`
-    return tab, received
+    return tab
 
 
 def _from_folder(scripts: Path | None, route: Route) -> None:

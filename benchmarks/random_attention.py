@@ -34,6 +34,13 @@ def words_field(words: list[str]) -> Field:
     return Field("source", "text", " ".join(words), tuple(words), anchors)
 
 
+def windows(rows: Table, items: int) -> Table:
+    """Weights [layers, heads, N, areas] that are windows of rows [N + 144, areas]: no copies."""
+    row, column = rows.strides
+    shape, strides = (LAYERS, HEADS, items, rows.shape[1]), (HEADS * row, row, row, column)
+    return np.lib.stride_tricks.as_strided(rows, shape, strides, writeable=False)
+
+
 def windows_trace(rows: Table, words: list[str], grid: AreaGrid) -> Trace:
     """Self-attention whose heads and layers are windows of one table: nothing is copied.
 
@@ -42,9 +49,8 @@ def windows_trace(rows: Table, words: list[str], grid: AreaGrid) -> Trace:
         words: N words.
         grid: their areas.
     """
-    items, (row, column) = len(words), rows.strides
-    shape, strides = (LAYERS, HEADS, items, grid.count), (HEADS * row, row, row, column)
-    weights = np.lib.stride_tricks.as_strided(rows, shape, strides, writeable=False)
+    items = len(words)
+    weights = windows(rows, items)
     field = words_field(words)
     attention = AttentionMap(SITE, "source", "source", grid, weights)
     output = Output("source", np.ones(items, np.float32), ((),) * items)

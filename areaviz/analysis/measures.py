@@ -11,8 +11,11 @@ import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
+from areaviz.analysis.answered import MEASURES as OF_ANSWERS
+from areaviz.analysis.answered import facts_read, is_answer, pointed, score_answer
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
+from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
 from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
@@ -88,6 +91,11 @@ def score_output(output: str, example: Example, is_spoken: bool = False) -> Meas
     """
     if is_spoken:
         return _score_spoken(output, example)
+    kind = example.text_kind
+    if kind == POINTS:
+        return {}
+    if is_answer(kind):
+        return score_answer(kind, output, example)
     values: dict[str, float] = {"length": len(output.split())}
     references = list(example.references)
     if not references:
@@ -194,9 +202,10 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 
 
 # Each computes related measures in one pass and leaves out those that do not apply.
-GROUPS = (_output, _word_attention, _area_attention, _pointing, _alignment)
+GROUPS = (_output, pointed, facts_read, _word_attention, _area_attention, _pointing, _alignment)
 
 _OURS: Mapping[str, Measure] = {
+    **OF_ANSWERS,
     "spoken_error": Measure(
         "Error",
         "Letters or digits that have to be put in, left out or exchanged, as a share of those said;"

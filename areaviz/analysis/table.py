@@ -14,11 +14,13 @@ from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND
+from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
 from areaviz.metrics.aer import LinkCounts
 from areaviz.metrics.captions import caption_words, cider_d
 from areaviz.metrics.translation import bleu_and_chrf
+from areaviz.metrics.trees import bracket_scores
 
 Rows = Mapping[int, Row]
 CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"
@@ -40,6 +42,11 @@ WHOLE = {
     "examples": "Examples",
     "failed": "Not run",
     "spoken_error": "Error",
+    "right": "Right",
+    "corpus_f1": "Bracket F1",
+    "tour_ratio": "Length",
+    "hull_area": "Area",
+    "facts_read": "Facts read",
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
     CIDER: "CIDEr-D",
@@ -157,9 +164,9 @@ def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> 
 def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     """Figures of the whole set, in the order shown.
 
-    Keys: examples and failed, how many there are; corpus_bleu and corpus_chrf, of the examples with
-    a reference, first references only; every measure's mean; alignment_error, of all links
-    together, not the mean over examples.
+    Keys: examples and failed, how many there are; corpus_bleu and corpus_chrf, or corpus_f1 of
+    trees, of the examples with a reference, first references only; every measure's mean;
+    alignment_error, of all links together, not the mean over examples.
     """
     failed = sum(bool(row.error) for row in rows.values())
     figures: dict[str, float] = {"examples": len(rows), "failed": failed}
@@ -170,7 +177,9 @@ def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
             outputs.append(row.output)
             references.append(given[0])
     # What is said has no words to compare, letters or digits alone.
-    if outputs and dataset.medium != SOUND:
+    if dataset.texts == TREES and outputs:
+        figures["corpus_f1"] = bracket_scores(outputs, references).f1
+    elif outputs and dataset.medium != SOUND and dataset.texts in ("", SENTENCES):
         figures["corpus_bleu"], figures["corpus_chrf"] = bleu_and_chrf(outputs, references)
     for name in MEASURES:
         values = [row.measures[name] for row in rows.values() if name in row.measures]

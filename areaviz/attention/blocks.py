@@ -31,8 +31,9 @@ class RowMask(NamedTuple):
 
     # [K, M, Q or 1]
     data: Tensor
-    # For every one of the N rows, which of the K is its own.
+    # For every one of the N rows, which of the K is its own: for the host, and where the data is.
     rows: list[int]
+    index_N: Tensor
 
     def block(self, rows: slice, queries: slice, items: int) -> Tensor:
         """[items, n or 1, q or 1]."""
@@ -42,15 +43,16 @@ class RowMask(NamedTuple):
         used = self.rows[rows]
         if len(set(used)) == 1:
             return data[used[0], :, None]
-        return data[torch.tensor(used, device=data.device)].transpose(0, 1)
+        return data[self.index_N[rows]].transpose(0, 1)
 
 
 def row_mask(mask: Tensor, rows: torch.Size) -> RowMask:
     """Transpose a mask [..., Q or 1, M or 1] once; broadcast rows are not copied."""
     lead = mask.shape[:-2]
     data_KMQ = mask.detach().flatten(0, -3).transpose(1, 2)
-    index = torch.arange(lead.numel()).view(lead).expand(rows).flatten()
-    return RowMask(data_KMQ.contiguous(), index.tolist())
+    index_N = torch.arange(lead.numel(), device="cpu").view(lead).expand(rows).flatten()
+    there_N = torch.arange(lead.numel(), device=mask.device).view(lead).expand(rows).flatten()
+    return RowMask(data_KMQ.contiguous(), index_N.tolist(), there_N)
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,7 @@ class Blocks:
     """
 
     def __init__(self, problem: Problem, like: Tensor, live: int) -> None:
-        self.problem, self.dtype = problem, wide(like.dtype)
+        self.problem, self.dtype, self.device = problem, wide(like.dtype), like.device
         self.rows, self.queries = rows, queries = like.shape[:2]
         budget = GPU_BLOCK if like.is_cuda else CPU_BLOCK
         columns = max(1, budget // (live * problem.grid.items))
@@ -166,9 +168,14 @@ class Blocks:
                     yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
     def _last_seen(self) -> list[int]:
-        """For every row, one more than the last item that any query may see."""
+        """For every row, one more than the last item that any query may see.
+
+        Padding makes blocks shorter on a CPU alone: elsewhere the host would wait for the answer.
+        """
         items = self.problem.grid.items
         seen = [items] * self.rows
+        if self.device.type != "cpu":
+            return seen
         for mask in self.problem.blocked:
             open_KM = (~mask.data).any(2).expand(-1, items)
             place_M = torch.arange(1, items + 1, device=open_KM.device)

@@ -40,8 +40,11 @@ class ShapeEmbedding(nn.Module):
                 f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up"
                 f" to {height}x{width}; choose a smaller area size."
             )
-        shapes = torch.tensor(list(grid.shapes()), device=self.shape.weight.device) - 1
-        embedded = [self.height_embedding(shapes[:, 0]), self.width_embedding(shapes[:, 1])]
+        # Shapes in their order, widths innermost.
+        device = self.shape.weight.device
+        height_S = torch.arange(grid.max_height, device=device).repeat_interleave(grid.max_width)
+        width_S = torch.arange(grid.max_width, device=device).repeat(grid.max_height)
+        embedded = [self.height_embedding(height_S), self.width_embedding(width_S)]
         projected: Tensor = self.shape(torch.cat(embedded, 1))
         return projected
 

@@ -27,8 +27,12 @@ def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
 
 def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
     """Which areas causality allows, bool [Q, R]: query i sees those that end by item i + M - Q."""
-    top, left, height, width = grid.table().T
-    last_R = torch.as_tensor((top + height - 1) * grid.width + left + width - 1, device=device)
+    # Made on the device, as a copy would make the host wait for it.
+    item_HW = torch.arange(grid.items, device=device).view(grid.height, grid.width)
+    ends = []
+    for height, width in grid.shapes():
+        ends.append(item_HW[height - 1 :, width - 1 :].flatten())
+    last_R = torch.cat(ends)
     return last_R <= torch.arange(queries, device=device)[:, None] + (grid.items - queries)
 
 
@@ -104,9 +108,11 @@ def shield(
     """Hide NaN and infinity in masked items from the sums, where 0 * NaN would be NaN.
 
     Returns key and value with the items that hold NaN or infinity set to zero, and the queries that
-    may see such an item, whose result is therefore NaN: bool [..., Q], None when there are none.
+    may see such an item, whose result is therefore NaN: bool [..., Q], None where there are known
+    to be none.
     """
-    if not mask or (_finite(key) and _finite(value)):
+    # Elsewhere than on a CPU, asking whether there are any would make the host wait.
+    if not mask or (key.device.type == "cpu" and _finite(key) and _finite(value)):
         return key, value, None
     bad = ~(key.isfinite().all(-1) & value.isfinite().all(-1))
     allowed = mask.allowed_items(queries, key.shape[-2], key.device)

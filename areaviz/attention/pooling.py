@@ -20,16 +20,20 @@ from areaviz.trace.areas import AreaGrid
 
 def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
     """How many items each area holds: [R], in the type and on the device of `like`."""
-    return torch.as_tensor(grid.sizes(), dtype=like.dtype, device=like.device)
+    sizes = []
+    for height, width in grid.shapes():
+        _, rows, columns = grid.slab(height, width)
+        sizes.append(like.new_full((rows * columns,), height * width))
+    return torch.cat(sizes)
 
 
 def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
     """A number for each shape of an area as one for each area: [..., S] -> [..., R]."""
-    places = []
-    for height, width in grid.shapes():
+    numbers = []
+    for place, (height, width) in enumerate(grid.shapes()):
         _, rows, columns = grid.slab(height, width)
-        places.append(rows * columns)
-    return shapes.repeat_interleave(torch.tensor(places, device=shapes.device), -1)
+        numbers.append(shapes[..., place, None].expand(*shapes.shape[:-1], rows * columns))
+    return torch.cat(numbers, -1)
 
 
 def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:

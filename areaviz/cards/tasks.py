@@ -12,33 +12,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
+from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize, Published
+
 WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
 """What a request may ask of a model that writes: the kinds of changes, a given output, and what the
 output depends on.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """BLEU of one model size, as a paper reports it."""
-
-    regular: float
-    # Eq. 3 and 4
-    area: float
-    # Eq. 9 and 4, where reported
-    features: float | None = None
-    # what the paper says of either's significance: "*" for p < 0.05 against regular attention, "**"
-    # against every other kind as well, "" where it claims none
-    area_sign: str = ""
-    features_sign: str = ""
-
-    def of(self, mechanism: str) -> float | None:
-        """The figure of mechanism "regular" or "area"; None for others."""
-        return {"regular": self.regular, "area": self.area}.get(mechanism)
-
-
-BySize = Mapping[tuple[str, str], Published]
-"""What a paper reports, by level and size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +33,7 @@ class Task:
         evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
             a task whose models are not measured.
         inputs: the fields it reads.
+        texts: what the texts of its examples are, a kind of `areaviz.data.text_kinds`; "" for none.
         samples: the app's own examples of it, a key of `SAMPLE_SETS`; "" for a task whose examples
             cannot be analysed.
         opens: the model that its page opens with, where that is there; after a change write the
@@ -79,6 +59,7 @@ class Task:
     recipe: str = ""
     evaluate: str = ""
     inputs: frozenset[str] = frozenset()
+    texts: str = ""
     samples: str = ""
     opens: str = ""
     can: frozenset[str] = WRITES
@@ -112,39 +93,6 @@ class Task:
         return found
 
 
-AREA_ATTENTION: BySize = {
-    ("token", "Tiny"): Published(18.58, 19.13, 19.27, "*", "*"),
-    ("token", "Small"): Published(22.55, 22.84, 23.2, "", "**"),
-    ("token", "Base"): Published(28.16, 28.47, 28.52, "", "*"),
-    ("token", "Big"): Published(29.26, 29.49, 29.77, "", "*"),
-    ("character", "Tiny"): Published(6.9, 8.2),
-    ("character", "Small"): Published(12.16, 13.46, None, "*"),
-    ("character", "Base"): Published(24.88, 24.96),
-    ("character", "Big"): Published(25.96, 26.57),
-}
-LSTMS: BySize = {
-    ("token", "256 cells, 1 head"): Published(16.58, 19.26, 19.46, "*", "*"),
-    ("token", "256 cells, 4 heads"): Published(16.73, 20.25, 20.74, "*", "**"),
-    ("token", "512 cells, 1 head"): Published(18.65, 21.82, 21.80, "*", "*"),
-    ("token", "512 cells, 4 heads"): Published(19.16, 23.09, 23.41, "*", "*"),
-    ("token", "1024 cells, 1 head"): Published(19.4, 23.69, 23.48, "*", "*"),
-    ("token", "1024 cells, 4 heads"): Published(20.21, 24.55, 24.85, "*", "**"),
-    ("character", "256 cells, 1 head"): Published(9.9, 11.23),
-    ("character", "256 cells, 4 heads"): Published(11.99, 12.51),
-    ("character", "512 cells, 1 head"): Published(16.37, 16.86),
-    ("character", "512 cells, 4 heads"): Published(16.43, 17.61),
-    ("character", "1024 cells, 1 head"): Published(20.26, 21.05, None, "*"),
-    ("character", "1024 cells, 4 heads"): Published(21.28, 21.71),
-}
-"""BLEU on WMT 2014 English-German, by level and size: Li, Kaiser, Bengio and Si, "Area
-Attention", ICML 2019, Tables 1 and 2 (token level) and Tables 3 and 4 (character level). Tables 1
-and 2 are means of three runs; areas have at most 2 items in LSTMs.
-
-Their data is news, 4.5 million pairs; ours is 29,000 image captions: a column can only be read
-downwards, never across.
-"""
-
-
 _GATED = (1, 2, 4, 6, 14, 20)
 """The bAbI tasks whose accuracy has to come near the published one."""
 
@@ -155,6 +103,7 @@ _ALL = (
         "areaviz.training.translation:Translation",
         evaluate="areaviz.evaluation.translation:evaluate_translation",
         inputs=frozenset({"source"}),
+        texts="sentences",
         samples="Sentences",
         opens="token-boundary",
         headline="test_2016_flickr",
@@ -200,6 +149,7 @@ _ALL = (
         "areaviz.training.picture_translation:PictureTranslation",
         evaluate="areaviz.evaluation.picture_translation:evaluate_picture_translation",
         inputs=frozenset({"source", "picture"}),
+        texts="sentences",
         samples="Scenes with a sentence",
         opens="scene-translation",
         measures={
@@ -286,6 +236,8 @@ _ALL = (
         "Hulls and tours",
         "areaviz.training.pointers:Pointers",
         evaluate="areaviz.evaluation.points:evaluate_points",
+        texts="points",
+        samples="Points",
         can=frozenset({"weigh", "hide", "target"}),
         measures={"right": "Right", "ratio": "Length", "area": "Area"},
         about="Right: share of sets of ten points whose whole answer is the exact one. Length: of"
@@ -303,6 +255,8 @@ _ALL = (
         "areaviz.training.parsing:Parsing",
         evaluate="areaviz.evaluation.parsing:evaluate_parsing",
         inputs=frozenset({"source"}),
+        texts="trees",
+        samples="Sentences with trees",
         opens="parser-boundary",
         measures={
             "f1": "Bracket F1",
@@ -325,6 +279,8 @@ _ALL = (
         "Questions about a story",
         "areaviz.training.questions:Questions",
         evaluate="areaviz.evaluation.questions:evaluate_questions",
+        texts="stories",
+        samples="Stories",
         opens="memory-stories",
         measures={"right": "All tasks"} | {f"qa{task}": f"Task {task}" for task in _GATED},
         about="Share of right answers to held-out questions: the mean over all 20 bAbI tasks, and"

@@ -13,9 +13,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
-from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
+from areaviz.data.example_marks import read_boxes, read_facts, read_links
+from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files
 from areaviz.data.file_kinds import ending_of, separator_of
-from areaviz.data.grounding import Box
 from areaviz.data.media import PICTURE, is_medium, medium_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
@@ -23,8 +23,6 @@ from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
 Row = Mapping[str, object]
 
 MAX_EXAMPLES, MAX_MEGABYTES = 20_000, MAX_UPLOAD_MEGABYTES
-MAX_MARKS = 500
-"""Links of an example, and boxes; a sentence of 40 words seldom has more than 60."""
 MAX_LINKS, MAX_BOXES, MAX_TEXT_BYTES = 500_000, 100_000, 96 * 2**20
 """Of all examples together. Texts count as memory: one rare character makes Python use four bytes
 for each.
@@ -33,17 +31,26 @@ MAX_ROW = 1 << 18
 """Characters of one row of a table; its parts take many times that in memory."""
 COLUMNS = {
     "name": ("name", "id"),
-    "text": ("text", "source", "sentence", "input"),
-    "reference": ("reference", "references", "target", "caption", "captions", "translation"),
+    "text": ("text", "source", "sentence", "input", "story", "points"),
+    "reference": (
+        "reference",
+        "references",
+        "target",
+        "caption",
+        "captions",
+        "translation",
+        "answer",
+        "tree",
+    ),
     "file": ("file", "filename", "picture", "image", "sound", "audio", "clip", "video"),
     "links": ("links", "alignment"),
     "boxes": ("boxes",),
+    "facts": ("facts",),
 }
 """What a table's columns may be called, in upper or lower case."""
 # Columns by which a table of marked errors is known (`areaviz/notes/marot.py`).
 _MAROT = frozenset(("system", "doc", "rater", "severity"))
 _NAMES = frozenset(name for names in COLUMNS.values() for name in names)
-_LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
 _LINE = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -172,7 +179,7 @@ def _example(where: str, number: str, row: Row, files: Files) -> Example:
         raise InputError(
             f'{where} names the file "{shown(file)}", which is not among those given; add it.'
         )
-    sure, possible = _links(where, text("links"))
+    sure, possible = read_links(where, text("links"))
     return Example(
         text("name") or number,
         text("text"),
@@ -180,53 +187,9 @@ def _example(where: str, number: str, row: Row, files: Files) -> Example:
         file,
         sure,
         possible,
-        _boxes(where, text("boxes")),
+        read_boxes(where, text("boxes")),
+        read_facts(where, text("facts")),
     )
-
-
-def _links(where: str, line: str) -> tuple[Links, Links]:
-    """Sure and possible links."""
-    sure, possible = set(), set()
-    for part in _marks(where, "links", line.split(maxsplit=MAX_MARKS)):
-        found = _LINK.fullmatch(part)
-        if not found:
-            raise InputError(
-                f'{where} has the link "{shown(part)}"; links are pairs such as 3-4 (sure) or 3p4'
-                " (possible)."
-            )
-        link = (int(found[1]), int(found[3]))
-        possible.add(link)
-        if found[2] == "-":
-            sure.add(link)
-    return frozenset(sure), frozenset(possible)
-
-
-def _boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
-    """Words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9": left, top, right, bottom."""
-    found = []
-    for part in _marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
-        word, *numbers = part.split()
-        try:
-            left, top, right, bottom = map(float, numbers)
-        except ValueError:
-            left = top = right = bottom = 0.0
-        if not (0 <= left < right <= 1 and 0 <= top < bottom <= 1):
-            raise InputError(
-                f'{where} has the box "{shown(part.strip())}"; a box is a word and four shares of'
-                " the picture, 0 to 1: left, top, right, bottom."
-            )
-        found.append((word.lower(), (left, top, right, bottom)))
-    return tuple(found)
-
-
-def _marks(where: str, what: str, parts: list[str]) -> list[str]:
-    """The links or boxes of an example, without blank ones; InputError where there are too many."""
-    marks = [part for part in parts if part.strip()]
-    if len(marks) > MAX_MARKS:
-        raise InputError(
-            f"{where} has more than the {MAX_MARKS} {what} that are possible; remove some of them."
-        )
-    return marks
 
 
 def _json_rows(name: str, files: Files) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""The app's own data sets: sentences, drawn scenes, spoken and moving digits, with right answers.
+"""The app's own data sets: sentences, drawn scenes, sounds, clips, trees, stories and points.
 
 All are free of rights.
 """
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from areaviz.data.answer_samples import points, sentences_with_trees, stories
 from areaviz.data.clip_files import gif
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
@@ -148,6 +149,9 @@ SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Scenes with a sentence": _translated,
     "Spoken digits": _spoken,
     "Moving digits": _moving,
+    "Sentences with trees": sentences_with_trees,
+    "Stories": stories,
+    "Points": points,
 }
 """By name, the function that makes it."""
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from areaviz.data.grounding import Box
 from areaviz.data.media import MEDIA, PICTURE
+from areaviz.data.text_kinds import common_kind, text_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
@@ -42,13 +43,21 @@ class Example:
     possible: Links = frozenset()
     # Words in lower case, and where in the picture they can be seen; a word may have several boxes.
     boxes: tuple[tuple[str, Box], ...] = ()
+    # The facts of a story that answer its question, from 0.
+    facts: tuple[int, ...] = ()
+
+    @property
+    def text_kind(self) -> str:
+        """What its text is, see `text_kind`."""
+        return text_kind(self.text, self.references)
 
     @property
     def mark(self) -> str:
         """All of it as text, in the form by which sets have always been told apart."""
         start = f"Example(name={self.name!r}, text={self.text!r}, references={self.references!r}, "
         links = f"picture={self.file!r}, sure={self.sure!r}, possible={self.possible!r}, "
-        return f"{start}{links}boxes={self.boxes!r})"
+        facts = f", facts={self.facts!r}" if self.facts else ""
+        return f"{start}{links}boxes={self.boxes!r}{facts})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,8 @@ class Dataset:
     kind: str = ""
     # What its files are, a key of `MEDIA`.
     medium: str = PICTURE
+    # What its texts are, see `common_kind`; "" where it has none.
+    texts: str = field(init=False)
     # Identifies this set: the SHA-256 of its examples and of every file's content.
     digest: str = field(init=False)
     # The digest of a set with pictures before their content counted, else "".
@@ -75,6 +86,8 @@ class Dataset:
     def __post_init__(self) -> None:
         """Once: everything that is stored for a set is found by its digest."""
         found = hash_of(self.examples)
+        kinds = [example.text_kind for example in self.examples]
+        object.__setattr__(self, "texts", common_kind(kinds))
         has_pictures = bool(self.files) and self.medium == PICTURE
         object.__setattr__(self, "earlier_digest", found.hexdigest() if has_pictures else "")
         for name in sorted(self.files):

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from areaviz.cards.tasks import AREA_ATTENTION, Published
+from areaviz.cards.published import AREA_ATTENTION, Published
 from areaviz.data.places import LETTERS, SUBWORDS
 from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
 

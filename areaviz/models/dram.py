@@ -9,7 +9,7 @@ Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -75,7 +75,7 @@ class Dram(nn.Module):
         coarse = None if blind or self.context is None else self._coarse(pictures_BHW)
         mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
-        glimpses = []
+        glimpses, means = [], []
         for _ in range(config.digits * config.glimpses):
             mean = torch.tanh(self.locator(mover[0]))
             place, log_probability = sample_place(mean, config.std, sample)
@@ -87,7 +87,9 @@ class Dram(nn.Module):
             mover = self.mover(reader[0].detach(), mover)
             logits = self.classifier(reader[0])
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        return glimpsed(glimpses, config.digits, coarse)
+            means.append(mean)
+        reading = glimpsed(glimpses, config.digits, coarse)
+        return replace(reading, means=torch.stack(means, 1))
 
     def _coarse(self, pictures_BHW: Tensor) -> Tensor:
         """The whole picture, averaged to a few pixels: [B, coarse, coarse]."""

@@ -64,9 +64,14 @@ class TransformerConfig(TransformerOptions):
 
 
 def padding_of(source_BM: Tensor) -> Tensor | None:
-    """Where a batch of sentences is padding: bool [B, M], or None where it is nowhere."""
+    """Where a batch of sentences is padding: bool [B, M], or None where it is known to be nowhere.
+
+    A CPU is asked; a host that asks anything else has to wait for all that it was given to do.
+    """
     padding_BM = source_BM == PAD
-    return padding_BM if bool(padding_BM.any()) else None
+    if padding_BM.device.type == "cpu" and not padding_BM.any():
+        return None
+    return padding_BM
 
 
 class Transformer(TransformerBase):

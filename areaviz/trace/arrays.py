@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import prod
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,14 @@ from areaviz.trace.areas import Area, AreaGrid, FloatArray, area_text
 from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import AREA_SIZES, check_map_bytes, check_range
+from areaviz.trace.layered import LayeredWeights
+from areaviz.trace.limits import (
+    AREA_SIZES,
+    MAX_MAP_BYTES,
+    check_layer_bytes,
+    check_map_bytes,
+    check_range,
+)
 from areaviz.trace.picture import MAX_SIDE, Picture, check_picture, check_pixels
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
@@ -45,6 +53,9 @@ def from_arrays(
 ) -> Trace:
     """A trace of attention that was computed elsewhere, with the sums of its weights over areas.
 
+    Weights of more than 256 MiB stay where they are, which may be a file that NumPy has mapped:
+    they are read, and checked, a layer or a head at a time when they are looked at.
+
     Args:
         weights: floating-point [L, H, Q, N], each row a distribution over the N items (or 0 where
             all are masked); or what a model returns, `outputs.attentions`, an array for each layer.
@@ -57,13 +68,17 @@ def from_arrays(
         name: what the model is called, letters, digits, dots, hyphens and underscores.
 
     Raises:
-        InputError: the arrays do not fit each other, are too large, have weights below 0 or not
-            finite, or rows that sum to neither 1 nor 0.
+        InputError: the arrays do not fit each other, a layer takes more than 1 GiB, weights are
+            below 0 or not finite, or rows sum to neither 1 nor 0.
     """
     check_range("area_size", area_size, AREA_SIZES)
     given = array_of(weights)
-    check_shape(given.shape, given.dtype, shape, area_size)
+    check_shape(given.shape, given.dtype, shape)
     frame = frame_of(given.shape, memory, queries, shape, picture, name)
+    if _size(given.shape) > MAX_MAP_BYTES:
+        check_layer_bytes(_layer_size(given.shape, shape, area_size))
+        return frame.trace(by_head(given), area_size)
+    check_map_bytes(_layer_size(given.shape, shape, area_size))
     rows_RN = checked_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
     return frame.trace(rows_RN.reshape(given.shape), area_size)
 
@@ -148,14 +163,50 @@ def frame_of(
     return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
 
 
+def by_head(given_LHQN: npt.NDArray[Any]) -> FloatArray:
+    """What stands in for weights that stay where they are; rows are checked when they are read."""
+    layers, heads, queries, items = given_LHQN.shape
+
+    def some(layer: int, first: int, last: int) -> FloatArray:
+        found_HQN = np.empty((last - first, queries, items), np.float32)
+        # Head by head, as checking all at once takes as much again.
+        for head in range(first, last):
+            row = (layer * heads + head) * queries
+            rows_QN = checked_rows(given_LHQN[layer, head], row, given_LHQN.shape)
+            found_HQN[head - first] = rows_QN
+        return found_HQN
+
+    def whole(layer: int) -> FloatArray:
+        return some(layer, 0, heads)
+
+    return cast(FloatArray, LayeredWeights((layers, heads, queries, items), whole, some))
+
+
+def check_bytes(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> None:
+    """Refuse weights that, or a layer of whose sums, would take more than 256 MiB."""
+    check_map_bytes(max(_size(shape_LHQN), _layer_size(shape_LHQN, shape, area_size)))
+
+
+def _size(shape_LHQN: Sequence[int]) -> int:
+    """The bytes of weights in single precision."""
+    return 4 * prod(shape_LHQN)
+
+
+def _layer_size(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> int:
+    """The bytes of a layer of their sums over areas."""
+    _, heads, query_count, items = shape_LHQN
+    grid = AreaGrid.clamped(shape or (1, items), (area_size, area_size))
+    return predicted_bytes(1, heads, query_count, grid)
+
+
 def check_shape(
-    shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None, area_size: int
+    shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None
 ) -> None:
     """Check weights by their shape and type alone, before any memory is taken for them.
 
     Raises:
-        InputError: they are not [layer, head, query, memory], no numbers, empty, do not fit the
-            picture's cells, or they or a layer of their sums would take more than 256 MiB.
+        InputError: they are not [layer, head, query, memory], no numbers, empty, or do not fit the
+            picture's cells.
     """
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
     if len(shape_LHQN) == 5:
@@ -173,7 +224,7 @@ def check_shape(
             f"The weights have the type {np.dtype(dtype)} but must be floating-point numbers;"
             " convert them."
         )
-    layers, heads, query_count, items = shape_LHQN
+    *_, query_count, items = shape_LHQN
     if max(query_count, items) > MAX_ITEMS:
         raise InputError(
             f"The weights have {max(query_count, items):,} queries or items but at most"
@@ -185,10 +236,6 @@ def check_shape(
             " memory items; give the rows and columns of the items, and leave out items that are"
             " no cells."
         )
-    grid = AreaGrid.clamped(shape or (1, items), (area_size, area_size))
-    a_layer = predicted_bytes(1, heads, query_count, grid)
-    size = predicted_bytes(layers, heads, query_count, AreaGrid(1, items, 1, 1))
-    check_map_bytes(max(size, a_layer))
 
 
 def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:

@@ -26,6 +26,7 @@ from areaviz.trace.arrays import (
     MAX_ITEMS,
     MAX_LABEL,
     SITE,
+    check_bytes,
     check_shape,
     checked_rows,
     frame_of,
@@ -190,7 +191,8 @@ def _check(
     headers: Mapping[str, Header], shape: tuple[int, int] | None, area_size: int, room: Room
 ) -> None:
     weights = headers["weights"]
-    check_shape(weights.shape, weights.dtype, shape, area_size)
+    check_shape(weights.shape, weights.dtype, shape)
+    check_bytes(weights.shape, shape, area_size)
     layers, heads, query_count, items = weights.shape
     room.check_map(SITE, (layers, heads, query_count, items))
     for name in ("memory", "queries"):

@@ -23,6 +23,7 @@ from areaviz.trace.arrays import (
     AREA_SIZE,
     NO_OUTPUT,
     array_of,
+    check_bytes,
     check_shape,
     checked_rows,
     labelled,
@@ -186,7 +187,8 @@ def _map(
 ) -> AttentionMap:
     """The map of a site; `fields` get what attends and what is attended to."""
     shape = given_LHQN.shape
-    check_shape(shape, given_LHQN.dtype, None, 1)
+    check_shape(shape, given_LHQN.dtype, None)
+    check_bytes(shape, None, 1)
     *_, queries, items = shape
     if site != CROSS and queries != items:
         raise InputError(

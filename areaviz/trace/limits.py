@@ -29,6 +29,8 @@ MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 # Of the weights of all maps of a trace together, and of a layer of a map that is derived when it is
 # looked at. Maps of another's model may take as much as a file may have.
 MAX_MAP_BYTES, MAX_ATTENDED_BYTES = 256 * 2**20, 512 * 2**20
+# Of a layer of weights that stay in the reader's own memory and are read when looked at.
+MAX_LAYER_BYTES = 2**30
 # Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
 # may say less.
 MAX_UPLOAD_MEGABYTES = 50
@@ -76,6 +78,16 @@ def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
         raise InputError(
             f"The attention would take {size / 2**20:,.0f} MiB but at most {most // 2**20} MiB are"
             " possible; take fewer layers, fewer items or smaller areas."
+        )
+
+
+def check_layer_bytes(size: int) -> None:
+    """Refuse a layer that is too large to be read at once with an InputError."""
+    if size > MAX_LAYER_BYTES:
+        raise InputError(
+            f"A layer of the attention would take {size / 2**20:,.0f} MiB but at most"
+            f" {MAX_LAYER_BYTES // 2**20:,} MiB are possible; take fewer heads, fewer items or"
+            " smaller areas (area_size=1 leaves them out)."
         )
 
 

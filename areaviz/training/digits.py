@@ -20,10 +20,11 @@ from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import REWARDS, reading_loss
+from areaviz.models.reading import REWARDS, Reading, reading_loss, told_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
+from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
@@ -44,9 +45,14 @@ LICENCE = (
     "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike"
     " 3.0)"
 )
-LIMITS = (
+_READS = (
     "Reads white digits on black in pictures like those it was trained on; anything else gets a"
-    " digit all the same. Where it looks is learned from being right or wrong alone."
+    " digit all the same."
+)
+LIMITS = f"{_READS} Where it looks is learned from being right or wrong alone."
+TOLD_LIMITS = (
+    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for its first look"
+    " at it; after that where it looks is learned from being right or wrong alone."
 )
 
 
@@ -62,6 +68,8 @@ class DigitsConfig(TrainConfig):
         reward: of a look, see `reading_loss`.
         start_run: name of a run whose best weights this one starts from, as hard attention does
             from soft, and pairs from single digits; "" to start from nothing.
+        told: updates in the beginning in which the first look at each digit is also told where the
+            digit is, so that looks show something before their rewards are all noise.
     """
 
     network: str
@@ -70,9 +78,24 @@ class DigitsConfig(TrainConfig):
     early: float = 0.1
     reward: str = "answers"
     start_run: str = ""
+    told: int = 0
 
     def __post_init__(self) -> None:
         choice("reward", self.reward, REWARDS)
+        if self.told and self.network != "dram":
+            raise InputError('Only the network "dram" can be told where digits are; set told to 0.')
+
+
+TOLD_WEIGHT = 10.0
+"""Of the squared distance to a digit, beside cross-entropies and rewards."""
+
+
+@dataclass(frozen=True, slots=True)
+class DigitBatch:
+    """Pictures of one update, and whether the network is told where their digits are."""
+
+    scenes: DigitScenes
+    told: bool
 
 
 @dataclass(slots=True)
@@ -106,19 +129,25 @@ class Digits:
         labels = np.concatenate([labels, drawn_labels])
         return cls(config, chosen, made, digits, labels, valid, device)
 
-    def batches(self, first_step: int) -> Iterator[DigitScenes]:
+    def batches(self, first_step: int) -> Iterator[DigitBatch]:
         """Random digits in random places for ever."""
         kind = self.options.kind
         each = self.config.batch * (2 if kind == "pairs" else 1)
-        for rng in chance_by_step(self.config.seed, first_step):
+        for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
             chosen = rng.integers(len(self.digits), size=each)
-            yield compose(kind, self.digits[chosen], self.labels[chosen], rng)
+            scenes = compose(kind, self.digits[chosen], self.labels[chosen], rng)
+            yield DigitBatch(scenes, step < self.config.told)
 
-    def loss(self, batch: DigitScenes) -> Tensor:
-        """See `reading_loss`."""
-        reading = self.network(pixels(batch.pictures, self.device), sample=True)
-        labels_BD = torch.from_numpy(batch.labels).to(self.device)
-        return reading_loss(reading, labels_BD, self.config.early, self.config.reward)
+    def loss(self, batch: DigitBatch) -> Tensor:
+        """See `reading_loss`; while the network is told where digits are, `told_loss`, too."""
+        scenes = batch.scenes
+        reading: Reading = self.network(pixels(scenes.pictures, self.device), sample=True)
+        labels_BD = torch.from_numpy(scenes.labels).to(self.device)
+        loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
+        if not batch.told or reading.means is None:
+            return loss
+        middles_BD2 = _middles(scenes).to(self.device)
+        return loss + TOLD_WEIGHT * told_loss(reading.means, middles_BD2)
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
@@ -141,10 +170,17 @@ class Digits:
             trained_length=self.valid.labels.shape[1],
             config=asdict(self.options),
             data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
-            limits=LIMITS,
+            limits=TOLD_LIMITS.format(told=self.config.told) if self.config.told else LIMITS,
             licence=LICENCE,
             recipe={"chosen_by": CHOSEN_BY if mechanism != "none" else "validation error"},
         )
+
+
+def _middles(scenes: DigitScenes) -> Tensor:
+    """The middle of each digit's box, (x, y) in -1..1: [B, D, 2]."""
+    side = scenes.pictures.shape[1]
+    corners_BD22 = torch.from_numpy(scenes.boxes).float().unflatten(2, (2, 2))
+    return corners_BD22.mean(2) / side * 2 - 1
 
 
 CHOSEN_BY = "validation error + 0.05 x (1 - share of looks that hit a digit)"

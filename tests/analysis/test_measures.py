@@ -9,10 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.measures import MEASURES, measure
+from areaviz.analysis.answered import facts_read, pointed
+from areaviz.analysis.measures import MEASURES, measure, score_output
 from areaviz.data.examples import Example
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.record import Trace
+from areaviz.trace.facts import facts_field, question_field
+from areaviz.trace.points import points_field
+from areaviz.trace.record import AttentionMap, Field, Trace
 from tests import fakes
 
 WHOLE, LEFT, RIGHT = (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
@@ -76,3 +79,57 @@ def test_a_head_that_looks_at_one_place_depends_on_nothing() -> None:
     assert found["dependence_share"] == pytest.approx(1 / 2)
     still = measure(looking("encoder-decoder", 2, 2, 2), Example("1", ""))
     assert still["dependence"] == still["dependence_share"] == 0
+
+
+STORY = "Mary went to the kitchen. John went to the garden. Where is Mary?"
+TREE = "(S (NP XX )NP (VP XX )VP )S"
+
+
+def test_answers_and_trees_are_right_or_wrong_and_not_compared_word_by_word() -> None:
+    story = Example("1", STORY, ("kitchen",), facts=(0,))
+    assert score_output("Kitchen", story) == {"right": 1}
+    assert score_output("garden", story) == {"right": 0}
+    tree = Example("1", "He slept", (TREE,))
+    assert score_output(TREE, tree) == {"right": 1, "bracket_f1": 1}
+    flat = score_output("(S XX XX )S", tree)
+    # One bracket of one written, one of three wanted.
+    assert flat["right"] == 0 and flat["bracket_f1"] == pytest.approx(2 * 1 / 3 / (1 + 1 / 3))
+    assert score_output("1 2 3 1", Example("1", "1,1 5,5 1,5")) == {}
+
+
+def test_facts_that_some_hop_weighs_most_are_read() -> None:
+    weights = np.zeros((3, 1, 1, 2), np.float32)
+    # The first and the last hop weigh the first fact, the second hop the second.
+    weights[range(3), 0, 0, (0, 1, 0)] = 1
+    hops = AttentionMap(
+        "facts", "question", "facts", AreaGrid(1, 2, 1, 1), weights, "softmax over facts"
+    )
+    trace = fakes.trace("a")
+    fields = {"facts": facts_field(STORY), "question": question_field(STORY)}
+    both = replace(trace, fields=fields | {"target": trace.fields["target"]}, maps={"facts": hops})
+    first = replace(both, maps={"facts": replace(hops, weights=weights[:1])})
+    for seen, gold, share in ((both, (0, 1), 1), (first, (0, 1), 0.5), (first, (1,), 0)):
+        example = Example("1", STORY, ("kitchen",), facts=gold)
+        assert facts_read(seen, example) == {"facts_read": share}
+    assert facts_read(both, Example("1", STORY, ("kitchen",))) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "found"),
+    [
+        ("tour", "1 2 3 4 1", {"right": 1, "tour_ratio": 1}),
+        ("tour", "1 3 2 4 1", {"right": 0, "tour_ratio": (2 + 2 * 2**0.5) / 4}),
+        ("hull", "1 2 3 4 1", {"right": 1, "hull_area": 1}),
+        ("hull", "1 2 3 1", {"right": 0, "hull_area": 0.5}),
+    ],
+)
+def test_an_answer_to_points_is_compared_with_the_exact_one(
+    kind: str, answer: str, found: dict[str, float]
+) -> None:
+    text, trace = "0,0 100,0 100,100 0,100", fakes.trace("a")
+    labels = tuple(answer.split())
+    ends = np.arange(len(labels)) * 2
+    written = Field("target", "text", answer, labels, np.stack([ends, ends + 1], 1))
+    fields = {"points": points_field(text), "target": written}
+    trace = replace(trace, fields=fields, maps={}, details={"kind": kind})
+    assert pointed(trace, Example("1", text)) == pytest.approx(found)

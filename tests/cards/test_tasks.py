@@ -24,10 +24,12 @@ def test_what_a_task_names_is_there(task: Task) -> None:
     if task.evaluate:
         assert callable(load(task.evaluate))
     assert not task.samples or task.samples in SAMPLE_SETS
+    if task.samples:
+        assert SAMPLE_SETS[task.samples]().texts == task.texts
     assert task.inputs <= set(INPUTS)
 
 
 def test_no_two_tasks_are_for_the_same_examples() -> None:
-    inputs = [task.inputs for task in TASKS.values() if task.samples]
+    inputs = [(task.inputs, task.texts) for task in TASKS.values() if task.samples]
     assert len(inputs) == len(set(inputs))
     assert "key" in {one.name for one in fields(Task)}

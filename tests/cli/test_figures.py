@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from areaviz.cards.card import Card, write_card
-from areaviz.cards.tasks import AREA_ATTENTION, TASKS
+from areaviz.cards.published import AREA_ATTENTION
+from areaviz.cards.tasks import TASKS
 from areaviz.cli.figures import (
     BEGIN,
     END,

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from areaviz.data import example_files
+from areaviz.data import example_files, example_marks
 from areaviz.data.example_files import read_files, read_lines, read_table
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
@@ -238,7 +238,7 @@ def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
         )
         return f"{json.dumps({'text': 'a', column: listed})}\n".encode() * rows
 
-    monkeypatch.setattr(example_files, "MAX_MARKS", 5)
+    monkeypatch.setattr(example_marks, "MAX_MARKS", 5)
     monkeypatch.setattr(example_files, "MAX_BOXES", 12)
     monkeypatch.setattr(example_files, "MAX_LINKS", 12)
     assert len(read_table("x.jsonl", {"x.jsonl": table(5, 2)}).examples) == 2

@@ -71,5 +71,8 @@ def test_a_set_says_what_its_pictures_show() -> None:
         "Scenes with a sentence": "scenes",
         "Spoken digits": "",
         "Moving digits": "",
+        "Sentences with trees": "",
+        "Stories": "",
+        "Points": "",
     }
     assert read_lines("a.en", {"a.en": b"A dog."}).kind == ""

@@ -9,6 +9,7 @@ import pytest
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.query import coverage
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -140,8 +141,12 @@ REFUSED = {
     "name": ({"weights": BAD, "name": "../x"}, "no model"),
     "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
     "bytes": (
+        {"weights": np.broadcast_to(np.float32(0), (12, 32, 4096, 4096)), "area_size": 1},
+        "1,024 MiB are possible; take fewer heads",
+    ),
+    "bytes of areas": (
         {"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))},
-        "MiB are possible",
+        "1,024 MiB are possible; take fewer heads, fewer items or smaller areas",
     ),
 }
 
@@ -152,3 +157,23 @@ def test_what_cannot_be_a_trace_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(InputError, match=said):
         Trace.from_arrays(**given)  # type: ignore[arg-type]
+
+
+def test_weights_that_are_too_large_to_be_held_are_read_where_they_lie(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = weights(3, 2, 4, 5)
+    held = Trace.from_arrays(given)
+    monkeypatch.setattr("areaviz.trace.arrays.MAX_MAP_BYTES", given.nbytes - 1)
+    own = given.copy()
+    read = Trace.from_arrays(own)
+    for site, attention in held.maps.items():
+        np.testing.assert_array_equal(read.maps[site].weights[1], attention.weights[1])
+        np.testing.assert_array_equal(read.maps[site].weights[2, 1], attention.weights[2, 1])
+    assert isinstance(read.maps["attention"].weights, LayeredWeights)
+    assert read.maps["attention"].weights.cached_bytes == 0
+    # A row is checked when it is read, and only then.
+    own[2, 1, 3] *= 2
+    assert read.maps["attention"].weights[2, 0].shape == (4, 5)
+    with pytest.raises(InputError, match="layer 3, head 2, query 4 sum to 2 but"):
+        read.maps["attention"].weights[2]

@@ -12,6 +12,7 @@ from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
+from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
@@ -75,11 +76,14 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
 def _fitting(dataset: Dataset, cards: Cards) -> Cards:
     """The models that read what the examples have."""
     inputs = set()
-    if any(one.text.strip() for one in dataset.examples):
+    if dataset.texts in (SENTENCES, TREES):
         inputs.add("source")
     if any(one.file for one in dataset.examples):
         inputs.add(dataset.medium)
-    tasks = {task.key for task in TASKS.values() if task.samples and task.inputs == inputs}
+    tasks = set()
+    for task in TASKS.values():
+        if task.samples and task.inputs == inputs and task.texts == dataset.texts:
+            tasks.add(task.key)
     return {name: card for name, card in cards.items() if card.task in tasks}
 
 

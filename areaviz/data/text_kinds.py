@@ -1,0 +1,64 @@
+"""What the texts of examples are: sentences, sentences with trees, stories with a question, points.
+
+A kind is known by what the texts and their right answers look like, so no file has to say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from areaviz.trace.errors import InputError
+from areaviz.trace.facts import story
+from areaviz.trace.points import points_of
+from areaviz.trace.tree import is_opening, read_tree
+
+SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
+"""Texts; sentences whose right answer is a linear tree; facts and a question; places of points."""
+
+
+def text_kind(text: str, references: Sequence[str]) -> str:
+    """The kind of one example's text; "" for no text.
+
+    A story is told from two sentences to translate by its answers, which are one word each, or
+    several joined by commas.
+    """
+    if not text.strip():
+        return ""
+    if _is_points(text):
+        return POINTS
+    if references and all(map(_is_tree, references)):
+        return TREES
+    if references and all(len(one.split()) == 1 for one in references) and _is_story(text):
+        return STORIES
+    return SENTENCES
+
+
+def common_kind(kinds: Sequence[str]) -> str:
+    """The kind of a set from those of its examples: what all texts are, else sentences."""
+    known = {kind for kind in kinds if kind}
+    if len(known) > 1:
+        return SENTENCES
+    return known.pop() if known else ""
+
+
+def _is_points(text: str) -> bool:
+    try:
+        return bool(len(points_of(text)))
+    except InputError:
+        return False
+
+
+def _is_story(text: str) -> bool:
+    try:
+        story(text)
+    except InputError:
+        return False
+    return True
+
+
+def _is_tree(text: str) -> bool:
+    tokens = text.split()
+    if not tokens or not is_opening(tokens[0]):
+        return False
+    tree = read_tree(tokens)
+    return not tree.problem and tree.is_closed

@@ -1,0 +1,67 @@
+"""Stories, points and trees of the app's own have the answers that a slow reader finds."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from areaviz.data.answer_samples import (
+    APART,
+    SETS,
+    STORIES,
+    linear,
+    points,
+    sentences_with_trees,
+    stories,
+)
+from areaviz.data.examples import Example
+from areaviz.data.treebank import apart
+from areaviz.trace.facts import facts_field
+from areaviz.trace.points import points_of
+from areaviz.trace.tree import read_tree
+
+
+def answer_of(example: Example) -> tuple[str, set[int]]:
+    """The answer by walking through the story, and the facts that say so."""
+    where: dict[str, tuple[str, int]] = {}
+    carried: dict[str, tuple[str, int]] = {}
+    for number, fact in enumerate(facts_field(example.text).labels):
+        words = fact.rstrip(".").split()
+        if words[-1] == "there":
+            carried[words[-2]] = words[0], number
+        else:
+            where[words[0]] = words[-1], number
+    wanted = example.text.rstrip("?").split()[-1]
+    if wanted in carried:
+        person, taken = carried[wanted]
+        return where[person][0], {taken, where[person][1]}
+    return where[wanted][0], {where[wanted][1]}
+
+
+def test_stories_have_the_answers_and_the_facts_that_give_them() -> None:
+    found = stories().examples
+    assert len(found) == STORIES
+    for example in found:
+        assert answer_of(example) == (example.references[0], set(example.facts))
+    assert {len(example.facts) for example in found} == {1, 2}
+
+
+def test_trees_are_whole_and_of_their_words() -> None:
+    for example in sentences_with_trees().examples:
+        assert read_tree(example.references[0].split()).is_of(len(example.text.split()))
+        assert apart(example.text) == example.text, "marks stand alone"
+
+
+def test_a_bracketed_sentence_becomes_a_row() -> None:
+    words, tree = linear("(S (NP He) (VP slept) .)")
+    assert words == ["He", "slept", "."]
+    assert tree == "(S (NP XX )NP (VP XX )VP XX )S"
+
+
+def test_points_can_be_told_apart() -> None:
+    found = [points_of(example.text) for example in points().examples]
+    assert len(found) == SETS and {len(one) for one in found} == set(range(5, 11))
+    for points_N2 in found:
+        for number, point in enumerate(points_N2):
+            others_M2 = np.delete(points_N2, number, 0)
+            nearest = float(np.linalg.norm(others_M2 - point, axis=1).min())
+            assert nearest >= APART

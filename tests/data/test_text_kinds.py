@@ -1,0 +1,45 @@
+"""What the texts of a set are follows from what is in them."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.data.examples import Dataset, Example
+from areaviz.data.text_kinds import POINTS, SENTENCES, STORIES, TREES, common_kind, text_kind
+
+TREE = "(S (NP XX )NP (VP XX )VP )S"
+STORY = "Mary went to the kitchen. Where is Mary?"
+
+
+@pytest.mark.parametrize(
+    ("text", "references", "kind"),
+    [
+        ("", (), ""),
+        ("  ", ("x",), ""),
+        ("A dog.", ("Ein Hund.",), SENTENCES),
+        ("A dog sleeps", (TREE,), TREES),
+        ("A dog sleeps", ("(S (NP XX )NP",), SENTENCES),
+        ("A dog sleeps", (TREE, "Ein Hund"), SENTENCES),
+        ("A dog sleeps", ("(laughs)",), SENTENCES),
+        (STORY, ("kitchen",), STORIES),
+        (STORY, ("n,s",), STORIES),
+        # Two sentences to be translated.
+        (STORY, ("Mary ging in die Küche. Wo ist Mary?",), SENTENCES),
+        (STORY, (), SENTENCES),
+        ("Where is Mary?", ("kitchen",), SENTENCES),
+        ("120,300 400,80", (), POINTS),
+        ("120,300 and 400,80", (), SENTENCES),
+        ("1,200", (), POINTS),
+    ],
+)
+def test_kinds_of_one_text(text: str, references: tuple[str, ...], kind: str) -> None:
+    assert text_kind(text, references) == kind
+
+
+def test_a_set_is_of_a_kind_where_all_its_texts_are() -> None:
+    assert common_kind(["", ""]) == ""
+    assert common_kind([STORIES, "", STORIES]) == STORIES
+    assert common_kind([STORIES, SENTENCES]) == SENTENCES
+    examples = (Example("1", STORY, ("kitchen",)), Example("2", "A dog.", ("Ein Hund.",)))
+    assert Dataset("mixed", examples, {}).texts == SENTENCES
+    assert Dataset("stories", examples[:1], {}).texts == STORIES

@@ -1,0 +1,114 @@
+"""No layer makes the host wait for the GPU: it never asks for a number, and copies nothing over.
+
+The networks run on torch's device "meta", which has no numbers to ask for and is no CPU either, so
+this needs no GPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from areaviz.attention.area import AreaOptions
+from areaviz.attention.multihead import MultiHeadAttention
+from tests.tiny import FORMS, network
+
+ASKS = ("_local_scalar_dense", "nonzero", "masked_select", "unique_consecutive")
+
+
+class WaitingError(Exception):
+    """The host would have to wait."""
+
+
+class NoWaiting(TorchDispatchMode):
+    """Refuses what needs a number of the GPU, and what copies from or to the host."""
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        name = func.overloadpacket.__name__
+        if name in ASKS:
+            raise WaitingError(name)
+        result = func(*args, **(kwargs or {}))
+        if name in ("_to_copy", "copy_"):
+            devices = {one.device.type for one in (*args, result) if isinstance(one, Tensor)}
+            if len(devices) > 1:
+                raise WaitingError(name)
+        return result
+
+
+@pytest.fixture(autouse=True)
+def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """In a test all new tensors are on the device without numbers; none is made there of a list."""
+    # This device has no types that torch would cast to by itself.
+    monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
+    for name in ("tensor", "as_tensor"):
+        made = getattr(torch, name)
+
+        def checked(*data: Any, made: Any = made, device: Any = None, **options: Any) -> Tensor:
+            if device is not None and torch.device(device).type != "cpu":
+                raise WaitingError("a list")
+            found: Tensor = made(*data, device="cpu", **options)
+            return found
+
+        monkeypatch.setattr(torch, name, checked)
+    with torch.device("meta"):
+        yield
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_pass_over_a_batch_and_its_gradients_never_wait(form: dict[str, Any]) -> None:
+    model = network(20, **form)
+    source, target = (torch.ones(2, n, dtype=torch.long) for n in (6, 4))
+    with NoWaiting():  # type: ignore[no-untyped-call]
+        model(source, target).sum().backward()
+        run = model.attend(source, target)
+    assert run.logits.shape == (2, 4, 20) and run.logits.is_meta
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_step_of_the_decoder_never_waits(form: dict[str, Any]) -> None:
+    options = {key: value for key, value in form.items() if key != "size_bias"}
+    layer = MultiHeadAttention(16, 2, AreaOptions(3, **options))
+    items = torch.zeros(2, 1, 16)
+    padding = torch.zeros(2, 6, dtype=torch.bool)
+    with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
+        memory = layer.remember(torch.zeros(2, 6, 16), padding)
+        history = layer.extend(layer.extend(None, items), items)
+        read = layer.ask(items, memory), layer.ask(items, history)
+    assert all(one.shape == (2, 1, 16) for one in read)
+
+
+@pytest.mark.parametrize("impl", ["pooled", "streamed"])
+@pytest.mark.parametrize("shape", [None, (2, 3)], ids=["sequence", "grid"])
+def test_masked_attention_never_waits(impl: str, shape: tuple[int, int] | None) -> None:
+    size = 3 if shape is None else (2, 2)
+    layer = MultiHeadAttention(16, 2, AreaOptions(size, shape=shape), impl)
+    x = torch.zeros(2, 6, 16)
+    padding = torch.zeros(2, 6, dtype=torch.bool)
+    with NoWaiting():  # type: ignore[no-untyped-call]
+        read, weights = layer(x, x, padding, need_weights=True)
+        layer(x, x, padding, is_causal=True)[0].sum().backward()
+    assert read.shape == (2, 6, 16) and weights is not None
+
+
+@pytest.mark.parametrize(
+    "asks",
+    [
+        lambda x: bool(x.any()),
+        lambda x: x.nonzero(),
+        lambda x: x.tolist(),
+        lambda x: torch.tensor([1.0, 2.0], device=x.device),
+        lambda x: torch.ones(2, device="cpu").to(x.device),
+    ],
+    ids=["a truth value", "places", "a list of it", "from a list", "a copy"],
+)
+def test_waiting_is_noticed(asks: Any) -> None:
+    with pytest.raises((WaitingError, NotImplementedError, RuntimeError)), NoWaiting():  # type: ignore[no-untyped-call]
+        asks(torch.zeros(3))
