@@ -115,7 +115,7 @@ def test_the_pins_are_within_the_ranges() -> None:
     from packaging.requirements import Requirement
 
     pins = {}
-    groups = sum(SETTINGS["dependency-groups"].values(), [])
+    groups: list[str] = sum(SETTINGS["dependency-groups"].values(), [])
     for line in [*(ROOT / "requirements.txt").read_text("utf-8").splitlines(), *groups]:
         if not line.startswith("#"):
             pin = Requirement(line)
@@ -167,7 +167,7 @@ main(["serve"])
 def test_without_extras_traces_are_shown_and_the_app_says_what_it_needs(
     installed: Path, tmp_path: Path
 ) -> None:
-    extras = sum(SETTINGS["project"]["optional-dependencies"].values(), [])
+    extras: list[str] = sum(SETTINGS["project"]["optional-dependencies"].values(), [])
     names = {re.split(r"[<>=!\[; ]", line)[0] for line in extras} - {"areaviz"}
     script = str(ROOT / "tests" / "fresh" / "core.py")
     ran = from_wheel(installed, tmp_path, "-c", CORE_ALONE, script, ",".join(names))

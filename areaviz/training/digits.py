@@ -180,7 +180,8 @@ def _middles(scenes: DigitScenes) -> Tensor:
     """The middle of each digit's box, (x, y) in -1..1: [B, D, 2]."""
     side = scenes.pictures.shape[1]
     corners_BD22 = torch.from_numpy(scenes.boxes).float().unflatten(2, (2, 2))
-    return corners_BD22.mean(2) / side * 2 - 1
+    middles_BD2: Tensor = corners_BD22.mean(2) / side * 2 - 1
+    return middles_BD2
 
 
 CHOSEN_BY = "validation error + 0.05 x (1 - share of looks that hit a digit)"

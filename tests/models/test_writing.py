@@ -93,9 +93,9 @@ def same(trace: Trace, other: Trace) -> None:
             if found is not None:
                 np.testing.assert_allclose(found, beside, atol=1e-4)
     np.testing.assert_allclose(trace.output.probabilities, other.output.probabilities, atol=1e-5)
-    for found, beside in zip(trace.output.alternatives, other.output.alternatives, strict=True):
-        shares = [share for _, share in found]
-        np.testing.assert_allclose(shares, [share for _, share in beside], atol=1e-5)
+    for own, neighbour in zip(trace.output.alternatives, other.output.alternatives, strict=True):
+        shares = [share for _, share in own]
+        np.testing.assert_allclose(shares, [share for _, share in neighbour], atol=1e-5)
 
 
 def test_traces_of_one_pass_are_those_of_each_alone(model: WritingModel) -> None:
