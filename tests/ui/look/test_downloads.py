@@ -91,7 +91,7 @@ def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, off
 def test_a_page_that_turns_out_too_large_says_so_in_its_place(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(*_: object) -> str:
+    def refuse(*_: object, **__: object) -> str:
         raise InputError("The page would take more than 20.0 MiB but at most 16 MiB are allowed.")
 
     monkeypatch.setattr(downloads, "page", refuse)
