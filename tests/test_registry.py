@@ -174,11 +174,9 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")
-        own = ("area_size", "key_mode", "convolution", "hard", "attends", "attention", "scoring")
-        recipe = {
-            **card.recipe,
-            "model": {**card.recipe["model"], **dict.fromkeys((*own, "overview", "forgetting"))},
-        }
+        own = ["area_size", "key_mode", "convolution", "hard", "attends", "attention", "scoring"]
+        own += ["overview", "forgetting", "context"]
+        recipe = {**card.recipe, "model": {**card.recipe["model"], **dict.fromkeys(own)}}
         recipe |= dict.fromkeys(("name", "rates", "precision", "pointing_head", "chosen_by"))
         # How many checkpoints were averaged is the recipe's, their loss is the run's.
         recipe["averaged"] = (card.recipe.get("averaged") or {}).get("checkpoints")

@@ -4,10 +4,12 @@ other; stopped, resumed, failing and killed likewise.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from threading import Event
+from types import ModuleType
 
 import pytest
 
@@ -26,6 +28,12 @@ from tests.pages import folder
 
 REQUEST = Request("fake", "")
 CARD = folder.card("fake", "area")
+
+
+@pytest.fixture(autouse=True)
+def plain_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A new process imports the script that began this one; tests of pages put theirs there."""
+    monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
 def dataset(count: int = 70, first: int = 0) -> Dataset:

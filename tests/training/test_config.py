@@ -31,6 +31,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
         options = {**config.to_dict(), "name": "", "rates": {}, "model": {**config.model}}
         for own in (
             "area_size",
+            "context",
             "convolution",
             "key_mode",
             "value_mode",
