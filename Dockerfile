@@ -1,4 +1,4 @@
-# The app with its models, for a CPU:
+# The app with its models, for a CPU. hadolint 2.15.1 finds nothing in it; it has not been built yet, so it is untested.
 #   docker build --tag areaviz .
 #   python -m areaviz serve token token.txt && chmod 644 token.txt
 #   docker run --publish 8501:8501 --volume ./token.txt:/run/secrets/token:ro --volume areaviz:/data areaviz
