@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from areaviz.metrics.spans import span_counts, span_figures
+from areaviz.metrics.spans import span_counts, span_figures, weighted_purity
 from areaviz.metrics.words import MEASURES
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.record import AttentionMap, Field, Trace
@@ -83,6 +83,20 @@ HAND_FIGURES = {
 def test_hand_computed_figures() -> None:
     figures = span_counts(*hand_map()).figures()
     assert {name: figures[name] for name in HAND_FIGURES} == pytest.approx(HAND_FIGURES, abs=1e-6)
+
+
+def test_purity_alone_is_that_among_all_figures() -> None:
+    traces = [fakes.trace(), fakes.trace("Two birds sing.", "Zwei Vögel singen.")]
+    maps = [hand_map()]
+    for trace in traces:
+        maps += [(one, trace.fields[one.memory]) for one in trace.maps.values()]
+    for attention, memory in maps:
+        attention.weights[0, 0, -1] = 0  # fully masked
+        figures = span_counts(attention, memory).figures()
+        assert weighted_purity(attention, memory) == pytest.approx(figures["weighted_purity"])
+        assert math.isnan(
+            weighted_purity(replace(attention, weights=0 * attention.weights), memory)
+        )
 
 
 @lru_cache(1000)
