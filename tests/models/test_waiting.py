@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import torch
 from torch import Tensor
+from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from areaviz.attention.area import AreaOptions
@@ -43,22 +44,31 @@ class NoWaiting(TorchDispatchMode):
         return result
 
 
+class Lists(TorchFunctionMode):
+    """Tensors of lists are made on the host; on another device, a copy would have to be awaited.
+
+    A mode rather than another `torch.tensor`: torch keeps a set of the functions that make tensors,
+    and one that is made while a function is replaced would lack the true one ever after.
+    """
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        options = dict(kwargs or {})
+        if function in (torch.tensor, torch.as_tensor):
+            device = options.get("device")
+            if device is not None and torch.device(device).type != "cpu":
+                raise WaitingError("a list")
+            options["device"] = "cpu"
+        return function(*args, **options)
+
+
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """In a test all new tensors are on the device without numbers; none is made there of a list."""
     # This device has no types that torch would cast to by itself.
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
-    for name in ("tensor", "as_tensor"):
-        made = getattr(torch, name)
-
-        def checked(*data: Any, made: Any = made, device: Any = None, **options: Any) -> Tensor:
-            if device is not None and torch.device(device).type != "cpu":
-                raise WaitingError("a list")
-            found: Tensor = made(*data, device="cpu", **options)
-            return found
-
-        monkeypatch.setattr(torch, name, checked)
-    with torch.device("meta"):
+    with torch.device("meta"), Lists():
         yield
 
 
