@@ -145,7 +145,7 @@ def test_what_is_above_the_budget_is_read_a_layer_at_a_time(
     explained: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bias = causal(20)[None]
-    layers = [heads(20, 20, bias), heads(20, 20, bias, seed=1)]
+    layers = [heads(20, 20, bias, seed) for seed in range(8)]
     if not explained:
         layers = [Heads(layer.weights) for layer in layers]
     whole = site_maps("x", "a", "a", (1, 20), layers, 3)
