@@ -104,8 +104,8 @@ def choose_impl(spec: AreaSpec, device: torch.device) -> str:
     `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
     Where both apply, streamed needs half of the memory or less, in about the same time for mean
     keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md. On a GPU streamed
-    writes every logit to memory several times, which by the bound there takes 20 times as long as
-    the products with pooled keys.
+    reads and writes every logit several times, which by the bound there takes 16 to 48 times as
+    long as pooled keys in half precision.
     """
     if device.type == "cuda":
         return "pooled"
@@ -129,7 +129,7 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
             "impl='fused' computes float32 and half precision without dropout or top_k: on a CPU"
             " with a C compiler (gcc or cc) mean or boundary keys with sum or mean values, and no"
             " gradients of weights; on a GPU, where FlexAttention can be compiled, no weights and"
-            " no width below 16. Use impl='auto'."
+            " no width below 16; use impl='auto'."
         )
     if impl not in FORMS:
         names = ", ".join(("auto", "fused", *FORMS))

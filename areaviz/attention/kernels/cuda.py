@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 
 import torch
 from torch import Tensor
@@ -23,7 +23,7 @@ TYPES = (torch.float32, torch.bfloat16, torch.float16)
 NARROWEST = 16
 """The least width of a key or value that torch compiles FlexAttention for."""
 # Logits from which on a training repays the seconds that compiling takes: by the bound of
-# benchmarks/README.md so many take .1 to .7 ms, of which causality alone saves half.
+# benchmarks/README.md so many take .1 ms on an H100 and .2 on an A100. Not measured.
 WORTH = 1 << 28
 # Of a result's largest number: products are rounded to ten bits (TF32) or eight (bfloat16).
 DIFFERENCE = 0.03
@@ -72,7 +72,7 @@ class Trial:
     refusal: str | None = None
 
 
-@cache
+@lru_cache(maxsize=256)
 def trial(kind: Kind) -> Trial:
     """The one trial of a kind in this process."""
     return Trial()
