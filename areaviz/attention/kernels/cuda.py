@@ -125,18 +125,19 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
 
 def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> str | None:
     """Compute two examples of a call and their gradients here and pooled; what is wrong, if any."""
-    inputs = []
-    for x in (query, key, value):
-        part = x.detach()[:2]
-        inputs.append(part.requires_grad_() if torch.is_grad_enabled() else part)
+    query, key, value = (x.detach()[:2] for x in (query, key, value))
+    inputs = [query, key, value]
+    for x in inputs:
+        x.requires_grad_(torch.is_grad_enabled())
     few = _first_two(spec)
     try:
-        found = _outcome(flex(*inputs, few, tools), inputs)
+        found = _outcome(flex(query, key, value, few, tools), inputs)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a compiler cannot do
         return f"compiling it failed ({type(error).__name__}: {str(error).partition(chr(10))[0]})."
-    for own, other in zip(found, _outcome(pooled(*inputs, few), inputs), strict=True):
+    expected = _outcome(pooled(query, key, value, few), inputs)
+    for own, other in zip(found, expected, strict=True):
         # NaN is no agreement.
         if not (own - other).abs().max() <= DIFFERENCE * other.abs().max():
             return "its results differ from those of the pooled form."

@@ -33,9 +33,13 @@ def every_kind_is_new() -> Iterator[None]:
     cuda.trial.cache_clear()
 
 
-def inputs(lead: tuple[int, int] = (3, 2), width: int = 16) -> list[Tensor]:
+Inputs = tuple[Tensor, Tensor, Tensor]
+
+
+def inputs(lead: tuple[int, int] = (3, 2), width: int = 16) -> Inputs:
     torch.manual_seed(0)
-    return [torch.randn(*lead, 6, width, requires_grad=True) for _ in range(3)]
+    query, key, value = torch.randn(3, *lead, 6, width).unbind()
+    return query.requires_grad_(), key.requires_grad_(), value.requires_grad_()
 
 
 def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]]:
@@ -128,20 +132,22 @@ def test_masks_and_biases_of_the_trial_are_those_of_its_examples() -> None:
     assert cuda.tried(*examples, spec, SLOW) is None
 
 
-def kind(spec: AreaSpec, *given: Tensor) -> cuda.Kind:
+def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
     return cuda.Kind.of(*(given or inputs()), spec)
 
 
 def test_calls_of_a_kind_differ_in_lengths_alone() -> None:
     longer = AreaSpec(AreaGrid(1, 9, 1, 2), 0.5, ItemMask(causal=True))
-    assert kind(CAUSAL) == kind(longer, *(torch.zeros(5, 2, 9, 16, requires_grad=True),) * 3)
+    x = torch.zeros(5, 2, 9, 16, requires_grad=True)
+    assert kind(CAUSAL) == kind(longer, (x, x, x))
+    query, key, value = inputs()
     others = [
         kind(AreaSpec(GRID, 0.5)),
         kind(AreaSpec(GRID, 0.5, ItemMask((torch.zeros(3, 1, 1, 6, dtype=torch.bool),)))),
         kind(AreaSpec(GRID, 0.5, ItemMask(causal=True), size_bias=torch.zeros(2, 3))),
-        kind(CAUSAL, *inputs(width=32)),
-        kind(CAUSAL, *inputs((1, 2))),
-        kind(CAUSAL, *(x.detach() for x in inputs())),
+        kind(CAUSAL, inputs(width=32)),
+        kind(CAUSAL, inputs((1, 2))),
+        kind(CAUSAL, (query.detach(), key.detach(), value.detach())),
     ]
     assert len({kind(CAUSAL), *others}) == 1 + len(others)
 
