@@ -68,3 +68,8 @@ def shown(app: AppTest) -> str:
         app.warning,
     )
     return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
+
+
+def errors(app: AppTest) -> list[str]:
+    """What the page refuses, as it is read."""
+    return [one.value.replace("\\", "") for one in app.error]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -27,7 +30,8 @@ from areaviz.ui.look.listen import conclusion, with_gold
 from areaviz.views.listening import spoken
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, errors, shown
+from tests.test_bad_input import BAD
 
 Use = Callable[[Backend], None]
 FIRST, OTHER = "digits-plain", "digits-fast"
@@ -214,6 +218,37 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     uploader.set_value(("digits.wav", b"no sound", "audio/wav")).run()
     assert "is no WAV, FLAC, Ogg or AIFF recording" in shown(app)
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
+
+
+def test_whatever_is_wrong_with_a_sound_is_one_sentence_and_the_last_one_stays(
+    open_page: Open, backend: Listeners
+) -> None:
+    app = open_page("listen")
+    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    own = fakes.sound("yours-1", 1.0)
+    app.get("file_uploader")[0].set_value(("digits.flac", flac(own), "audio/flac")).run()
+    asked = len(backend.asked)
+    wrong = [bad for bad in BAD.values() if bad.option == "--sound"]
+    assert len(wrong) >= 6
+    for bad in wrong:
+        app.get("file_uploader")[0].set_value(("bad.wav", bad.content(), "audio/wav")).run()
+        assert not app.exception and [bad.says in said for said in errors(app)] == [True]
+        assert "Heard:" in shown(app) and len(backend.asked) == asked
+
+
+def test_of_two_channels_at_another_rate_is_told_what_is_heard(
+    open_page: Open, backend: Listeners
+) -> None:
+    app = open_page("listen")
+    app.segmented_control(key="listen_sound_source").set_value(UPLOAD).run()
+    file = io.BytesIO()
+    soundfile.write(
+        file, np.tile(np.sin(np.arange(44_100) * 0.1)[:, None], 2), 44_100, "PCM_16", format="WAV"
+    )
+    app.get("file_uploader")[0].set_value(("stereo.wav", file.getvalue(), "audio/wav")).run()
+    assert not app.exception and not app.error
+    assert "The mean of its 2 channels is heard." in shown(app)
+    assert backend.asked[-1].sound is not None and backend.asked[-1].sound.seconds == 1
 
 
 def test_conclusions_say_how_many_digits_are_wrong() -> None:

@@ -30,7 +30,8 @@ from areaviz.ui.forms.reason_form import story_text
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES, gold_of
 from areaviz.ui.look.reason import conclusion, with_gold
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, errors, shown
+from tests.test_bad_input import BAD, Bad
 
 Use = Callable[[Backend], None]
 ANSWERS = ("garden", "kitchen", "no", "office", "yes")
@@ -139,6 +140,18 @@ def test_what_cannot_be_read_keeps_the_answer_before_it(
     assert not app.exception
     assert sentence in shown(app)
     assert "still the result of what you asked before" in shown(app)
+
+
+@pytest.mark.parametrize("bad", [bad for bad in BAD.values() if bad.kind == "points" and bad.text])
+def test_points_that_are_none_keep_the_answer_before_them(
+    open_page: Open, backend: Reasoners, bad: Bad
+) -> None:
+    app = open_page("reason", model="pointer-hull", text=POINTS)
+    asked = len(backend.asked)
+    app.text_input(key="reason_points").set_value(bad.text).run()
+    assert not app.exception and [bad.says in said for said in errors(app)] == [True]
+    assert "still the result of what you asked before" in shown(app)
+    assert {one.text for one in backend.asked[asked:]} <= {bad.text}
 
 
 def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasoners) -> None:

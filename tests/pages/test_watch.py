@@ -27,7 +27,8 @@ from areaviz.ui.look.watch import conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, errors, shown
+from tests.test_bad_input import BAD
 from tests.trace.test_clip import clip_trace
 
 Use = Callable[[Backend], None]
@@ -197,6 +198,22 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     app.get("file_uploader")[0].set_value(("more.gif", long.getvalue(), "image/gif")).run()
     assert not app.error and backend.asked[-1].clip is not None
     assert backend.asked[-1].clip.frames == 7
+
+
+def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
+    open_page: Open, backend: Watchers
+) -> None:
+    app = open_page("watch")
+    app.segmented_control(key="watch_clip_source").set_value(UPLOAD).run()
+    assert "Of a recorded video (MP4, WebM) make a GIF first" in shown(app)
+    app.get("file_uploader")[0].set_value(("mine.gif", gif(fakes.clip()), "image/gif")).run()
+    asked = len(backend.asked)
+    wrong = [bad for bad in BAD.values() if bad.option == "--clip"]
+    assert len(wrong) >= 4
+    for bad in wrong:
+        app.get("file_uploader")[0].set_value(("bad.gif", bad.content(), "image/gif")).run()
+        assert not app.exception and [bad.says in said for said in errors(app)] == [True]
+        assert f"Seen: **{OWN}**" in shown(app) and len(backend.asked) == asked
 
 
 def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: Watchers) -> None:
