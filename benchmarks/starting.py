@@ -24,7 +24,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from playwright.sync_api import Browser
 
 from areaviz.data.places import ROOT
@@ -123,7 +122,8 @@ def _wait(address: str) -> None:
 
 def _memory(pid: int) -> float:
     """Megabytes a process has."""
-    return psutil.Process(pid).memory_info().rss / 2**20
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def beam(root: Path) -> float:
@@ -149,15 +149,15 @@ def table(before: Path | None, rounds: int) -> str:
     rows = []
     for name in ("server", "answer", "idle", "visited"):
         digits = 1 if name in ("server", "answer") else 0
-        found = [statistics.median(getattr(one, name) for one in starts[root]) for root in roots]
+        found = [statistics.median(getattr(one, name) for one in starts[key]) for key in roots]
         rows.append([ROWS[name], *(f"{value:.{digits}f}" for value in found)])
     rows.append(
         ["beam search of letters, ms", *(f"{statistics.median(beams[x]):.0f}" for x in roots)]
     )
     for page in starts["now"][0].pages:
         cells = []
-        for root in roots:
-            found = [one.pages[page] for one in starts[root] if page in one.pages]
+        for commit in roots:
+            found = [one.pages[page] for one in starts[commit] if page in one.pages]
             cells.append(f"{statistics.median(found):.1f}" if found else "–")
         rows.append([f"first view of {page.replace('_', ' ').capitalize()}, s", *cells])
     about = f"Measured on {processor()}, headless Chromium beside the server; medians of {rounds}."
