@@ -291,12 +291,23 @@ _ALL = (
             "The same: tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
         },
     ),
-    # Models of others, which are not trained or measured here.
     Task(
         "reading",
         "Language models",
-        "",
+        "areaviz.training.reading:Reading",
+        evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
+        opens="read-small",
+        headline="test_2016_flickr",
+        measures={
+            "perplexity": "Perplexity",
+            "word_perplexity": "Perplexity a word",
+            "bigram": "Of pairs of pieces",
+            "unigram": "Of pieces alone",
+        },
+        about="Perplexity of held-out captions: 2 to the bits that the model wants for a piece, or"
+        " for a word. Beside it those of counted pairs of pieces and of counted pieces.",
+        splits=("val", "test_2016_flickr"),
     ),
     Task(
         "words of a picture",
