@@ -297,16 +297,19 @@ _ALL = (
         "areaviz.training.reading:Reading",
         evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
-        opens="read-small",
+        opens="language-model-boundary",
         headline="test_2016_flickr",
         measures={
             "perplexity": "Perplexity",
-            "word_perplexity": "Perplexity a word",
-            "bigram": "Of pairs of pieces",
-            "unigram": "Of pieces alone",
+            "bits_a_character": "Bits a character",
+            "trigram": "Counted triples",
+            "bigram": "Pairs",
+            "unigram": "Pieces",
+            "untrained": "Untrained",
         },
-        about="Perplexity of held-out captions: 2 to the bits that the model wants for a piece, or"
-        " for a word. Beside it those of counted pairs of pieces and of counted pieces.",
+        about="Perplexity of held-out captions: among how many pieces of equal probability the"
+        " model chooses, on average. Beside it the same of triples, pairs and single pieces as"
+        " they were counted in its training text, and of the network before it was trained.",
         splits=("val", "test_2016_flickr"),
     ),
     Task(

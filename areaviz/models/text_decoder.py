@@ -6,15 +6,13 @@ Shapes: B batch, N rows, T items, W model width, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor, nn
 
+from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
 from areaviz.attention.memory import AreaMemory
-from areaviz.attention.spec import AreaOptions
 from areaviz.data.tokenizer import PAD
 from areaviz.models.decoder import TransformerBase, token_log_probabilities
 from areaviz.models.layers import EncoderLayer, TransformerOptions, initialise
@@ -56,6 +54,7 @@ class TextDecoder(TransformerBase):
     """The whole network; the text it goes on with is the beginning of what it writes."""
 
     inputs = ()
+    longest = 24
     sites = {SITE: ("target", "history")}
 
     def __init__(self, config: TextDecoderConfig, impl: str = "auto") -> None:
@@ -120,22 +119,3 @@ class TextStepper:
         """Keep and reorder rows."""
         rows = rows.to(self._device)
         self._histories = [history and history.select(rows) for history in self._histories]
-
-
-class Begun:
-    """A stepper whose rows have all read a text before they write."""
-
-    def __init__(self, inner: TextStepper, begin: Sequence[int]) -> None:
-        self._inner, self._begin = inner, list(begin)
-
-    def step(self, tokens: Tensor) -> Tensor:
-        """As the inner one's; the first step reads the start symbol and the whole text."""
-        found = self._inner.step(tokens)
-        for token in self._begin:
-            found = self._inner.step(torch.full_like(tokens, token))
-        self._begin = []
-        return found
-
-    def select(self, rows: Tensor) -> None:
-        """As the inner one's."""
-        self._inner.select(rows)

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import buckets, pad, shifted
-from areaviz.data.multi30k import read_split
+from areaviz.data.multi30k import captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
@@ -109,7 +109,7 @@ class Reading:
         options = self.network.config
         return Description(
             family="text decoder",
-            title=f"Captions, {options.about}",
+            title=f"Language model, {options.about}",
             task="reading",
             level=self.config.level,
             mechanism=options.mechanism,
@@ -123,8 +123,3 @@ class Reading:
 
     def _groups(self, rows: Sequence[list[int]], seed: int | None) -> list[list[int]]:
         return buckets([(row, row) for row in rows], self.config.batch_tokens, seed)
-
-
-def captions(data: Path, split: str) -> list[str]:
-    """The English captions of a split."""
-    return [english for english, _ in read_split(data, split)]
