@@ -27,8 +27,7 @@ class Task:
     Args:
         key: `Card.task`.
         title: for people.
-        training: the task's class in `areaviz.training`, as an import path; "" where nothing is
-            trained for it here.
+        training: the task's class in `areaviz.training`, as an import path.
         recipe: the task's name in recipes where that is not the key.
         evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
             a task whose models are not measured.
