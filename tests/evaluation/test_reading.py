@@ -43,7 +43,7 @@ def test_perplexity_is_that_of_each_text_alone(model: LanguageModel) -> None:
     for text in TEXTS:
         ids = torch.tensor([model.tokenizer.ids(text)])
         likely = model.network(shifted(ids)).log_softmax(-1)[0]
-        nats -= float(likely[torch.arange(ids.shape[1]), ids[0]].sum())
+        nats -= float(likely[torch.arange(ids.shape[1]), ids[0]].sum().detach())
     pieces = sum(len(model.tokenizer.ids(text)) for text in TEXTS)
     assert figures["pieces"] == pieces and figures["captions"] == 3
     assert figures["perplexity"] == pytest.approx(math.exp(nats / pieces), rel=1e-4)
