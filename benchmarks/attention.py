@@ -1,11 +1,11 @@
-"""Area attention in time and memory, beside regular attention on the same inputs in the same run.
+"""Area attention on a CPU in time and memory, beside regular attention on the same inputs.
 
     python -m benchmarks.attention [--cases char image8 ...] [--write]
 
-Time: all implementations take turns, round after round in one process; a figure is the median over
-rounds of the ratio to `scaled_dot_product_attention` (SDPA) of that round. Memory: growth of the
-process's peak (on CUDA, of the allocator's) during one call, in a fresh process. The PyPI package
-`area-attention` 0.1.0 takes part where it is installed (`pip install --no-deps
+On a GPU: `python -m areaviz bench gpu`. Time: all implementations take turns, round after round in
+one process; a figure is the median over rounds of the ratio to `scaled_dot_product_attention`
+(SDPA) of that round. Memory: growth of the process's peak during one call, in a fresh process. The
+PyPI package `area-attention` 0.1.0 takes part where it is installed (`pip install --no-deps
 area-attention==0.1.0`); it has no masks.
 """
 
@@ -40,6 +40,7 @@ from benchmarks.summed_table import table as summed_table
 PACKAGE = "area_attention"
 BASE = "SDPA"
 ROUNDS = 7
+CPU = torch.device("cpu")
 
 
 @dataclass(frozen=True)
@@ -54,13 +55,16 @@ class Case:
     grid: tuple[int, int]
     area: tuple[int, int]
 
-    def inputs(self, device: torch.device) -> list[Tensor]:
+    def inputs(
+        self, device: torch.device = CPU, dtype: torch.dtype = torch.float32
+    ) -> list[Tensor]:
         """Query, key, value [B, H, L, D]."""
         generator = torch.Generator().manual_seed(0)
         shape = (self.batch, self.heads, self.items, self.width)
-        return [
-            torch.randn(shape, generator=generator).to(device).requires_grad_() for _ in range(3)
-        ]
+        made = []
+        for _ in range(3):
+            made.append(torch.randn(shape, generator=generator).to(device, dtype).requires_grad_())
+        return made
 
 
 CASES = {
@@ -73,42 +77,50 @@ MASKS = ("plain", "causal", "padded")
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
-def contestants(case: Case, mask: str, device: torch.device) -> dict[str, Attention]:
+def contestants(case: Case, mask: str) -> dict[str, Attention]:
     """Every implementation that can take the case, by name."""
-    padding = None
-    if mask == "padded":
-        kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
-        padding = torch.arange(case.items, device=device) >= kept
-    grid, scale = AreaGrid(*case.grid, *case.area), case.width**-0.5
-    causal = mask == "causal"
-    query, key, _ = case.inputs(device)
-    spec = AreaSpec(grid, scale, item_mask(query, key, None, padding, causal))
-    names = ["pooled", "streamed"]
-    if device.type == "cpu" and kernels.available():
-        names.append("fused")
-    found: dict[str, Attention] = {BASE: partial(_regular, padding, causal)}
+    spec, padding = asked(case, mask)
+    found: dict[str, Attention] = {BASE: partial(regular, padding, mask == "causal")}
     found["table"] = partial(_by_table, spec)
-    found |= {name: partial(_output, spec, name) for name in names}
-    found |= _spans_that_win(case, spec, device)
+    names = ["pooled", "streamed", *(["fused"] if kernels.available() else [])]
+    found |= {name: partial(output, spec, name) for name in names}
+    # Boundary keys, by the kernel and in torch, and mean keys with a size bias.
+    learned = boundary(spec, case)
+    bias = torch.linspace(0, 1, case.area[0] * case.area[1])
+    found["boundary"] = partial(output, learned, "auto")
+    found["boundary streamed"] = partial(output, learned, "streamed")
+    found["size bias"] = partial(output, replace(spec, size_bias=bias), "auto")
     if mask == "plain" and find_spec(PACKAGE):
         found["package"] = _package(case)
     return found
 
 
-def _spans_that_win(case: Case, spec: AreaSpec, device: torch.device) -> dict[str, Attention]:
-    """Boundary keys, by the kernel and in torch, and mean keys with a size bias."""
+def asked(
+    case: Case, mask: str, device: torch.device = CPU, dtype: torch.dtype = torch.float32
+) -> tuple[AreaSpec, Tensor | None]:
+    """What is asked of area attention with mean keys, and the padding [B, L] of its mask."""
+    padding = None
+    if mask == "padded":
+        kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
+        padding = torch.arange(case.items, device=device) >= kept
+    query, key, _ = case.inputs(device, dtype)
+    spec = AreaSpec(
+        AreaGrid(*case.grid, *case.area),
+        case.width**-0.5,
+        item_mask(query, key, None, padding, mask == "causal"),
+    )
+    return spec, padding
+
+
+def boundary(spec: AreaSpec, case: Case, device: torch.device = CPU) -> AreaSpec:
+    """The same with boundary keys."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
-    learned = replace(spec, key_mode="boundary", features=keys)
-    bias = torch.linspace(0, 1, case.area[0] * case.area[1], device=device)
-    return {
-        "boundary": partial(_output, learned, "auto"),
-        "boundary streamed": partial(_output, learned, "streamed"),
-        "size bias": partial(_output, replace(spec, size_bias=bias), "auto"),
-    }
+    return replace(spec, key_mode="boundary", features=keys)
 
 
-def _output(spec: AreaSpec, impl: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def output(spec: AreaSpec, impl: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Area attention."""
     return area_attention(query, key, value, spec, impl).output
 
 
@@ -116,9 +128,10 @@ def _by_table(spec: AreaSpec, query: Tensor, key: Tensor, value: Tensor) -> Tens
     return summed_table(query, key, value, spec).output
 
 
-def _regular(
+def regular(
     padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor
 ) -> Tensor:
+    """Attention to items, by torch."""
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
 
@@ -149,19 +162,14 @@ def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
 
 def seconds(attention: Attention, inputs: list[Tensor], backward: bool) -> float:
     """The time of one call."""
-    cuda = inputs[0].is_cuda
     start = time.perf_counter()
     call(attention, inputs, backward)
-    if cuda:
-        torch.cuda.synchronize()
     return time.perf_counter() - start
 
 
-def ratios(
-    case: Case, mask: str, backward: bool, device: torch.device
-) -> tuple[float, dict[str, float]]:
+def ratios(case: Case, mask: str, backward: bool) -> tuple[float, dict[str, float]]:
     """SDPA in milliseconds, and the median ratio of each implementation to it."""
-    inputs, found = case.inputs(device), contestants(case, mask, device)
+    inputs, found = case.inputs(), contestants(case, mask)
     for attention in found.values():
         call(attention, inputs, backward)
     rounds = [
@@ -173,10 +181,10 @@ def ratios(
     }
 
 
-def peak(case: Case, name: str, backward: bool, device: torch.device) -> float:
+def peak(case: Case, name: str, backward: bool) -> float:
     """Megabytes the peak grows by in one call; in the process that calls this."""
-    inputs = case.inputs(device)
-    attention = contestants(case, "plain", device)[name]
+    inputs = case.inputs()
+    attention = contestants(case, "plain")[name]
     tiny = (
         Case("", 1, 1, 4, 4, (1, 4), (1, 2))
         if case.grid[0] == 1
@@ -185,13 +193,8 @@ def peak(case: Case, name: str, backward: bool, device: torch.device) -> float:
     if (
         name != "package"
     ):  # what is allocated once, on the first call of anything, is not this call's
-        call(contestants(tiny, "plain", device)[name], tiny.inputs(device), backward)
+        call(contestants(tiny, "plain")[name], tiny.inputs(), backward)
     gc.collect()
-    if device.type == "cuda":
-        torch.cuda.reset_peak_memory_stats()
-        before = torch.cuda.memory_allocated()
-        call(attention, inputs, backward)
-        return (torch.cuda.max_memory_allocated() - before) / 2**20
     Path("/proc/self/clear_refs").write_text("5")
     before = _resident("VmRSS")
     call(attention, inputs, backward)
@@ -220,14 +223,14 @@ def peak_elsewhere(case: str, name: str, backward: bool) -> float:
     )
 
 
-def table(names: list[str], device: torch.device) -> str:
+def table(names: list[str]) -> str:
     """The figures as Markdown, with the machine named."""
-    where = torch.cuda.get_device_name() if device.type == "cuda" else processor()
     lines = [
         (
-            f"Measured on {where}; torch {torch.__version__}, {torch.get_num_threads()} threads,"
-            f" float32. Time: ratio to {BASE} (its milliseconds in the first column), median of"
-            f" {ROUNDS} rounds. Memory: megabytes a call adds."
+            f"Measured on {processor()}; torch {torch.__version__},"
+            f" {torch.get_num_threads()} threads, float32. Time: ratio to {BASE} (its"
+            f" milliseconds in the first column), median of {ROUNDS} rounds. Memory: megabytes"
+            " a call adds."
         ),
         "",
     ]
@@ -239,13 +242,13 @@ def table(names: list[str], device: torch.device) -> str:
         for backward in (False, True):
             passed = "forward + backward" if backward else "forward"
             for mask in MASKS:
-                base, found = ratios(case, mask, backward, device)
+                base, found = ratios(case, mask, backward)
                 cells = [
                     f"{base:.1f} ms",
                     *(f"{found[c]:.1f}x" if c in found else "-" for c in columns[1:]),
                 ]
                 lines.append(f"| {case.title} | {passed}, {mask} | {' | '.join(cells)} |")
-            able = contestants(case, "plain", device).keys()
+            able = contestants(case, "plain").keys()
             cells = [
                 f"{peak_elsewhere(name, c, backward):.0f}" if c in able else "-" for c in columns
             ]
@@ -262,14 +265,13 @@ def main() -> None:
         "--peak", nargs=3, metavar=("CASE", "NAME", "BACKWARD"), help=argparse.SUPPRESS
     )
     options = parser.parse_args()
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if options.peak:
         case, name, backward = options.peak
-        print(json.dumps(peak(CASES[case], name, bool(int(backward)), device)))
+        print(json.dumps(peak(CASES[case], name, bool(int(backward)))))
         return
     if not find_spec(PACKAGE):
         print("The PyPI package is left out: pip install --no-deps area-attention==0.1.0")
-    publish("attention", table(options.cases, device), options.write)
+    publish("attention", table(options.cases), options.write)
 
 
 if __name__ == "__main__":

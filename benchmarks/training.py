@@ -33,30 +33,35 @@ FORMS: Mapping[str, dict[str, Any]] = {
     "convolution + boundary": {"area_size": 5, "key_mode": "boundary", "convolution": 5},
 }
 ROUNDS, VOCABULARY = 9, 104
+CPU = torch.device("cpu")
 
 
 class Step:
     """One network with its optimiser and the batch that all share."""
 
-    def __init__(self, options: dict[str, Any]) -> None:
+    def __init__(
+        self, options: dict[str, Any], device: torch.device = CPU, sentences: int = 34
+    ) -> None:
         torch.manual_seed(0)
-        self.network = fastest(
-            Transformer(TransformerConfig(VOCABULARY, dropout=0.0, **options)), torch.device("cpu")
-        )
+        network = Transformer(TransformerConfig(VOCABULARY, dropout=0.0, **options))
+        self.network = fastest(network.to(device), device)
         self.optimiser = torch.optim.AdamW(self.network.parameters(), fused=True)
-        self.source, self.target = (
-            torch.randint(4, VOCABULARY, (34, length)) for length in (62, 70)
-        )
-        self.source[::3, 50:] = 0
+        source, target = (torch.randint(4, VOCABULARY, (sentences, n)) for n in (62, 70))
+        source[::3, 50:] = 0
+        self.source, self.target = source.to(device), target.to(device)
 
-    def seconds(self) -> float:
-        """Processor time of one step."""
-        began = time.process_time()
+    def run(self) -> None:
+        """One step."""
         logits = self.network(self.source, self.target)
         loss = F.cross_entropy(logits.flatten(0, 1), self.target.flatten())
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
+
+    def seconds(self) -> float:
+        """Processor time of one step."""
+        began = time.process_time()
+        self.run()
         return time.process_time() - began
 
 

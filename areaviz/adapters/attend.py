@@ -90,7 +90,9 @@ def attend(
 
     Raises:
         InputError: the input does not fit the model, nothing in it attends, its outputs change when
-            it is watched, the maps would take more than 512 MiB, or a folder has no safetensors.
+            it is watched, a layer over areas takes more than 512 MiB or all layers more than
+            16 GiB, or a folder has no safetensors.
+        BackendError: the disk has no room for what memory has no room for.
     """
     options = Options(
         target,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Protocol
 
 import torch
@@ -16,7 +15,7 @@ from torch import Tensor, nn
 
 from areaviz.adapters.heads import Heads
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
+from areaviz.trace.limits import check_attended, has_room
 
 ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
 Found = dict[str, list[Heads]]
@@ -101,6 +100,9 @@ class Recorder:
         self._before: tuple[nn.Module, Tensor | None] | None = None
         # Names of the layers of each site, in the order of their calls.
         self._named: dict[str, list[str]] = {}
+        # Bytes in memory of what was kept, and the mask of the layer before.
+        self._held = 0
+        self._bias: Tensor | None = None
         # Examples of the batch, 0 until the first call.
         self._batch = 0
 
@@ -135,12 +137,26 @@ class Recorder:
         if wanted.layers is not None and layer not in wanted.layers:
             return
         chosen = heads if wanted.heads is None else some_heads(heads, wanted.heads)
-        kept.append(chosen.lean())
-        check_map_bytes(2 * sum(prod(one.shape) for one in kept), MAX_ATTENDED_BYTES)
+        check_attended(len(kept) + 1, *chosen.shape, areas=chosen.shape[2])
+        kept.append(self._within_budget(chosen.lean()))
+
+    def _within_budget(self, heads: Heads) -> Heads:
+        """The same, on disk where it has no room beside what was kept of this pass."""
+        bias, before = heads.bias, self._bias
+        if bias is not None and before is not None and torch.equal(bias, before):
+            # A mask is mostly that of the layer before.
+            heads = heads.with_bias(before)
+        else:
+            self._bias = bias
+        if not has_room(self._held + heads.nbytes):
+            return heads.on_disk()
+        self._held += heads.nbytes
+        return heads
 
     def drop(self) -> None:
         """Forget the pass that is under way."""
         self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
+        self._held, self._bias = sum(_bytes(layers) for layers in self.found.values()), None
 
     def keep(self) -> list[str]:
         """Keep the sites of this pass that none before it saw; the ways that showed them.
@@ -230,6 +246,10 @@ class _Notebook:
 
     def heads(self, module: nn.Module, heads: Heads) -> None:
         self.recorder.file(self.way, module, heads.plain(), "")
+
+
+def _bytes(layers: Sequence[Heads]) -> int:
+    return sum(heads.nbytes for heads in layers)
 
 
 def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:

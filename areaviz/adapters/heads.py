@@ -1,6 +1,6 @@
-"""What one attention layer of another's model did, and the maps that follow from it.
+"""What one attention layer of another's model did.
 
-Shapes: L layers, H heads, Q queries, N memory items, D width of a head, A areas.
+Shapes: H heads, Q queries, N memory items, D width of a head.
 """
 
 from __future__ import annotations
@@ -12,19 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from areaviz.trace.areas import AreaGrid
-from areaviz.trace.derived import AreasOf, areas_map, sums_map
-from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
-from areaviz.trace.query import predicted_bytes
-from areaviz.trace.record import AttentionMap, FloatArray
+from areaviz.adapters.mapped import mapped
+from areaviz.trace.record import FloatArray
 
 Index = Tensor | slice
 _CLOSE = 1e-3
 # How far the weights of a model in single precision may be from those that queries and keys give,
 # where these stand for them.
 _SAME = 2e-6
-OVER_ITEMS, IN_HALF = "softmax over items", "softmax over items, kept in half precision"
 
 
 class Heads:
@@ -41,7 +36,7 @@ class Heads:
             in.
     """
 
-    __slots__ = ("_weights", "bias", "key", "query", "rounding", "scale")
+    __slots__ = ("_weights", "bias", "is_on_disk", "key", "query", "rounding", "scale")
 
     def __init__(
         self,
@@ -54,6 +49,8 @@ class Heads:
     ) -> None:
         self._weights, self.query, self.key = weights, query, key
         self.scale, self.bias, self.rounding = scale, bias, rounding
+        # Whether all but the bias lies in temporary files.
+        self.is_on_disk = False
 
     @property
     def weights(self) -> Tensor:
@@ -78,10 +75,12 @@ class Heads:
 
     def some_heads(self, chosen: Sequence[int]) -> Heads:
         """Some of the heads."""
-        picked = list(chosen)
-        bias = None if self.bias is None else self.bias.expand(self.shape)
-        parts = (self._weights, self.query, self.key, bias)
-        weights, query, key, bias = (None if part is None else part[picked] for part in parts)
+        picked, bias = list(chosen), self.bias
+        # What all heads share stays one.
+        if bias is not None and bias.dim() == 3 and len(bias) > 1:
+            bias = bias[picked]
+        parts = (self._weights, self.query, self.key)
+        weights, query, key = (None if part is None else part[picked] for part in parts)
         return Heads(weights, query, key, self.scale, bias, self.rounding)
 
     def some_items(self, queries: Index, memory: Index) -> Heads:
@@ -91,10 +90,10 @@ class Heads:
             weights = weights[:, queries][..., memory]
             weights = weights / weights.sum(-1, keepdim=True).clamp_min(1e-12)
         if bias is not None:
-            bias = bias.expand(self.shape)[:, queries][..., memory]
+            bias = bias.expand(*bias.shape[:-2], *self.shape[1:])[..., queries, :][..., memory]
         query = None if self.query is None else self.query[:, queries]
         key = None if self.key is None else self.key[:, memory]
-        return Heads(weights, query, key, self.scale, bias, self.rounding)
+        return Heads(weights, query, key, self.scale, bias, self.rounding).beside(self)
 
     def plain(self) -> Heads:
         """The same as maps are made from it, whatever the model's types and devices."""
@@ -119,6 +118,32 @@ class Heads:
             if not bool(off <= _SAME):
                 return self
         return Heads(None, self.query, self.key, self.scale, self.bias, self.rounding)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory of the heads, but for the bias, which layers may share."""
+        parts = () if self.is_on_disk else (self._weights, self.query, self.key)
+        return sum(part.nbytes for part in parts if part is not None)
+
+    def with_bias(self, bias: Tensor | None) -> Heads:
+        """The same with an equal bias that takes no memory of its own."""
+        return Heads(self._weights, self.query, self.key, self.scale, bias, self.rounding)
+
+    def on_disk(self) -> Heads:
+        """The same in temporary files, from which it comes into memory when it is read.
+
+        Raises:
+            BackendError: the disk has no room for it.
+        """
+        parts = (self._weights, self.query, self.key)
+        weights, query, key = (None if part is None else mapped(part) for part in parts)
+        found = Heads(weights, query, key, self.scale, self.bias, self.rounding)
+        found.is_on_disk = True
+        return found
+
+    def beside(self, others: Heads) -> Heads:
+        """The same where `others` lie, of which it was made: in memory or on disk."""
+        return self.on_disk() if others.is_on_disk else self
 
     def logs(self) -> FloatArray | None:
         """The logarithms of the weights as their queries and keys give them, if these give them.
@@ -202,109 +227,3 @@ def hidden(mask: Tensor) -> Tensor:
         return torch.zeros(mask.shape).masked_fill(~mask.cpu(), -torch.inf)
     bias = plain(mask)
     return bias.masked_fill(bias < -1e4, -torch.inf)
-
-
-def site_maps(
-    site: str,
-    query: str,
-    memory: str,
-    shape: tuple[int, int],
-    layers: Sequence[Heads],
-    area_size: int,
-    taken: int = 0,
-) -> list[AttentionMap]:
-    """The map of a site, then the two that follow from it where areas have more than one item.
-
-    The area distribution is left out where the weights do not follow from queries and keys that are
-    known. Where there is no room for weights in single precision, their logarithms in half
-    precision stand for them.
-
-    Args:
-        site: its name.
-        query: name of the field that attends.
-        memory: name of the field that is attended to.
-        shape: rows and columns of the memory; (1, N) for a text.
-        layers: what each did.
-        area_size: most items of an area, or rows and columns of one.
-        taken: bytes that the maps of other sites take.
-
-    Raises:
-        InputError: layers differ in their heads or items, a weight is not finite, or the maps would
-            take too much memory.
-    """
-    check_layers(site, layers)
-    items, grid = AreaGrid(*shape, 1, 1), AreaGrid.clamped(shape, (area_size, area_size))
-    heads, query_count, _ = layers[0].shape
-    single = predicted_bytes(len(layers), heads, query_count, items)
-    derived = grid != items
-    # Of areas a layer is made when it is looked at.
-    a_layer = predicted_bytes(1, heads, query_count, grid)
-    check_map_bytes(max(taken + single // 2, a_layer), MAX_ATTENDED_BYTES)
-    explained_LHQN = _explained(layers) if derived else None
-    if explained_LHQN is not None:
-        taken += explained_LHQN.nbytes
-    if taken + single <= MAX_ATTENDED_BYTES:
-        weights_LHQN, summed = _in_single(layers), OVER_ITEMS
-    else:
-        logs_LHQN = _in_half(layers) if explained_LHQN is None else explained_LHQN
-        weights_LHQN, summed = cast(FloatArray, AreasOf(logs_LHQN, items)), IN_HALF
-    attended = AttentionMap(site, query, memory, items, weights_LHQN, summed)
-    maps = [attended]
-    if explained_LHQN is not None:
-        maps.append(areas_map(attended, explained_LHQN, (area_size, area_size)))
-    if derived:
-        maps.append(sums_map(attended, (area_size, area_size)))
-    return maps
-
-
-def _explained(layers: Sequence[Heads]) -> FloatArray | None:
-    """The logarithms [L, H, Q, N] of all layers' weights, if queries and keys give them all."""
-    logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
-    for place, layer in zip(logs_LHQN, layers, strict=True):
-        logs_HQN = layer.logs()
-        if logs_HQN is None:
-            return None
-        place[...] = logs_HQN
-    return logs_LHQN
-
-
-def _in_single(layers: Sequence[Heads]) -> FloatArray:
-    """The weights [L, H, Q, N] as they are."""
-    weights_LHQN = np.empty((len(layers), *layers[0].shape), np.float32)
-    for place, layer in zip(weights_LHQN, layers, strict=True):
-        place[...] = _shares(layer.weights)
-    return weights_LHQN
-
-
-def _in_half(layers: Sequence[Heads]) -> FloatArray:
-    """The logarithms [L, H, Q, N] of the weights as they are, in half precision."""
-    logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
-    for place, layer in zip(logs_LHQN, layers, strict=True):
-        place[...] = torch.from_numpy(_shares(layer.weights)).log().half().numpy()
-    return logs_LHQN
-
-
-def check_layers(site: str, layers: Sequence[Heads]) -> None:
-    """Check that layers can stand in one map.
-
-    Raises:
-        InputError: their heads, queries or items differ, or weights are no shares.
-    """
-    shapes = {layer.shape for layer in layers}
-    if len(shapes) > 1:
-        found = ", ".join(" x ".join(map(str, shape)) for shape in sorted(shapes))
-        raise InputError(
-            f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot be'
-            " shown together; give the part of the model that you mean."
-        )
-    # What queries and keys stand for was seen to be finite.
-    if not all(layer.are_given or bool(layer.weights.isfinite().all()) for layer in layers):
-        raise InputError(
-            f'Attention weights of "{site}" are not finite; check the model and its input.'
-        )
-
-
-def _shares(weights_HQN: Tensor) -> FloatArray:
-    """Rows divided by their sum again, for models that computed them in half precision."""
-    total = weights_HQN.sum(-1, keepdim=True)
-    return torch.where(total > 0.5, weights_HQN / total, torch.zeros_like(weights_HQN)).numpy()

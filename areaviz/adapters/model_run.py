@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from areaviz.adapters.attributed import NO_SCORES, Attributed
 from areaviz.adapters.calls import Probe, Wanted
-from areaviz.adapters.heads import site_maps
+from areaviz.adapters.head_maps import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.adapters.watching import Watched
 from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
@@ -125,6 +125,8 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     check_options(request)
     maps: dict[str, AttentionMap] = {}
     details = dict(run.details)
+    # Layers are held while maps are made of them, and as long as these where they are read later.
+    in_layers = sum(heads.nbytes for site in run.sites for heads in site.layers)
     fields = {item.name: item for item in run.fields}
     for given in run.sites:
         if not are_shares(given.layers):
@@ -133,7 +135,8 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         site, fields = with_nothing(given, fields)
         if site.memory != given.memory:
             details["sinks"] = NOTHING_SAID
-        sides, taken = (site.query, site.memory, site.shape), held_bytes(maps.values())
+        sides = site.query, site.memory, site.shape
+        taken = in_layers + held_bytes(maps.values())
         for attention in site_maps(site.name, *sides, site.layers, options.area_size, taken):
             maps[attention.site] = attention
         if options.area_size > 1 and site.name + AS_AREAS not in maps and prod(site.shape) > 1:

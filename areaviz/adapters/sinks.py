@@ -71,7 +71,7 @@ def _shown(heads: Heads) -> Heads:
     lacking = 1 - heads.weights.sum(-1, keepdim=True)
     if not has_sink(heads):
         lacking = torch.zeros_like(lacking)
-    return Heads(torch.cat([heads.weights, lacking.clamp_min(0)], -1))
+    return Heads(torch.cat([heads.weights, lacking.clamp_min(0)], -1)).beside(heads)
 
 
 def are_shares(layers: Sequence[Heads]) -> bool:

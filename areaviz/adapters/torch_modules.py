@@ -19,7 +19,8 @@ from areaviz.adapters.calls import (
     looks_back,
     says_cross,
 )
-from areaviz.adapters.heads import Heads, check_layers
+from areaviz.adapters.head_maps import check_layers
+from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.texts import Texts

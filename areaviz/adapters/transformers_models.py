@@ -98,7 +98,7 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder-decoder over a text, with the given target or the one it writes."""
     source = Texts(options.tokenizer, options.example).read(inputs, options.labels)
     ids_1N = row(source, model)
-    check_size(model, len(source.ids), len(source.ids), options)
+    check_size(model, len(source.ids), len(source.ids), options, ENCODER)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
     written = _write(model, given, options)
     field = source.named("source")
@@ -190,6 +190,10 @@ def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written
         target = texts.read(generated(model, given, options))
     else:
         target = texts.read(texts.target_ids(options.target))
+    written = len(target.ids)
+    check_size(model, written, written, options, DECODER)
+    if "input_ids" in given:
+        check_size(model, written, given["input_ids"].shape[1], options, CROSS)
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
     sites = (CROSS, ENCODER, DECODER)
     given = {**given, "decoder_input_ids": fed}

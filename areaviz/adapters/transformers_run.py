@@ -17,8 +17,9 @@ from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
 from areaviz.adapters.texts import Tokens
 from areaviz.adapters.watching import Watched, see
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import MAX_ATTENDED_BYTES, check_map_bytes
+from areaviz.trace.limits import check_attended
 
 # What configurations call a number of layers, and of heads.
 _LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
@@ -186,12 +187,14 @@ def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
     return torch.tensor([list(ids)], device=model.device)
 
 
-def check_size(model: Any, queries: int, items: int, options: Options) -> None:
-    """Refuse, before anything runs, a run whose weights alone would take too much memory.
+def check_size(model: Any, queries: int, items: int, options: Options, site: str = "") -> None:
+    """Refuse, before anything runs, a run whose attention is too large to be read.
 
-    What the configuration says is enough for that: two bytes for each weight of every layer and
-    head that is asked for.
+    What the configuration says is enough for that, and the layers, heads, areas and sites that are
+    asked for.
     """
+    if site and options.sites is not None and site not in options.sites:
+        return
     config = model.config.get_text_config()
     counts = []
     for names, chosen in ((_LAYERS, options.layers), (_HEADS, options.heads)):
@@ -199,7 +202,8 @@ def check_size(model: Any, queries: int, items: int, options: Options) -> None:
         whole = said if isinstance(said, int) else 1
         counts.append(whole if chosen is None else min(len(chosen), whole))
     layers, heads = counts
-    check_map_bytes(2 * layers * heads * queries * items, MAX_ATTENDED_BYTES)
+    areas = AreaGrid.clamped((1, items), (options.area_size, options.area_size)).count
+    check_attended(layers, heads, queries, items, areas)
 
 
 def classes(model: Any) -> Callable[[int], str]:

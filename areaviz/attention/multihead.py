@@ -199,11 +199,12 @@ class KeysAndValues(nn.Module):
             return keys.to(key_BH1D.dtype), keys
         recent = torch.cat([before_BHAD, key_BH1D], 2)
         grid = self.areas.grid(recent.shape[2])
-        ends = []
+        keys, ends = self._area_keys(recent, grid), []
         for width in range(1, grid.max_width + 1):
-            ends.append(grid.index(Area(0, grid.width - width, 1, width)))
-        keys = self._area_keys(recent, grid)[:, :, ends]
-        return keys, recent[:, :, max(0, grid.width + 1 - most) :]
+            # A slice and not a list of places, which a GPU would have to wait for.
+            last = grid.index(Area(0, grid.width - width, 1, width))
+            ends.append(keys[:, :, last : last + 1])
+        return torch.cat(ends, 2), recent[:, :, max(0, grid.width + 1 - most) :]
 
 
 class MultiHeadAttention(KeysAndValues):

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
@@ -54,11 +55,7 @@ def faithfulness(
     """Measure how faithful an attention map is to a model, beside areas picked by chance."""
     chosen = named(model, checkpoints, device)
     card, run = chosen.card, chosen.open().trace
-    samples = TASKS[card.task].samples
-    if not samples:
-        raise InputError(
-            "The faithfulness of models that write is measured; choose a translator or a captioner."
-        )
+    samples = _samples(card)
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
     requests = [dataset.asked(Request(card.name, ""), one) for one in dataset.examples[:examples]]
@@ -76,6 +73,20 @@ def faithfulness(
             )
     for line in as_lines(found, taken, is_contrast=bool(foil)):
         typer.echo(line)
+
+
+def _samples(card: Card) -> str:
+    """The app's own examples for a model; InputError where nothing can be measured on any."""
+    takes = {}
+    for task in TASKS.values():
+        if task.samples and {"weigh", "target"} <= task.can:
+            takes[task.key] = task.title
+    if card.task not in takes:
+        raise InputError(
+            f"“{card.title}” cannot be measured: the app has no examples on which some of its"
+            f" attention could be taken away; choose a model of: {', '.join(takes.values())}."
+        )
+    return TASKS[card.task].samples
 
 
 def as_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> list[str]:

@@ -2,27 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.picture_samples import SAMPLES, sample
-from areaviz.data.pictures import decode
+from areaviz.data.clip_samples import SAMPLES as CLIPS
+from areaviz.data.clip_samples import clip_sample
+from areaviz.data.media import CLIP, PICTURE, SOUND, read_medium
+from areaviz.data.picture_samples import SAMPLES as PICTURES
+from areaviz.data.picture_samples import sample
+from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.data.sound_samples import sound_sample
 from areaviz.publish.export import export
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
-from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
+
+_SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
+    PICTURE: (PICTURES, sample),
+    SOUND: (RECORDINGS, sound_sample),
+    CLIP: (CLIPS, clip_sample),
+}
+"""The app's own inputs that are no text, by name, and what reads one."""
 
 
 def trace(
     model: Annotated[str, typer.Argument(help=MODEL)],
     text: Annotated[
-        str, typer.Argument(help='The sentence; "" for a model that only takes a picture.')
+        str,
+        typer.Argument(
+            help='The sentence, the story with its question, or the points; "" for a model that'
+            " takes none."
+        ),
     ],
     file: Annotated[
         Path,
@@ -32,18 +50,27 @@ def trace(
     picture: Annotated[
         str, typer.Option(help="A picture: a file, or a sample such as scene-34.")
     ] = "",
+    sound: Annotated[
+        str, typer.Option(help="A recording: a file, or a sample such as digits-plain.")
+    ] = "",
+    clip: Annotated[
+        str, typer.Option(help="A clip: a file, or a sample such as three-left-grows.")
+    ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
     device: Device = "auto",
 ) -> None:
-    """Run a model on a sentence, a picture or both, and save what it attended to.
+    """Run a model on what it reads, sees or hears, and save what it attended to.
 
     A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the
     page to look into.
     """
-    seen = picture_of(picture) if picture else None
+    given = {PICTURE: picture, SOUND: sound, CLIP: clip}
+    media = {kind: medium_of(kind, name) for kind, name in given.items() if name}
     named_model = named(model, checkpoints, device)
-    request = Request(named_model.name, text, *decoding(beam), area_size, picture=seen)
+    if not (text.strip() or media):
+        _check_nothing(named_model.card)
+    request = Request(named_model.name, text, *decoding(beam), area_size, **media)
     found = named_model.open().trace(request)
     if file.suffix == ".npz":
         codec.save(found, file)
@@ -52,11 +79,31 @@ def trace(
     typer.echo(found.fields[found.output.field].raw)
 
 
-def picture_of(name: str) -> Picture:
-    """The picture in a file, or the sample of this name; InputError where there is neither."""
+def _check_nothing(card: Card) -> None:
+    """Say which option is missing where a model that reads no text was given nothing."""
+    task = TASKS.get(card.task)
+    for kind, (samples, _) in _SAMPLES.items():
+        if task is not None and kind in task.inputs:
+            raise InputError(
+                f"{card.name} takes a {kind}; name a file or a sample by --{kind}, for example"
+                f" {next(iter(samples))}."
+            )
+
+
+def medium_of(kind: str, name: str) -> Any:
+    """The picture, sound or clip in a file, or the sample of this name.
+
+    Args:
+        kind: a key of `MEDIA`, and the request's name for it.
+        name: of the file, or the sample.
+
+    Raises:
+        InputError: there is neither, or the file cannot be used.
+    """
     if Path(name).is_file():
-        return decode(Path(name).read_bytes()).picture
-    if name not in SAMPLES:
-        known = ", ".join(SAMPLES)
-        raise InputError(f'There is no picture "{shown(name)}"; name a file, or a sample: {known}.')
-    return sample(name)
+        return read_medium(kind, Path(name), "upload")
+    samples, read = _SAMPLES[kind]
+    if name not in samples:
+        known = ", ".join(samples)
+        raise InputError(f'There is no {kind} "{shown(name)}"; name a file, or a sample: {known}.')
+    return read(name)

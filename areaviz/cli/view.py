@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from areaviz.cli.options import CHECKPOINTS
+from areaviz.data.media import PICTURE
 from areaviz.drawing.sites import sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
@@ -139,10 +140,10 @@ def _trace(place: Path, text: str, picture: str) -> Trace:
         return codec.load(place)
     # Here, so that saved traces are shown without torch.
     from areaviz.cli.models import named
-    from areaviz.cli.trace import picture_of
+    from areaviz.cli.trace import medium_of
 
     model = named(str(place), CHECKPOINTS, "auto")
-    seen = picture_of(picture) if picture else None
+    seen = medium_of(PICTURE, picture) if picture else None
     return model.open().trace(Request(model.name, text, picture=seen))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from areaviz.data.grounding import Box
-from areaviz.data.media import MEDIA, PICTURE
+from areaviz.data.media import PICTURE, read_medium
 from areaviz.data.text_kinds import common_kind, text_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -104,9 +104,7 @@ class Dataset:
         request = replace(request, text=example.text)
         if not example.file:
             return request
-        found = self.files[example.file]
-        content = found.read_bytes() if isinstance(found, Path) else found
-        decoded: dict[str, Any] = {self.medium: MEDIA[self.medium].decode(content)}
+        decoded: dict[str, Any] = {self.medium: read_medium(self.medium, self.files[example.file])}
         return replace(request, **decoded)
 
     def picture(self, example: Example) -> Picture | None:

@@ -13,13 +13,13 @@ from pathlib import Path
 from areaviz.data.file_kinds import ending_of
 from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, shown
 from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
 PICTURE, SOUND, CLIP = "picture", "sound", "clip"
 """The parts of a request that a file can be."""
-# What a request calls it: files may have any name, but this one must fit a link.
+# What a request calls a file of a set: it may have any name, but this one must fit a link.
 _NAME = "example"
 
 
@@ -29,30 +29,31 @@ class Medium:
 
     Args:
         endings: of their names, in lower case.
-        decode: from a file's bytes; raises InputError where they cannot be used.
+        decode: from a file's bytes and what a link is to call it; raises InputError where they
+            cannot be used.
     """
 
     endings: tuple[str, ...]
-    decode: Callable[[bytes], Picture | Sound | Clip]
+    decode: Callable[[bytes, str], Picture | Sound | Clip]
 
 
 # Imported here, because a machine that only trains and measures has no decoder of any kind.
-def _picture(content: bytes) -> Picture:
+def _picture(content: bytes, name: str) -> Picture:
     from areaviz.data.pictures import decode
 
-    return decode(content, _NAME).picture
+    return decode(content, name).picture
 
 
-def _sound(content: bytes) -> Sound:
+def _sound(content: bytes, name: str) -> Sound:
     from areaviz.data.sound_files import decode_sound
 
-    return decode_sound(content, _NAME).sound
+    return decode_sound(content, name).sound
 
 
-def _clip(content: bytes) -> Clip:
+def _clip(content: bytes, name: str) -> Clip:
     from areaviz.data.clip_files import decode_clip
 
-    return decode_clip(content, _NAME).clip
+    return decode_clip(content, name).clip
 
 
 MEDIA: Mapping[str, Medium] = {
@@ -61,6 +62,29 @@ MEDIA: Mapping[str, Medium] = {
     CLIP: Medium((".gif", ".webp", ".png", ".apng"), _clip),
 }
 """Every kind, by the part of the request that it becomes."""
+
+
+def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Picture | Sound | Clip:
+    """What is in a file.
+
+    Args:
+        medium: a key of `MEDIA`.
+        content: its bytes, or where it lies.
+        name: what a link calls it, a hyphen and its digest behind it.
+
+    Raises:
+        InputError: it cannot be used, as the decoder says, or is larger than any file may be; of
+            such a one nothing is read.
+    """
+    if isinstance(content, Path):
+        size = content.stat().st_size
+        if size > MAX_UPLOAD_MEGABYTES << 20:
+            raise InputError(
+                f'"{shown(content.name)}" has {size >> 20:,} MB but at most'
+                f" {MAX_UPLOAD_MEGABYTES} are possible; make it smaller."
+            )
+        content = content.read_bytes()
+    return MEDIA[medium].decode(content, name)
 
 
 def is_medium(name: str) -> bool:

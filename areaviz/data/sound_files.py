@@ -7,9 +7,12 @@ are decoded than a sound may have, whatever the header says.
 from __future__ import annotations
 
 import io
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import soundfile
 
 from areaviz.data.sounds import resampled
@@ -26,6 +29,15 @@ SILENT = 1e-3
 """A sound whose loudest sample is below this share of the largest possible one says nothing."""
 _CLEAR = 11_025
 """Below this rate the hiss of s and f, and so six and seven, are cut off."""
+_BLOCK = 65_536
+"""Samples of each channel that are decoded at once."""
+_UNKNOWN = 2**63 - 1
+"""The length that the decoder gives where a file names none."""
+_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
+"""By their first four bytes the files whose length stands in the next four, and in which order."""
+_NO_END = 0x7FFFF000
+_LAST_PAGE = 4
+"""What the sixth byte of the last page of an Ogg file has set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +63,15 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
             f"The file has {len(content) / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
             " cut the recording and choose it again."
         )
-    samples_SC, rate = _read(content)
+    found = _read(content)
     notes = []
-    if samples_SC.shape[1] > 1:
-        notes.append(f"The mean of its {samples_SC.shape[1]} channels is heard.")
-    if rate < _CLEAR:
-        notes.append(f"It has only {rate:,} samples a second, as a telephone has.")
-    if np.abs(samples_SC).max(initial=0.0) < SILENT:
+    if found.channels > 1:
+        notes.append(f"The mean of its {found.channels} channels is heard.")
+    if found.rate < _CLEAR:
+        notes.append(f"It has only {found.rate:,} samples a second, as a telephone has.")
+    if found.loudest < SILENT:
         raise InputError("The recording is silent; check the microphone, or choose another one.")
-    heard_S = resampled(samples_SC.mean(1), rate)
+    heard_S = resampled(found.mean_S, found.rate)
     pcm_S = np.clip(np.round(heard_S * 32767), -32768, 32767).astype(np.int16)
     sound = Sound.of(name, pcm_S)
     named = Sound(f"{name}-{sound.digest}", sound.pcm)
@@ -74,8 +86,19 @@ def flac(sound: Sound) -> bytes:
     return file.getvalue()
 
 
-def _read(content: bytes) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float32]], int]:
-    """The samples [S, channels], from -1 to 1, and how many a second has."""
+@dataclass(frozen=True, slots=True)
+class _Recording:
+    """What is in a file: the mean of its channels, from -1 to 1, and what is known of them."""
+
+    mean_S: npt.NDArray[np.float32]
+    rate: int
+    channels: int
+    # The largest sample of any channel, without its sign.
+    loudest: float
+
+
+def _read(content: bytes) -> _Recording:
+    _check_whole(content)
     damaged = InputError(
         f"The file is no {FORMATS_TEXT} recording, or it is damaged; save it as WAV and choose that"
         " file."
@@ -85,16 +108,47 @@ def _read(content: bytes) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float
             if file.format not in FORMATS:
                 raise damaged
             _check_header(file.samplerate, file.channels, file.frames)
-            most = int(SECONDS[1] * file.samplerate) + 1
-            samples_SC = file.read(most, dtype="float32", always_2d=True)
-            rate, promised = file.samplerate, file.frames
+            return _decoded(file)
     except InputError:
         raise
     except (soundfile.SoundFileError, ValueError, OSError, TypeError) as error:
         raise damaged from error
-    if len(samples_SC) < promised:
-        raise InputError("The recording is cut short; save it again, or choose another one.")
-    return np.nan_to_num(samples_SC), rate
+
+
+def _decoded(file: soundfile.SoundFile) -> _Recording:
+    """Block by block: eight channels at the highest rate would take half a gigabyte at once."""
+    means, count, loudest = [], 0, 0.0
+    while count < file.frames:
+        block_SC = np.nan_to_num(file.read(_BLOCK, dtype="float32", always_2d=True))
+        if not len(block_SC):
+            raise _cut_short()
+        loudest = max(loudest, float(np.abs(block_SC).max()))
+        means.append(block_SC.mean(1))
+        count += len(block_SC)
+    if not means:
+        raise _cut_short()
+    return _Recording(np.concatenate(means), file.samplerate, file.channels, loudest)
+
+
+def _check_whole(content: bytes) -> None:
+    """Refuse half of a file whose reader takes what is there for all there was."""
+    if content.startswith(b"OggS"):
+        marks = content[content.rfind(b"OggS") :][5:6]
+        if not marks or not marks[0] & _LAST_PAGE:
+            raise _cut_short()
+    order = _ORDERS.get(content[:4])
+    if order is None:
+        return
+    promised = int.from_bytes(content[4:8], order)
+    # A program that writes without an end in sight promises nothing, or as much as can be said.
+    is_known = 0 < promised < _NO_END
+    # The byte that makes a length even may be left out.
+    if is_known and promised + 8 > len(content) + 1:
+        raise _cut_short()
+
+
+def _cut_short() -> InputError:
+    return InputError("The recording is cut short; save it again, or choose another one.")
 
 
 def _check_header(rate: int, channels: int, samples: int) -> None:
@@ -108,6 +162,11 @@ def _check_header(rate: int, channels: int, samples: int) -> None:
         raise InputError(
             f"The recording has {channels} channels but at most {MAX_CHANNELS} are possible; save"
             " it with one."
+        )
+    if samples == _UNKNOWN:
+        raise InputError(
+            "The file does not say how long its recording is, as if it was never finished; save it"
+            " again and choose that file."
         )
     if samples > SECONDS[1] * rate:
         raise InputError(

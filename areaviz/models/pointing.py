@@ -189,6 +189,8 @@ class PointingModel:
             raise InputError("All points lie on one line, which has no hull; move one of them.")
         grids = {"points": AreaGrid(1, count, 1, 1)}
         lengths = {"points": count}
+        if request.target is not None:
+            lengths["target"] = len(request.target.split())
         Places(SITES, 1, 1, lengths, grids).check(request.changes)
 
 

@@ -33,6 +33,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
             is the first. Where it is given, reading is cheap, and no layer is cached; else the
             layers that were read are.
         most: how many layers are cached, those that were read last; all where it is None.
+        kept: bytes of memory of what they are made of, which is no array.
     """
 
     # What they are made of when they are read, another's weights or logs, where they are.
@@ -46,8 +47,9 @@ class LayeredWeights(NDArrayOperatorsMixin):
         fetch: Callable[[int], FloatArray],
         heads: Callable[[int, int, int], FloatArray] | None = None,
         most: int | None = None,
+        kept: int = 0,
     ) -> None:
-        self.shape, self.size = shape, prod(shape)
+        self.shape, self.size, self.kept = shape, prod(shape), kept
         self.nbytes = self.size * self.dtype.itemsize
         self._fetch, self._heads = fetch, heads
         self._most = shape[0] if most is None else min(most, shape[0])

@@ -29,6 +29,8 @@ MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 # Of the weights of all maps of a trace together, and of a layer of a map that is derived when it is
 # looked at. Maps of another's model may take as much as a file may have.
 MAX_MAP_BYTES, MAX_ATTENDED_BYTES = 256 * 2**20, 512 * 2**20
+# Of the item weights of all layers of another's model, where these are read one at a time.
+MAX_BY_LAYER_BYTES = 16 * 2**30
 # Of a layer of weights that stay in the reader's own memory and are read when looked at.
 MAX_LAYER_BYTES = 2**30
 # Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
@@ -78,6 +80,41 @@ def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
         raise InputError(
             f"The attention would take {size / 2**20:,.0f} MiB but at most {most // 2**20} MiB are"
             " possible; take fewer layers, fewer items or smaller areas."
+        )
+
+
+def has_room(size: int) -> bool:
+    """Whether so many bytes of another's model may be held in memory at once."""
+    return size <= MAX_ATTENDED_BYTES
+
+
+def check_attended(layers: int, heads: int, queries: int, items: int, areas: int) -> None:
+    """Refuse attention of another's model that is too large to be read a layer at a time.
+
+    Args:
+        layers: of one site.
+        heads: of a layer.
+        queries: that attend.
+        items: that are attended to.
+        areas: of these items.
+
+    Raises:
+        InputError: a layer over areas, or all layers over items, are too large.
+    """
+    a_layer, whole = 4 * heads * queries * areas, 4 * layers * heads * queries * items
+    if not has_room(a_layer):
+        raise InputError(
+            f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,} areas)"
+            f" would take {a_layer / 2**20:,.0f} MiB but at most"
+            f" {MAX_ATTENDED_BYTES // 2**20:,} MiB are possible; take a shorter text, fewer heads"
+            " (heads=) or smaller areas (area_size=)."
+        )
+    if whole > MAX_BY_LAYER_BYTES:
+        raise InputError(
+            f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries, {items:,}"
+            f" items) would take {whole / 2**20:,.0f} MiB but at most"
+            f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB are possible; take fewer layers (layers=) or a"
+            " shorter text."
         )
 
 

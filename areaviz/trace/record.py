@@ -167,13 +167,14 @@ class Trace:
 
 
 def held_bytes(maps: Iterable[AttentionMap]) -> int:
-    """Bytes of the arrays in memory that the weights of maps are, or are made of when read."""
+    """Bytes in memory of what the weights of maps are, or are made of when they are read."""
     # By identity: several maps may be made of one array.
     arrays = dict[int, int]()
     for attention in maps:
         held = getattr(attention.weights, "made_of", attention.weights)
-        if isinstance(held, np.ndarray):
-            arrays[id(held)] = held.nbytes
+        # What stands in for an array keeps what it makes its numbers of, if anything.
+        size = held.nbytes if isinstance(held, np.ndarray) else getattr(held, "kept", 0)
+        arrays[id(held)] = size
     return sum(arrays.values())
 
 

@@ -91,7 +91,7 @@ def _share(value: float) -> str:
 
 
 def _signed(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:+.2f}"
+    return "–" if np.isnan(value) else f"{value:+.2f}".replace("-", "−")
 
 
 def _draw(found: Beside) -> Figure:

@@ -87,11 +87,14 @@ def gain_words(task: str, card: Card) -> str:
         return ""
     key = others[0]
     name = key.removeprefix("over ")
-    low, high = figures[f"{key}, growth_low"], figures[f"{key}, growth_high"]
+    parts = "short", "long", "growth", "growth_low", "growth_high"
+    # A minus sign, which is not the hyphen that Python writes.
+    short, long, growth, low, high = (
+        f"{figures[f'{key}, {part}']:+.1f}".replace("-", "−") for part in parts
+    )
     return (
-        f"Against {name}, {card.name} has {figures[f'{key}, short']:+.1f} BLEU in the shortest"
-        f" third and {figures[f'{key}, long']:+.1f} in the longest; the difference of both is"
-        f" {figures[f'{key}, growth']:+.1f}, in 95 % of the resamples {low:+.1f} to {high:+.1f}."
+        f"Against {name}, {card.name} has {short} BLEU in the shortest third and {long} in the"
+        f" longest; the difference of both is {growth}, in 95 % of the resamples {low} to {high}."
     )
 
 

@@ -126,7 +126,7 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "A column a glimpse, a row a label: the darker, the more probable the model thought the "
+        "A column a glimpse, a row a label: the brighter, the more probable the model thought the "
         "label after that glimpse."
     ),
 )

@@ -142,8 +142,8 @@ ALIGNMENT = view(
     matrix.tabulate,
     matrix.draw_print,
     how_to_read=(
-        "A row for each produced item, a column for each item it can attend to; the darker a "
-        "field, the more attention. A diagonal means that the model follows the order of the "
+        "A row for each produced item, a column for each item it can attend to; the brighter "
+        "a field, the more attention. A diagonal means that the model follows the order of the "
         "text."
     ),
 )
@@ -157,7 +157,7 @@ COVERAGE = view(
     matrix.tabulate,
     matrix.draw_print,
     how_to_read=(
-        "A row a head: the darker a field, the more of that head's attention the item received, "
+        "A row a head: the brighter a field, the more of that head's attention the item received, "
         "in areas of every size together."
     ),
     leads=lambda trace, focus: False,

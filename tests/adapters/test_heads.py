@@ -7,8 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from areaviz.adapters import heads as heads_module
-from areaviz.adapters.heads import IN_HALF, Heads, hidden, scores_of, site_maps, softmax
+from areaviz.adapters.head_maps import IN_HALF, OVER_ITEMS, site_maps
+from areaviz.adapters.heads import Heads, hidden, scores_of, softmax
+from areaviz.trace import limits
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.derived import AreasOf, shares_of_logs
 from areaviz.trace.errors import InputError
@@ -127,7 +128,7 @@ def test_where_weights_have_no_room_their_logarithms_stand_for_them(
     _, _, sums = whole = site_maps("x", "a", "a", (1, 20), layers, 3)
     single = 2 * 3 * 20 * 20 * 4
     assert held_bytes(whole) == single * 3 // 2
-    monkeypatch.setattr(heads_module, "MAX_ATTENDED_BYTES", single * 2)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", single * 2)
     small = site_maps("x", "a", "a", (1, 20), layers, 3, taken=single // 2 + 1)
     assert held_bytes(small) == single // 2 and small[0].normalisation == IN_HALF
     for one, other in zip(whole, small, strict=True):
@@ -137,10 +138,40 @@ def test_where_weights_have_no_room_their_logarithms_stand_for_them(
     alone = site_maps("x", "a", "a", (1, 20), unexplained, 3, taken=single + 1)
     assert [one.site for one in alone] == ["x", "x sums"] and alone[0].normalisation == IN_HALF
     np.testing.assert_allclose(alone[1].weights, sums.weights, atol=2e-4)
-    with pytest.raises(InputError, match="MiB are possible"):
-        site_maps("x", "a", "a", (1, 20), layers, 3, taken=single * 3 // 2 + 1)
-    with pytest.raises(InputError, match="MiB are possible"):
-        site_maps("x", "a", "a", (1, 20), layers, 8)
+
+
+@pytest.mark.parametrize("explained", [True, False])
+def test_what_is_above_the_budget_is_read_a_layer_at_a_time(
+    explained: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bias = causal(20)[None]
+    layers = [heads(20, 20, bias, seed) for seed in range(8)]
+    if not explained:
+        layers = [Heads(layer.weights) for layer in layers]
+    whole = site_maps("x", "a", "a", (1, 20), layers, 3)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", whole[0].weights.nbytes // 2 - 1)
+    on_disk = [layer.lean().on_disk() for layer in layers]
+    found = site_maps("x", "a", "a", (1, 20), on_disk, 3)
+    assert [one.site for one in found] == [one.site for one in whole]
+    assert found[0].normalisation == OVER_ITEMS and held_bytes(found) == 0
+    for one, other in zip(whole, found, strict=True):
+        np.testing.assert_allclose(other.weights[1], one.weights[1], atol=2e-4)
+        np.testing.assert_allclose(other.weights[0, 2], one.weights[0, 2], atol=2e-4)
+        np.testing.assert_allclose(np.asarray(other.weights), one.weights, atol=2e-4)
+    in_memory = site_maps("x", "a", "a", (1, 20), layers, 3)
+    assert held_bytes(in_memory) == sum(layer.nbytes for layer in layers) > 0
+
+
+def test_a_layer_that_is_too_large_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = [heads(20, 20), heads(20, 20, seed=1)]
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 3 * 20 * 57 - 1)
+    with pytest.raises(InputError, match=r"3 heads, 20 queries, 57 areas.*\(area_size=\)"):
+        site_maps("x", "a", "a", (1, 20), layers, 3)
+    site_maps("x", "a", "a", (1, 20), layers, 2)
+    monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", 4 * 2 * 3 * 20 * 20 - 1)
+    with pytest.raises(InputError, match=r"attention of 2 layers .* fewer layers \(layers=\)"):
+        site_maps("x", "a", "a", (1, 20), layers, 2)
+    site_maps("x", "a", "a", (1, 20), layers[:1], 2)
 
 
 def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
@@ -230,4 +261,4 @@ def test_layers_that_differ_are_refused() -> None:
 def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made() -> None:
     huge = Heads(torch.zeros(1).expand(12, 2048, 2048))
     with pytest.raises(InputError, match="MiB are possible"):
-        site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 2)
+        site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)

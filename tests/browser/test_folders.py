@@ -14,9 +14,11 @@ from tests.browser.conftest import App, open_form, settled
 ASKED = {"model": "small-marian", "text": marian.SENTENCE, "site": "encoder-decoder"}
 
 
-@pytest.fixture
-def address(app: App, marian_folder: Path) -> str:
-    return app("app.py", "--model", str(marian_folder))
+@pytest.fixture(scope="module")
+def address(app: App, marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """An app with the folder, and analyses in a folder of their own."""
+    analyses = tmp_path_factory.mktemp("analyses")
+    return app("app.py", "--model", str(marian_folder), AREAVIZ_ANALYSES=str(analyses))
 
 
 def test_a_text_is_edited_and_translated_anew(address: str, page: Page) -> None:
@@ -59,3 +61,56 @@ def test_a_word_is_banned_and_the_sentence_written_anew(
     assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     settled(page)
     assert "changes=weigh" in page.url
+
+
+@pytest.mark.parametrize("width", [1280, 800])
+def test_a_set_is_analysed_and_one_of_its_examples_opened(
+    address: str, page: Page, tmp_path: Path, width: int
+) -> None:
+    pairs = marian.pairs()[width % 7 :: 36]
+    for place, (name, texts) in enumerate(zip(("en", "de"), zip(*pairs, strict=True), strict=True)):
+        (tmp_path / f"{width}{place}.{name}.txt").write_text("\n".join(texts), "utf-8")
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(f"{address}/analyse")
+    settled(page)
+    page.get_by_text("Upload", exact=True).first.click()
+    page.locator('[class*="st-key-analyse_files"] input[type="file"]').set_input_files(
+        sorted(tmp_path.iterdir())
+    )
+    expect(page.get_by_text("10 examples, 10 with references")).to_be_visible()
+    settled(page)
+    page.get_by_label("Model", exact=True).click()
+    page.get_by_role("option", name="small-marian", exact=False).click()
+    settled(page)
+    page.get_by_role("button", name="Run 10 examples").click()
+    expect(page.get_by_text("10 examples. Click", exact=False)).to_be_visible()
+    settled(page)
+    rows = page.locator(".st-key-analyse_table .rows[data-ready] tbody tr")
+    expect(rows).to_have_count(10)
+    rows.first.click()
+    expect(page.locator(".st-key-analyse_example h3")).to_be_in_viewport()
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+    settled(page)
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_a_weight_is_explained_and_an_output_attributed(address: str, page: Page) -> None:
+    locked = {**ASKED, "side": "query", "items": "1"}
+    page.goto(f"{address}/translate?{urlencode(locked)}")
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+    settled(page)
+    page.get_by_text("Why this weight", exact=True).click()
+    expect(page.get_by_text("of the attention,", exact=False)).to_be_visible()
+    page.get_by_text("Attribution beside attention", exact=True).click()
+    expect(page.get_by_text("Agreement with this map: rollout", exact=False)).to_be_visible()
+    settled(page)
+    page.get_by_role("radio", name="Beside attribution").click(force=True)
+    expect(page.get_by_text("gradient × input", exact=True)).to_be_visible()
+    expect(page.get_by_text("Something went wrong")).to_have_count(0)
+
+
+def test_its_card_says_what_is_known(address: str, page: Page) -> None:
+    page.goto(f"{address}/models")
+    page.get_by_text("small-marian (MarianMTModel)", exact=True).first.click()
+    expect(page.get_by_text("A model of others", exact=False).first).to_be_visible()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from areaviz.cards.card import write_card
+from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.faithfulness import as_lines
 from areaviz.evaluation.faithfulness import Faithfulness
+from tests.pages import folder
 from tests.tiny import checkpoint
 
 
@@ -54,6 +58,18 @@ def test_what_cannot_be_measured_is_said(
     checkpoint(tmp_path)
     code, said = run(*arguments, "--checkpoints", str(tmp_path), "--examples", "1")
     assert code != 0 and part in said
+
+
+def test_a_model_without_examples_is_told_which_models_have_some(tmp_path: Path) -> None:
+    """A reader of digits looks without weights that could be taken away."""
+    (tmp_path / "reader").mkdir()
+    made = replace(folder.card("reader", "location-wise hard"), task="digits", family="ram")
+    write_card(made, tmp_path / "reader" / "card.json")
+    code, said = run("reader", "--checkpoints", str(tmp_path))
+    assert code != 0
+    for task in TASKS.values():
+        takes = bool(task.samples) and "weigh" in task.can
+        assert (task.title in said.partition("choose")[2]) == takes, task.title
 
 
 def test_examples_with_too_few_items_are_left_out_aloud(tmp_path: Path) -> None:

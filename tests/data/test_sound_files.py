@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -64,6 +65,48 @@ def test_what_cannot_be_used_is_one_sentence() -> None:
         with pytest.raises(InputError) as caught:
             decode_sound(content)
         assert_one_sentence(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "AIFF"])
+def test_half_a_recording_is_not_taken_for_all_of_it(kind: str) -> None:
+    whole = recording(kind=kind, seconds=2.0)
+    for part in (whole[: len(whole) // 2], whole[:-100]):
+        with pytest.raises(InputError, match="is cut short|is damaged"):
+            decode_sound(part)
+    decode_sound(whole)
+
+
+@pytest.mark.parametrize("promised", [0, 0x7FFFFFFF, 0xFFFFFFFF])
+def test_a_wave_that_was_written_without_an_end_in_sight_is_heard(promised: int) -> None:
+    """Programs that write into a pipe do not know how long it will be."""
+    content = bytearray(recording())
+    content[4:8] = promised.to_bytes(4, "little")
+    assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
+
+
+def test_a_flac_that_names_no_length_says_so() -> None:
+    """36 bits of its header, behind 4 of the bits of a sample."""
+    content = bytearray(recording(kind="FLAC"))
+    content[21] &= 0xF0
+    content[22:26] = bytes(4)
+    with pytest.raises(InputError, match="does not say how long") as caught:
+        decode_sound(bytes(content))
+    assert_one_sentence(caught.value)
+
+
+def test_channels_are_mixed_block_by_block() -> None:
+    """All samples of 20 seconds at the highest rate are 123 MB, and decoding took four times it."""
+    samples_SC = np.zeros((1_200_000, 8), np.float32)
+    samples_SC[::3] = 0.4
+    file = io.BytesIO()
+    soundfile.write(file, samples_SC, 192_000, format="FLAC")
+    content = file.getvalue()
+    decode_sound(content)
+    tracemalloc.start()
+    decode_sound(content)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 0.75 * samples_SC.nbytes
 
 
 def test_ten_minutes_are_refused_before_they_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:

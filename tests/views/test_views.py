@@ -8,10 +8,12 @@ from matplotlib.text import Text
 
 from areaviz.drawing.base import View
 from areaviz.drawing.export import FORMATS, figure_bytes, table_csv, table_json
+from areaviz.drawing.theme import SEQUENCE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.look.chart import first_view
 from areaviz.views import TEXTS
+from areaviz.views import VIEWS as EVERY
 from tests import fakes
 
 VIEWS = {view.name: view for view in TEXTS}
@@ -44,6 +46,12 @@ def hostile() -> Trace:
 
 def test_the_registry_names_every_view_by_its_key() -> None:
     assert all(view.name == name and view.question.endswith("?") for name, view in VIEWS.items())
+
+
+def test_more_is_brighter_and_called_so() -> None:
+    light = [sum(SEQUENCE(share)[:3]) for share in (0.0, 0.25, 0.5, 0.75, 1.0)]
+    assert light == sorted(light)
+    assert [view.name for view in EVERY.values() if "darker" in view.how_to_read] == []
 
 
 @pytest.mark.parametrize(("largest", "opens"), [(3, "pyramid"), (1, "alignment")])

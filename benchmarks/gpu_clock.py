@@ -1,0 +1,105 @@
+"""Times and memory of calls on a GPU, within a limit for all of them."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import torch
+
+Run = Callable[[], None]
+FULL = "no memory"
+"""Where a call needs more memory than the device has."""
+
+
+@dataclass
+class Clock:
+    """Measures calls that take turns, until the time for all of them is over."""
+
+    device: torch.device
+    # Rounds of a measurement, and calls of each between two waits for the device.
+    rounds: int
+    calls: int
+    # Nothing new is begun after this time, in seconds of `time.monotonic`.
+    until: float
+
+    @property
+    def late(self) -> bool:
+        """Whether nothing new may be begun."""
+        return time.monotonic() > self.until
+
+    def times(self, runs: Mapping[str, Run]) -> dict[str, list[float] | str]:
+        """Seconds a call in every round, or a word on why there are none; late ones are left out.
+
+        The first call of each, in which whatever is compiled is, does not count.
+        """
+        able: dict[str, Run] = {}
+        found: dict[str, list[float] | str] = {}
+        for name, run in runs.items():
+            if self.late:
+                break
+            problem = self._tried(run)
+            found[name] = problem or []
+            if problem is None:
+                able[name] = run
+        for _ in range(self.rounds):
+            for name, run in able.items():
+                times = found[name]
+                if isinstance(times, list):
+                    times.append(self._round(run))
+        return found
+
+    def megabytes(self, run: Run) -> str:
+        """What the peak of the device's memory grows by in a call; a dash on a CPU."""
+        if self.device.type != "cuda" or self.late:
+            return "–"
+        if problem := self._tried(run):
+            return problem
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        run()
+        self.wait()
+        return f"{(torch.cuda.max_memory_allocated() - before) / 2**20:.0f}"
+
+    def wait(self) -> None:
+        """Until the device has done all that it was given."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    def _tried(self, run: Run) -> str | None:
+        """Call once; a word where that cannot be done."""
+        try:
+            run()
+            self.wait()
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            return FULL
+        except ValueError:
+            # Of `area_attention`: no kernel computes this here.
+            return "–"
+        return None
+
+    def _round(self, run: Run) -> float:
+        self.wait()
+        began = time.perf_counter()
+        for _ in range(self.calls):
+            run()
+        self.wait()
+        return (time.perf_counter() - began) / self.calls
+
+
+def milliseconds(times: list[float] | str | None) -> str:
+    """Their median."""
+    if not isinstance(times, list):
+        return times or "–"
+    return f"{statistics.median(times) * 1e3:.3g} ms"
+
+
+def ratio(times: list[float] | str | None, base: list[float] | str | None) -> str:
+    """The median over rounds of the ratio to another's time in the same round."""
+    if not isinstance(times, list) or not isinstance(base, list):
+        return times if isinstance(times, str) else "–"
+    ratios = [one / other for one, other in zip(times, base, strict=True)]
+    return f"{statistics.median(ratios):.2f}x"

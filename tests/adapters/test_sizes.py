@@ -1,0 +1,171 @@
+"""Attention above the budget of bytes: read a layer at a time, or refused before the model runs."""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers
+from torch import Tensor, nn
+
+import areaviz
+from areaviz.adapters.heads import Heads
+from areaviz.adapters.mapped import mapped
+from areaviz.drawing.sites import sites
+from areaviz.trace import limits
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace, held_bytes
+from areaviz.views import VIEWS
+from tests.adapters import small
+
+IDS = [5, 6, 7, 8, 9, 10, 11, 12, 5, 6]
+LAYER = 4 * 4 * len(IDS) * len(IDS)
+DEEP = 8
+
+
+def deep(kind: str) -> Any:
+    """A small model of eight layers."""
+    config: Any = {
+        "BertModel": transformers.BertConfig(
+            vocab_size=13, num_hidden_layers=DEEP, max_position_embeddings=64, hidden_size=16,
+            num_attention_heads=4, intermediate_size=24,
+        ),
+        "GPT2LMHeadModel": transformers.GPT2Config(
+            vocab_size=13, n_layer=DEEP, n_positions=64, n_embd=16, n_head=4
+        ),
+        "T5ForConditionalGeneration": transformers.T5Config(
+            vocab_size=13, num_layers=DEEP, num_decoder_layers=DEEP, d_model=16, d_kv=4, d_ff=24,
+            num_heads=4, decoder_start_token_id=0,
+        ),
+    }[kind]  # fmt: skip
+    torch.manual_seed(0)
+    return small.sharp(getattr(transformers, kind)(config))
+
+
+KINDS = ("BertModel", "GPT2LMHeadModel", "T5ForConditionalGeneration")
+
+
+class Unseen(nn.Module):
+    """Three layers of attention whose queries and keys nobody sees."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.keys = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x_BNC: Tensor) -> Tensor:
+        for keys in self.keys:
+            x_BNC = (keys(x_BNC) @ x_BNC.mT).softmax(-1) @ x_BNC
+        return x_BNC
+
+
+def read(_: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any) -> Heads:
+    return Heads((output @ given[0].mT).softmax(-1))
+
+
+def same(one: Trace, other: Trace) -> None:
+    """Equal but for what half precision of logarithms explains."""
+    assert list(one.maps) == list(other.maps)
+    for site, attention in one.maps.items():
+        found = other.maps[site].weights
+        for layer in range(attention.layers):
+            np.testing.assert_allclose(found[layer], attention.weights[layer], atol=2e-4)
+            np.testing.assert_allclose(found[layer, 0], attention.weights[layer, 0], atol=2e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_trace_above_the_budget_is_read_by_layer(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = deep(kind)
+    target = {"target": [5, 6, 7]} if model.config.is_encoder_decoder else {}
+    whole = areaviz.attend(model, IDS, area_size=2, **target)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
+    found = areaviz.attend(model, IDS, area_size=2, **target)
+    same(whole, found)
+    assert (
+        limits.MAX_ATTENDED_BYTES
+        >= held_bytes(found.maps.values())
+        < held_bytes(whole.maps.values()) / 4
+    )
+    for site in sites(found):
+        for view in VIEWS.values():
+            focus = areaviz.Focus(site, 1)
+            if view.fits(found, focus):
+                view.table(found, focus)
+
+
+def test_a_trace_above_the_budget_is_saved_and_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
+    found = areaviz.attend(deep(KINDS[0]), IDS, area_size=2, attribution=True)
+    areaviz.save(found, tmp_path / "trace.npz")
+    same(found, areaviz.load(tmp_path / "trace.npz"))
+    assert areaviz.export(found, tmp_path / "page.html").stat().st_size > 10_000
+    assert areaviz.show(found).html
+
+
+def test_weights_that_nothing_explains_lie_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    x_BNC = torch.randn(1, 10, 8, generator=torch.Generator().manual_seed(1))
+    probes = {"keys.*": read}
+    whole = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
+    before, mapped_before = len(os.listdir("/proc/self/fd")), on_disk()
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 10 * 19)
+    found = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
+    assert on_disk() - mapped_before == 2
+    same(whole, found)
+    del found
+    gc.collect()
+    assert on_disk() == mapped_before and len(os.listdir("/proc/self/fd")) == before
+
+
+def on_disk() -> int:
+    """How many temporary files without a name this process has mapped."""
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    return sum(tempfile.gettempdir() in line and line.endswith("(deleted)") for line in lines)
+
+
+def test_a_mapped_tensor_is_the_same_and_its_file_has_no_name() -> None:
+    tensor, before = torch.randn(3, 4, 5).transpose(0, 1), on_disk()
+    found = mapped(tensor)
+    assert torch.equal(found, tensor) and on_disk() == before + 1
+
+
+def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", "/nowhere")
+    with pytest.raises(BackendError, match=r"The disk has no room for 0 MiB .* fewer layers"):
+        mapped(torch.ones(3))
+
+
+def never_run(model: Any) -> Any:
+    """A model that must be refused before any of it runs."""
+    for part in model.modules():
+        part.register_forward_pre_hook(lambda *given: pytest.fail("it runs"))
+    return model
+
+
+@pytest.mark.parametrize("make", [small.bert, small.gpt2, small.t5])
+def test_the_size_is_checked_before_a_model_runs(
+    make: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", LAYER)
+    with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* take fewer layers"):
+        areaviz.attend(never_run(make()), IDS)
+    areaviz.attend(make(), IDS, layers=[1], sites=["encoder self", "decoder self"], steps=5)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER - 1)
+    with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*; take a shorter text"):
+        areaviz.attend(never_run(make()), IDS, layers=[1])
+
+
+def test_a_long_target_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER)
+    with pytest.raises(InputError, match="4 heads, 40 queries, 40 areas"):
+        areaviz.attend(never_run(small.t5()), IDS, target=[5] * 40, area_size=1)
