@@ -17,6 +17,8 @@ from functools import partial
 import torch
 from torch import Tensor
 
+from areaviz.attention.memory import AreaMemory, Remembered
+from areaviz.models.layers import BaseDecoderLayer
 from areaviz.models.transformer import Transformer, TransformerConfig, padding_of
 from benchmarks.attention import BASE, Attention, Case, asked, boundary, call, output, regular
 from benchmarks.gpu_clock import Clock, Run, milliseconds, ratio
@@ -120,9 +122,10 @@ class Decoding:
         source = torch.randint(4, VOCABULARY, (8, 62)).to(device)
         padding = padding_of(source)
         encoded, _ = network.encode(source, padding)
-        self.layers = []
-        for layer in network.decoder:
-            memory, history = layer.cross_attention.remember(encoded, padding), None
+        self.layers: list[tuple[BaseDecoderLayer, AreaMemory | None, Remembered]] = []
+        for layer in network.layers:
+            memory = layer.cross_attention.remember(encoded, padding)
+            history: AreaMemory | None = None
             for x in torch.randn(written, 8, 1, config.width).to(device):
                 _, history = layer.step(x, history, memory)
             self.layers.append((layer, history, memory))

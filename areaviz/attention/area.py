@@ -97,24 +97,28 @@ def area_attention(
     return result if spoiled is None else _spoil(result, spoiled)
 
 
-def choose_impl(spec: AreaSpec) -> str:
+def choose_impl(spec: AreaSpec, device: torch.device) -> str:
     """The form in torch that is fastest or smallest for these options.
 
     pooled, which knows every mode, also computes areas of one item by
     `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
     Where both apply, streamed needs half of the memory or less, in about the same time for mean
-    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md.
+    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md. On a GPU streamed
+    reads and writes every logit several times, which by the bound there takes 16 to 48 times as
+    long as pooled keys in half precision.
     """
+    if device.type == "cuda":
+        return "pooled"
     return "streamed" if spec.is_linear and not spec.is_regular else "pooled"
 
 
 def _computed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: str) -> AreaResult:
     if impl == "fused" or (impl == "auto" and not spec.is_regular):
-        result = fast(query, key, value, spec)
+        result = fast(query, key, value, spec, insist=impl == "fused")
         if result is not None:
             return result
     if impl == "auto":
-        impl = choose_impl(spec)
+        impl = choose_impl(spec, query.device)
     _check_impl(impl, spec)
     return FORMS[impl](query, key, value, spec)
 
@@ -122,9 +126,10 @@ def _computed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: s
 def _check_impl(impl: str, spec: AreaSpec) -> None:
     if impl == "fused":
         raise ValueError(
-            "impl='fused' needs a C compiler (gcc or cc) and computes mean or boundary keys with"
-            " sum or mean values, in float32 or half precision on a CPU, without dropout, top_k or"
-            " gradients of weights; use impl='auto'."
+            "impl='fused' computes float32 and half precision without dropout or top_k: on a CPU"
+            " with a C compiler (gcc or cc) mean or boundary keys with sum or mean values, and no"
+            " gradients of weights; on a GPU, where FlexAttention can be compiled, no weights and"
+            " no width below 16; use impl='auto'."
         )
     if impl not in FORMS:
         names = ", ".join(("auto", "fused", *FORMS))

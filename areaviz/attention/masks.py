@@ -25,15 +25,20 @@ def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
     return over_last_axis(box_mean, bias, grid)
 
 
-def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
-    """Which areas causality allows, bool [Q, R]: query i sees those that end by item i + M - Q."""
+def last_items(grid: AreaGrid, device: torch.device) -> Tensor:
+    """The last item of every area, row by row: int64 [R]."""
     # Made on the device, as a copy would make the host wait for it.
     item_HW = torch.arange(grid.items, device=device).view(grid.height, grid.width)
     ends = []
     for height, width in grid.shapes():
         ends.append(item_HW[height - 1 :, width - 1 :].flatten())
-    last_R = torch.cat(ends)
-    return last_R <= torch.arange(queries, device=device)[:, None] + (grid.items - queries)
+    return torch.cat(ends)
+
+
+def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
+    """Which areas causality allows, bool [Q, R]: query i sees those that end by item i + M - Q."""
+    newest_Q = torch.arange(queries, device=device) + (grid.items - queries)
+    return last_items(grid, device) <= newest_Q[:, None]
 
 
 @dataclass(frozen=True)

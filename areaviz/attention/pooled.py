@@ -23,16 +23,23 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 
 def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
     """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; every key and value mode."""
+    query, area_key, area_value = of_areas(query, key, value, spec)
+    if spec.plain:
+        return AreaResult(_by_torch(query, area_key, area_value, spec))
+    return attend(query, area_key, area_value, spec)
+
+
+def of_areas(
+    query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries as they meet the keys of areas, those keys [..., R, E], and values [..., R, V]."""
     if isinstance(spec.features, AreaFeatures):
         query, area_key = spec.features.fold_query(query), spec.features.hidden(key, spec.grid)
     elif spec.features is not None:
         area_key = spec.features(key, spec.grid)
     else:
         area_key = area_pool(key, spec.grid, spec.key_mode)
-    area_value = area_pool(value, spec.grid, spec.value_mode)
-    if spec.plain:
-        return AreaResult(_by_torch(query, area_key, area_value, spec))
-    return attend(query, area_key, area_value, spec)
+    return query, area_key, area_pool(value, spec.grid, spec.value_mode)
 
 
 def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
@@ -40,7 +47,7 @@ def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) 
     dtype = wide(query.dtype)
     logits = query.to(dtype) @ area_key.to(dtype).transpose(-1, -2) * spec.scale
     masked = torch.finfo(dtype).min / 2
-    for bias in _area_bias(spec):
+    for bias in area_biases(spec):
         logits = logits + bias
     allowed = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     if allowed is not None:
@@ -77,7 +84,7 @@ def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Ten
     return weights, F.dropout(weights, spec.dropout_p)
 
 
-def _area_bias(spec: AreaSpec) -> list[Tensor]:
+def area_biases(spec: AreaSpec) -> list[Tensor]:
     """What is added to the area logits, each broadcasts to [..., Q, R]."""
     biases = []
     if spec.mask.bias is not None:
@@ -95,7 +102,7 @@ def _by_torch(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpe
         # Not every kernel defines a row without areas, so such a row sees all and is then cleared.
         nothing = ~mask.any(-1, keepdim=True)
         mask = mask | nothing
-    biases = _area_bias(spec)
+    biases = area_biases(spec)
     if biases:
         bias = sum(biases[1:], biases[0]).to(query.dtype)
         mask = bias if mask is None else bias.masked_fill(~mask, -torch.inf)

@@ -27,6 +27,8 @@ MOST_FRAMES = 300
 """Of a file; of these so many are taken as a clip may have."""
 MOST_DECODED = 128
 """Megapixels of all frames together: a file of many large ones would take minutes."""
+CONVERT = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
+"""Makes of a recorded video what can be read: 32 frames of its first four seconds."""
 _USUAL = 100
 """Milliseconds of a frame whose file does not say how long it stays."""
 
@@ -45,8 +47,8 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     """The clip in a file's bytes, called `name`, a hyphen and its digest.
 
     Raises:
-        InputError: the file is empty, has more than 10 MB, is damaged or of another format; it has
-            one frame or more than 300, or its frames are too large.
+        InputError: the file is empty, has more than 10 MB, is damaged, a recorded video or of
+            another format; it has one frame or more than 300, or its frames are too large.
     """
     if not content:
         raise InputError(f"The file is empty; choose a {FORMATS_TEXT} file.")
@@ -54,6 +56,11 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
         raise InputError(
             f"The file has {len(content) / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
             " make the clip shorter or smaller and choose it again."
+        )
+    if _is_video(content):
+        raise InputError(
+            f"The file is a recorded video, which is not read here; make a GIF of it, for example"
+            f" by: {CONVERT}"
         )
     frames, milliseconds = _read(content)
     if len(frames) < FRAMES[0]:
@@ -92,6 +99,12 @@ def gif(clip: Clip) -> bytes:
         file, "GIF", save_all=True, append_images=images[1:], duration=clip.milliseconds, loop=0
     )
     return file.getvalue()
+
+
+def _is_video(content: bytes) -> bool:
+    """Whether a file is MP4 or QuickTime, Matroska or WebM, or AVI."""
+    is_avi = content.startswith(b"RIFF") and content[8:12] == b"AVI "
+    return content[4:8] == b"ftyp" or content.startswith(b"\x1aE\xdf\xa3") or is_avi
 
 
 def _read(content: bytes) -> tuple[list[Pixels], int]:

@@ -33,6 +33,8 @@ from areaviz.trace.record import FloatArray
 _HEIGHT, _SQUARE = 190.0, 360.0
 """Pixels of a plot of bars, and of one whose two axes count alike."""
 _BINS = 30
+_BESIDE = 0.05
+"""Of an axis, beyond the outermost points."""
 _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
@@ -64,6 +66,7 @@ def histogram(values: FloatArray, title: str, note: str = "") -> Figure:
         )
     )
     figure.update_layout(dragmode="select", selectdirection="h", bargap=0)
+    figure.update_xaxes(range=[float(edges[0]), float(edges[-1])])
     # Half an example is none: few examples have whole numbers at the axis.
     step = 1 if counts.max(initial=0) < 6 else None
     return figure.update_yaxes(title="Examples", gridcolor=RULE, rangemode="tozero", dtick=step)
@@ -72,9 +75,19 @@ def histogram(values: FloatArray, title: str, note: str = "") -> Figure:
 def bin_edges(values: FloatArray) -> NDArray[np.float64]:
     """The edges of the bars of `histogram`, rising; the last bar holds its upper edge, too."""
     known = values[np.isfinite(values)].astype(np.float64)
+    return np.linspace(*_ends(known), _BINS + 1)
+
+
+def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
+    """Where the axis of some values begins and ends.
+
+    That is at the least and the largest. Of equal values it reaches from 0 to 1, or as far as they
+    lie beyond: where every answer is right, a measure of 0 or 1 keeps its scale.
+    """
     if not len(known):
-        return np.linspace(0.0, 1.0, _BINS + 1)
-    return np.histogram_bin_edges(known, _BINS)
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    return (low, high) if low < high else (min(0.0, low), max(1.0, high))
 
 
 def scatter(
@@ -117,7 +130,13 @@ def scatter(
     )
     figure.update_layout(dragmode="select", showlegend=False)
     figure.update_xaxes(title=escape(titles[0]), gridcolor=RULE, showgrid=True)
-    return figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE, showgrid=True)
+    figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE, showgrid=True)
+    for update, values in ((figure.update_xaxes, x[places]), (figure.update_yaxes, y[places])):
+        if len(places) and values.min() == values.max():
+            low, high = _ends(values.astype(np.float64))
+            beside = _BESIDE * (high - low)
+            update(range=[low - beside, high + beside])
+    return figure
 
 
 def bars(

@@ -117,6 +117,21 @@ def test_what_is_no_animation_is_one_sentence() -> None:
     assert "or it is damaged" in refusal(bytes(10 << 20))
 
 
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"\0\0\0 ftypisom\0\0\2\0",
+        b"\0\0\0\x14ftypqt  \0\0\2\0",
+        b"\x1aE\xdf\xa3\xa3B\x86\x81",
+        b"RIFF8\xd1\4\0AVI LIST",
+    ],
+    ids=["MP4", "QuickTime", "Matroska", "AVI"],
+)
+def test_a_recorded_video_says_how_to_make_a_clip_of_it(start: bytes) -> None:
+    with pytest.raises(InputError, match="is a recorded video.* ffmpeg -i"):
+        decode_clip(start + bytes(100))
+
+
 @pytest.mark.parametrize("kind", FORMATS)
 def test_a_single_frame_is_no_clip(kind: str) -> None:
     assert "one frame only" in refusal(animation(steps(1), kind))

@@ -47,6 +47,23 @@ def test_nothing_and_a_single_value_can_be_drawn(values: list[float]) -> None:
     assert sum(histogram(column, "x").data[0].y) == np.isfinite(column).sum()
 
 
+@pytest.mark.parametrize(
+    ("value", "ends"), [(1, (0, 1)), (0, (0, 1)), (0.5, (0, 1)), (28.5, (0, 28.5)), (-2, (-2, 1))]
+)
+def test_equal_values_keep_the_scale_of_their_measure(
+    value: float, ends: tuple[float, float]
+) -> None:
+    """Where every answer is right the axis ends at 1, which is the most there is."""
+    column = np.full(8, value, np.float32)
+    figure = histogram(column, "Right")
+    assert figure.layout.xaxis.range == ends
+    assert sum(figure.data[0].y) == max(figure.data[0].y) == 8
+    across = scatter(column, np.arange(8, dtype=np.float32), list("abcdefgh"), ("x", "y"), "t")
+    low, high = across.layout.xaxis.range
+    assert low < ends[0] <= ends[1] < high and high - low < 1.2 * (ends[1] - ends[0])
+    assert across.layout.yaxis.range is None
+
+
 def test_points_know_their_example() -> None:
     figure = scatter(
         SOME, np.array([5, np.nan, 6, 7], np.float32), list("abcd"), ("x <i>", "y"), "both"

@@ -1,0 +1,116 @@
+"""Area attention by FlexAttention (Dong et al. 2024, arXiv:2412.05496) over pooled keys and values.
+
+An area is one key here as in `pooled`, but what may be seen and what is added to a logit are rules
+on the place of a logit and not matrices [B, H, Q, R]. Blocks of logits in which nothing may be seen
+are never computed: with causality about half of them, as areas lie by shape, so that those of one
+shape end one after the other.
+
+Shapes: B batch, H heads, Q queries, M items, R areas, E key width, V value width. A place is four
+numbers b, h, q, r.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+from areaviz.attention.masks import area_mask, last_items
+from areaviz.attention.pooled import area_biases, of_areas
+from areaviz.attention.spec import AreaResult, AreaSpec
+
+At = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
+"""A number for every place."""
+Added = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
+"""A logit, given the product of query and key and its place."""
+
+
+class Tools(NamedTuple):
+    """`create_block_mask` and `flex_attention` of `torch.nn.attention.flex_attention`, compiled or
+    as they are.
+    """
+
+    block_mask: Callable[..., Any]
+    attention: Callable[..., Tensor]
+
+
+def flex(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
+    """[B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V]; every key and value mode.
+
+    Weights, top-k and dropout are none of what FlexAttention computes.
+    """
+    query, area_key, area_value = of_areas(query, key, value, spec)
+    output = tools.attention(
+        query,
+        area_key,
+        area_value,
+        score_mod=_logit(spec),
+        block_mask=_blocks(query, spec, tools),
+        scale=spec.scale,
+    )
+    return AreaResult(output)
+
+
+def _blocks(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
+    """Which blocks of logits are computed, and what may be seen inside them; None for all."""
+    device, queries = query.device, query.shape[2]
+    rules, batch, heads = [], None, None
+    if spec.mask.causal:
+        newest_Q = torch.arange(queries, device=device) + (spec.grid.items - queries)
+        rules.append(_causal(last_items(spec.grid, device), newest_Q))
+    for blocked in spec.mask.blocked:
+        open_BHQR = area_mask(~blocked, spec.grid)
+        rules.append(_at(open_BHQR))
+        batch = query.shape[0] if open_BHQR.shape[0] > 1 else batch
+        heads = query.shape[1] if open_BHQR.shape[1] > 1 else heads
+    if not rules:
+        return None
+
+    def may_see(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+        seen = rules[0](b, h, q, r)
+        for rule in rules[1:]:
+            seen = seen & rule(b, h, q, r)
+        return seen
+
+    return tools.block_mask(may_see, batch, heads, queries, spec.grid.count, device=device)
+
+
+def _logit(spec: AreaSpec) -> Added | None:
+    """What a product of query and key becomes; None where it stays."""
+    biases = area_biases(spec)
+    if spec.multipliers is not None:
+        # Of 0 the logarithm is -inf, which bans the area.
+        biases.append(spec.multipliers.log())
+    if not biases:
+        return None
+    terms = [_at(bias) for bias in biases]
+
+    def added(score: Tensor, b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+        for term in terms:
+            score = score + term(b, h, q, r)
+        return score
+
+    return added
+
+
+def _causal(last_R: Tensor, newest_Q: Tensor) -> At:
+    """Whether an area has ended by the newest item that the query may see."""
+
+    def has_ended(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+        return last_R[r] <= newest_Q[q]
+
+    return has_ended
+
+
+def _at(x: Tensor) -> At:
+    """What a tensor that broadcasts to [B, H, Q, R] holds; broadcast axes are not copied."""
+    x_BHQR = x.reshape((1,) * (4 - x.dim()) + x.shape)
+    by_example, by_head, by_query = (size > 1 for size in x_BHQR.shape[:3])
+
+    def at(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
+        place = (b if by_example else 0, h if by_head else 0, q if by_query else 0, r)
+        return x_BHQR[place]
+
+    return at

@@ -1,0 +1,169 @@
+"""When FlexAttention is taken, and that a kind of call is tried before anybody relies on it.
+
+There is no GPU here: a processor stands in for it, and the slow form for what would be compiled.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from areaviz.attention.area import choose_impl
+from areaviz.attention.kernels import cpu, cuda
+from areaviz.attention.kernels.flex import Tools
+from areaviz.attention.masks import ItemMask
+from areaviz.attention.spec import AreaSpec
+from areaviz.trace.areas import AreaGrid
+from tests.attention.call import attended
+from tests.attention.kernels.test_flex import SLOW
+
+GRID = AreaGrid(1, 6, 1, 3)
+CAUSAL = AreaSpec(GRID, 0.5, ItemMask(causal=True))
+
+
+@pytest.fixture(autouse=True)
+def every_kind_is_new() -> Iterator[None]:
+    cuda.trial.cache_clear()
+    yield
+    cuda.trial.cache_clear()
+
+
+Inputs = tuple[Tensor, Tensor, Tensor]
+
+
+def inputs(lead: tuple[int, int] = (3, 2), width: int = 16) -> Inputs:
+    torch.manual_seed(0)
+    query, key, value = torch.randn(3, *lead, 6, width).unbind()
+    return query.requires_grad_(), key.requires_grad_(), value.requires_grad_()
+
+
+def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]]:
+    """Let the processor count as a GPU with a compiler; the queries' shapes of all calls."""
+    called: list[tuple[int, ...]] = []
+
+    def attention(query: Tensor, *rest: Any, **options: Any) -> Tensor:
+        called.append(tuple(query.shape))
+        return tools.attention(query, *rest, **options)
+
+    monkeypatch.setattr(cpu, "able", lambda *_: False)
+    monkeypatch.setattr(cuda, "able", lambda *_: True)
+    monkeypatch.setattr(cuda, "compiled", lambda: tools._replace(attention=attention))
+    return called
+
+
+def test_a_kind_is_tried_once_on_two_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = a_gpu(monkeypatch, SLOW)
+    expected = attended(*inputs(), area_size=3, is_causal=True, impl="pooled")
+    for _ in range(2):
+        found = attended(*inputs(), area_size=3, is_causal=True, impl="fused")
+        torch.testing.assert_close(found, expected)
+    assert [shape[0] for shape in called] == [2, 3, 3]
+
+
+def fails(*_: Any, **__: Any) -> Tensor:
+    raise RuntimeError("no Triton\nand much more")
+
+
+def is_wrong(*given: Any, **options: Any) -> Tensor:
+    return SLOW.attention(*given, **options) * 1.1
+
+
+def has_wrong_gradients(*given: Any, **options: Any) -> Tensor:
+    found = SLOW.attention(*given, **options)
+    return found.detach() + 0.5 * (found - found.detach())
+
+
+def is_none(*given: Any, **options: Any) -> Tensor:
+    return SLOW.attention(*given, **options) * torch.nan
+
+
+@pytest.mark.parametrize(
+    ("attention", "reason"),
+    [
+        (fails, r"compiling it failed \(RuntimeError: no Triton\)"),
+        (is_wrong, "differ from those of the pooled form"),
+        (has_wrong_gradients, "differ from those of the pooled form"),
+        (is_none, "differ from those of the pooled form"),
+    ],
+)
+def test_a_kind_that_fails_its_trial_is_told_once_and_computed_otherwise(
+    monkeypatch: pytest.MonkeyPatch, attention: Any, reason: str
+) -> None:
+    monkeypatch.setattr(cuda, "worth", lambda *_: True)
+    called = a_gpu(monkeypatch, SLOW._replace(attention=attention))
+    expected = attended(*inputs(), area_size=3, is_causal=True, impl="pooled")
+    with pytest.warns(RuntimeWarning, match=reason):
+        found = attended(*inputs(), area_size=3, is_causal=True)
+    torch.testing.assert_close(found, expected)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        attended(*inputs(), area_size=3, is_causal=True)
+    assert len(called) == 1
+
+
+def test_a_device_that_is_full_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> Tensor:
+        raise torch.OutOfMemoryError
+
+    with pytest.raises(torch.OutOfMemoryError):
+        cuda.tried(*inputs(), CAUSAL, SLOW._replace(attention=full))
+
+
+def test_who_insists_is_told_when_the_trial_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_gpu(monkeypatch, SLOW._replace(attention=fails))
+    with pytest.warns(RuntimeWarning), pytest.raises(ValueError, match="can be compiled"):
+        attended(*inputs(), area_size=3, impl="fused")
+
+
+def test_masks_and_biases_of_the_trial_are_those_of_its_examples() -> None:
+    examples = inputs((3, 2))
+    spec = AreaSpec(
+        GRID,
+        0.5,
+        ItemMask((torch.rand(3, 1, 1, 6) < 0.3,), torch.randn(3, 1, 6, 6)),
+        size_bias=torch.randn(3, 2, 3),
+        multipliers=torch.rand(2, 1, 15),
+    )
+    assert cuda.tried(*examples, spec, SLOW) is None
+
+
+def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
+    return cuda.Kind.of(*(given or inputs()), spec)
+
+
+def test_calls_of_a_kind_differ_in_lengths_alone() -> None:
+    longer = AreaSpec(AreaGrid(1, 9, 1, 2), 0.5, ItemMask(causal=True))
+    x = torch.zeros(5, 2, 9, 16, requires_grad=True)
+    assert kind(CAUSAL) == kind(longer, (x, x, x))
+    query, key, value = inputs()
+    others = [
+        kind(AreaSpec(GRID, 0.5)),
+        kind(AreaSpec(GRID, 0.5, ItemMask((torch.zeros(3, 1, 1, 6, dtype=torch.bool),)))),
+        kind(AreaSpec(GRID, 0.5, ItemMask(causal=True), size_bias=torch.zeros(2, 3))),
+        kind(CAUSAL, inputs(width=32)),
+        kind(CAUSAL, inputs((1, 2))),
+        kind(CAUSAL, (query.detach(), key.detach(), value.detach())),
+    ]
+    assert len({kind(CAUSAL), *others}) == 1 + len(others)
+
+
+def test_it_is_worth_compiling_for_large_masked_trainings_alone() -> None:
+    few, many = (torch.empty(n, 8, 2048, 64, device="meta") for n in (1, 4))
+    grid = AreaGrid(1, 2048, 1, 5)
+    masked, plain = AreaSpec(grid, 1.0, ItemMask(causal=True)), AreaSpec(grid, 1.0)
+    biased = AreaSpec(grid, 1.0, size_bias=torch.empty(8, 5, device="meta"))
+    assert cuda.worth(many, masked) and cuda.worth(many, biased)
+    assert not cuda.worth(few, masked) and not cuda.worth(many, plain)
+    with torch.no_grad():
+        assert not cuda.worth(many, masked)
+
+
+def test_on_a_gpu_torch_s_own_attention_to_pooled_keys_is_the_default() -> None:
+    assert choose_impl(CAUSAL, torch.device("cuda")) == "pooled"
+    assert choose_impl(CAUSAL, torch.device("cpu")) == "streamed"
+    assert not cuda.able(*inputs(), CAUSAL)
