@@ -117,3 +117,12 @@ def test_every_module_says_what_it_is(folder: str) -> None:
         if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
     ]
     assert [str(path.relative_to(ROOT)) for path in silent] == []
+
+
+def test_every_shipped_model_has_a_row_among_the_systems_of_the_papers() -> None:
+    rows = [line.split(" | ") for line in text_of("docs/systems.md").splitlines()]
+    named = {
+        name for row in rows if len(row) == 6 for name in re.findall(r"`([a-z0-9-]+)`", row[3])
+    }
+    shipped = {path.parent.name for path in (ROOT / "checkpoints").glob("*/card.json")}
+    assert named == shipped

@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.clip_samples import SAMPLES as CLIPS
@@ -66,6 +68,8 @@ def trace(
     given = {PICTURE: picture, SOUND: sound, CLIP: clip}
     media = {kind: medium_of(kind, name) for kind, name in given.items() if name}
     named_model = named(model, checkpoints, device)
+    if not (text.strip() or media):
+        _check_nothing(named_model.card)
     request = Request(named_model.name, text, *decoding(beam), area_size, **media)
     found = named_model.open().trace(request)
     if file.suffix == ".npz":
@@ -73,6 +77,17 @@ def trace(
     else:
         export(found, file)
     typer.echo(found.fields[found.output.field].raw)
+
+
+def _check_nothing(card: Card) -> None:
+    """Say which option is missing where a model that reads no text was given nothing."""
+    task = TASKS.get(card.task)
+    for kind, (samples, _) in _SAMPLES.items():
+        if task is not None and kind in task.inputs:
+            raise InputError(
+                f"{card.name} takes a {kind}; name a file or a sample by --{kind}, for example"
+                f" {next(iter(samples))}."
+            )
 
 
 def medium_of(kind: str, name: str) -> Any:

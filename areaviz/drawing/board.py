@@ -31,7 +31,7 @@ def board(points_N2: IntArray, most: int) -> Figure:
     ends = [-_MARGIN, EXTENT + _MARGIN]
     across = axis(range=ends, showticklabels=False, constrain="domain", mirror=True, showline=True)
     down = across | {"scaleanchor": "x"}
-    result = screen_figure(about, 330, above=4, below=8, across=across, down=down)
+    result = screen_figure(about, 338, above=12, below=8, across=across, down=down)
     result.add_trace(_lattice())
     placed = numbered_points(points_N2, hovertemplate="point %{text}<extra></extra>")
     result.add_trace(placed.update(marker_size=14, marker_color=ACCENT))
@@ -39,10 +39,25 @@ def board(points_N2: IntArray, most: int) -> Figure:
 
 
 def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
-    """Points with their numbers, counted from 1, above them; `more` as Plotly takes it."""
+    """Points with their numbers, counted from 1, beside them; `more` as Plotly takes it."""
     x, y = points_N2.T
     numbers = [str(number) for number in range(1, len(points_N2) + 1)]
-    return Scatter(x=x, y=y, mode="markers+text", text=numbers, textposition="top center", **more)
+    sides = [f"{down} {across}" for down, across in outward(points_N2)]
+    return Scatter(x=x, y=y, mode="markers+text", text=numbers, textposition=sides, **more)
+
+
+def outward(points_N2: IntArray) -> list[tuple[str, str]]:
+    """On which side of each point its number stands: away from the middle of all.
+
+    Lines of a hull or a tour seldom leave a point that way, so that no number stands on one.
+    """
+    found = []
+    middle_2 = points_N2.mean(0) if len(points_N2) else np.zeros(2)
+    for x, y in (points_N2 - middle_2).tolist():
+        beside = "right" if x >= 0 else "left"
+        across = "center" if abs(x) < abs(y) / 2 else beside
+        found.append(("top" if y >= 0 else "bottom", across))
+    return found
 
 
 def _lattice() -> Scatter:

@@ -72,8 +72,11 @@ def check_size(places: Places) -> None:
 
 def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
     """The fields "target" and "history" of what was written."""
-    text, tokens = tokenizer.decode(target_ids)
-    finished = target_ids[-1] == END
+    return written_fields(*tokenizer.decode(target_ids), target_ids[-1] == END)
+
+
+def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, Field]:
+    """The same of a text and its tokens; finished: whether the end symbol follows them."""
     # The last item was written and never read; where that is the end symbol, no token is it.
     read = tokens if finished else tokens[:-1]
     target = text_field("target", text, tokens, end=finished)

@@ -40,7 +40,7 @@ from areaviz.models.writers import WRITERS
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.logits import Logits
-from areaviz.trace.record import Output, Trace
+from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
 BATCH = 32
@@ -238,7 +238,7 @@ class WritingModel:
         fields = []
         for request, part, one in zip(requests, parts, found, strict=True):
             own = {name: self._inputs[name].field(request) for name in part}
-            fields.append(own | target_fields(one.ids, self.tokenizer))
+            fields.append(own | self._written_fields(request, one.ids))
         maps = attention_maps(run, self.network, fields)
         results = output(run.logits, [one.ids for one in found], self.tokenizer)
         traces = []
@@ -261,11 +261,21 @@ class WritingModel:
             "device": self.device.type,
             "log-probability": log_probability(found, result),
         }
-        # A captioner gets no text; what stands in its request says nothing about the output.
-        text = request.text if "source" in part else ""
-        if warnings := notes(self.card, self.tokenizer, text, found):
+        if warnings := self._notes(request, part, found):
             details["warning"] = " ".join(warnings)
         return details
+
+    def _notes(
+        self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
+    ) -> Sequence[str]:
+        """What the reader should know about an output."""
+        # A captioner gets no text; what stands in its request says nothing about the output.
+        text = request.text if "source" in part else ""
+        return notes(self.card, self.tokenizer, text, found)
+
+    def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
+        """The fields "target" and "history" of an output."""
+        return target_fields(ids, self.tokenizer)
 
     @property
     def _inputs(self) -> dict[str, Input]:

@@ -15,7 +15,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing.axes import print_scale
 from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.board import numbered_points
+from areaviz.drawing.board import numbered_points, outward
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     ACCENT,
@@ -35,6 +35,9 @@ from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
 _MARGIN = 0.06 * EXTENT
+_AWAY = {"left": -4, "center": 0, "right": 4}
+_FROM = {"left": "right", "center": "center", "right": "left"}
+"""Of a number on this side of its point: how far away it stands, and which of its ends is there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,9 +159,16 @@ def paper(drawn: Pointing) -> PrintFigure:
         "zorder": 3,
     }
     dots = axes.scatter(x, y, 42, weights_N, **style)
-    for number, place in enumerate(drawn.points, start=1):
+    for number, (down, across) in enumerate(outward(drawn.points), start=1):
+        away = _AWAY[across], 5 if down == "top" else -5
         axes.annotate(
-            str(number), place, (0, 5), textcoords="offset points", ha="center", fontsize=PRINT_FONT
+            str(number),
+            drawn.points[number - 1],
+            away,
+            textcoords="offset points",
+            ha=_FROM[across],
+            va="bottom" if down == "top" else "top",
+            fontsize=PRINT_FONT,
         )
     print_scale(result, axes, dots, "weight", 1.0)
     return result

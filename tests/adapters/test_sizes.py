@@ -85,7 +85,7 @@ def test_a_trace_above_the_budget_is_read_by_layer(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = deep(kind)
-    target = {"target": [5, 6, 7]} if model.config.is_encoder_decoder else {}
+    target: Any = {"target": [5, 6, 7]} if model.config.is_encoder_decoder else {}
     whole = areaviz.attend(model, IDS, area_size=2, **target)
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 2 * LAYER)
     found = areaviz.attend(model, IDS, area_size=2, **target)

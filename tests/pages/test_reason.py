@@ -311,6 +311,12 @@ def test_a_click_places_a_point_and_another_takes_it_away() -> None:
     assert len(board(two, 12).data) == 2
 
 
+def test_numbers_stand_outside_of_what_the_points_enclose() -> None:
+    points = np.array([[0, 0], [1000, 0], [1000, 1000], [0, 1000], [500, 900]])
+    sides = ["bottom left", "bottom right", "top right", "top left", "top center"]
+    assert list(board(points, 12).data[1].textposition) == sides
+
+
 def test_lines_become_sentences() -> None:
     assert story_text(" A b \n\nC d!\n", "Who") == "A b. C d! Who?"
     assert story_text("", "") == ""

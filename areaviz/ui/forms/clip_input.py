@@ -82,7 +82,8 @@ def clip_input(page: ClipPage) -> Clip:
     )
     if page.state.refusal:
         problem(page.state.refusal)
-    st.caption(f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT}`")
+    else:
+        st.caption(f"Of a recorded video (MP4, WebM) make a GIF first, for example by `{CONVERT}`")
     if own is None:
         st.caption("Until there is one of yours, the sample stays.")
         return clip_sample(page.state.clip_sample)

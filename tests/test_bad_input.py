@@ -1,0 +1,192 @@
+"""Bad input of every kind, on the command line and over the wire: a sentence, and nothing lost.
+
+What a file or a text has to be is tested where it is read, what pages say of it with the pages.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+from PIL import Image
+from typer.testing import CliRunner
+
+from areaviz.backend import wire
+from areaviz.backend.access import digest_of
+from areaviz.backend.local import LocalBackend
+from areaviz.cli import build
+from areaviz.server.api import Api
+from areaviz.trace.clip import Clip
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Request
+from areaviz.trace.sound import RATE, Sound
+from tests.kinds import CASES, write_checkpoints
+from tests.server.models import TOKEN
+from tests.trace.sentence import assert_one_sentence
+
+
+@dataclass(frozen=True)
+class Bad:
+    """What is wrong.
+
+    Args:
+        kind: of input, as `tests.kinds.CASES` calls it.
+        says: a part of the sentence.
+        text: what is read.
+        option: of the command line, that names the file.
+        content: of the file.
+        example: whether the sentence ends with something to type.
+    """
+
+    kind: str
+    says: str
+    text: str = ""
+    option: str = ""
+    content: Callable[[], bytes] = bytes
+    example: bool = False
+
+
+def recording(seconds: float, rate: int = RATE, level: float = 0.3, kind: str = "WAV") -> bytes:
+    samples = level * np.sin(np.arange(int(seconds * rate)) * 0.3)
+    file = io.BytesIO()
+    soundfile.write(file, samples, rate, format=kind)
+    return file.getvalue()
+
+
+def animation(frames: int) -> bytes:
+    images = [Image.new("P", (2, 2), number % 2) for number in range(frames)]
+    file = io.BytesIO()
+    images[0].save(file, "GIF", save_all=True, append_images=images[1:], optimize=False)
+    return file.getvalue()
+
+
+def _sound(says: str, content: Callable[[], bytes]) -> Bad:
+    return Bad("sound", says, option="--sound", content=content)
+
+
+def _clip(says: str, content: Callable[[], bytes]) -> Bad:
+    return Bad("clip", says, option="--clip", content=content)
+
+
+def _many(count: int) -> str:
+    return " ".join(f"{number},{number * 7 % 900}" for number in range(count))
+
+
+BAD = {
+    "a rate that no recording has": _sound("2,000 samples a second", lambda: recording(1, 2000)),
+    "ten minutes": _sound("600 seconds long but at most 20", lambda: recording(600)),
+    "a bomb": _sound("600 seconds long", lambda: recording(600, level=0, kind="FLAC")),
+    "silence": _sound("is silent", lambda: recording(1, level=0)),
+    "half a recording": _sound("is cut short", lambda: recording(1)[:6000]),
+    "no recording": _sound("is no WAV, FLAC, Ogg or AIFF", lambda: b"no sound"),
+    "one frame": _clip("has one frame only", lambda: animation(1)),
+    "10,000 frames": _clip("more than 300 frames", lambda: animation(10_000)),
+    "half a clip": _clip("is no GIF, WebP or animated PNG", lambda: animation(9)[:40]),
+    "a recorded video": replace(
+        _clip("a recorded video", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
+    ),
+    "no sound at all": Bad("sound", "sound takes a sound; name a file or a sample by --sound"),
+    "no clip at all": Bad("clip", "by --clip, for example three-left-grows"),
+    "no picture at all": Bad("picture", "by --picture, for example"),
+    "200 facts": Bad("facts", "200 facts, at most 20", "Ann left. " * 200 + "Who left?"),
+    "no question": Bad("facts", "without a question", "Ann left.", example=True),
+    "no fact": Bad("facts", "a question but no fact", "Who left?", example=True),
+    "two points in one place": Bad("points", "Points 1 and 3 lie", "5,5 7,7 5,5 9,20"),
+    "200 points": Bad("points", "There are 200 points, at most", _many(200)),
+    "one point": Bad("points", "There is 1 point", "5,5"),
+    "points on a line": Bad("points", "lie on one line", "0,0 10,10 20,20"),
+    "no points": Bad("points", "is no point", "five"),
+    "no sentence": Bad("tree", "type a sentence", " "),
+    "half a sign": Bad("tree", "half a surrogate pair", "Ida \ud800 ."),
+    "a book": Bad("tree", "at most 4,096 are possible", "Ida paints . " * 400),
+}
+EVERY = pytest.mark.parametrize("bad", BAD.values(), ids=BAD)
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("checkpoints")
+    write_checkpoints(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def api(checkpoints: Path) -> Api:
+    return Api(LocalBackend(checkpoints, "cpu"), digest_of(TOKEN))
+
+
+@EVERY
+def test_the_command_line_says_it_and_what_was_there_stays(
+    checkpoints: Path, bad: Bad, tmp_path: Path
+) -> None:
+    kept = tmp_path / "kept.npz"
+    kept.write_bytes(b"what was there")
+    given: list[str] = []
+    if bad.option:
+        (tmp_path / "input").write_bytes(bad.content())
+        given = [bad.option, str(tmp_path / "input")]
+    done = CliRunner().invoke(
+        build("trace"),
+        ["trace", bad.kind, bad.text, str(kept), *given, "--checkpoints", str(checkpoints)],
+    )
+    assert isinstance(done.exception, InputError), done.output
+    assert bad.says in str(done.exception)
+    if not bad.example:
+        assert_one_sentence(done.exception)
+    assert kept.read_bytes() == b"what was there"
+
+
+@pytest.mark.parametrize("bad", [one for one in BAD.values() if one.text])
+def test_a_server_of_models_says_it(api: Api, bad: Bad) -> None:
+    assert_said(api, Request(bad.kind, bad.text), bad.says)
+
+
+STILL = np.zeros((1, 4, 4, 3), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("request_", "says"),
+    [
+        (Request("sound", "", sound=Sound("s", bytes(2 * RATE * 600))), "600.0 seconds long"),
+        (Request("sound", "", sound=Sound("s", bytes(3))), "request is damaged"),
+        (Request("clip", "", clip=Clip.of("c", STILL)), "has 1 frames but 2 to 32"),
+        (Request("clip", "", clip=Clip.of("c", STILL.repeat(10_000, 0))), "has 10,000 frames"),
+        (Request("sound", "three one four"), "sound"),
+        (Request("clip", "three"), "clip"),
+        (Request("picture", "a dog"), "picture"),
+    ],
+)
+def test_a_server_of_models_checks_what_a_page_would_have(
+    api: Api, request_: Request, says: str
+) -> None:
+    """Whoever writes to it need not have come through our decoders."""
+    assert_said(api, request_, says)
+
+
+def test_each_kind_says_what_it_takes_where_it_gets_another(api: Api) -> None:
+    """Every model with the input of every other: an answer or a sentence, never a crash."""
+    for name in CASES:
+        for other in CASES.values():
+            asked = replace(other.request, model=name, target=None)
+            reply = api.answer("POST", wire.TRACE, f"Bearer {TOKEN}", sent(asked))
+            if reply.status != 200:
+                kind, sentence = wire.failure_from_json(reply.content)
+                assert kind == "input", f"{name} with {other.name}: {reply.content!r}"
+                assert sentence.endswith((".", "?")), sentence
+
+
+def sent(request: Request) -> bytes:
+    return wire.trace_to_json(wire.TraceMessage(request))
+
+
+def assert_said(api: Api, request: Request, says: str) -> None:
+    reply = api.answer("POST", wire.TRACE, f"Bearer {TOKEN}", sent(request))
+    kind, sentence = wire.failure_from_json(reply.content)
+    # What is larger than any request is told so before it is read.
+    assert kind in ("input", "size"), reply.content
+    assert says in sentence or kind == "size", sentence
