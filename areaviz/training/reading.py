@@ -74,8 +74,9 @@ class Reading:
         torch.manual_seed(config.seed)
         options = TextDecoderConfig(len(tokenizer), **config.model)
         network = fastest(TextDecoder(options).to(device), device)
-        rows = ([tokenizer.ids(text) for text in texts] for texts in (train, valid))
-        return cls(config, tokenizer, network, *rows, device)
+        train_rows = [tokenizer.ids(text) for text in train]
+        valid_rows = [tokenizer.ids(text) for text in valid]
+        return cls(config, tokenizer, network, train_rows, valid_rows, device)
 
     def batches(self, first_step: int) -> Iterator[Tensor]:
         """Shuffled length buckets for ever, [B, T]."""

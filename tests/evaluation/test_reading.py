@@ -63,7 +63,7 @@ def test_one_whose_pieces_are_all_as_probable_has_the_vocabulary_as_perplexity(
     model: LanguageModel,
 ) -> None:
     flat = model.untrained()
-    torch.nn.init.zeros_(flat.network.get_submodule("embedding").weight)
+    torch.nn.init.zeros_(flat.network.get_parameter("embedding.weight"))
     figures = text_figures(flat, TEXTS, TEXTS)
     assert figures["perplexity"] == pytest.approx(len(model.tokenizer), rel=1e-4)
 

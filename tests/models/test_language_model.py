@@ -28,7 +28,7 @@ TEXT = "A small dog runs"
 def language_model(level: str = "token", **options: Any) -> LanguageModel:
     """Random weights; nothing that it writes means anything."""
     words = tiny.tokenizer(level)
-    sizes = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0}
+    sizes: dict[str, Any] = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0}
     sizes |= {"area_size": 3, "area_layers": 1, "key_mode": "boundary"}
     torch.manual_seed(3)
     network = TextDecoder(TextDecoderConfig(len(words), **{**sizes, **options})).eval()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,11 @@ def card() -> Card:
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Backend:
     """Two language models with random weights, one of them with areas."""
     folder = tmp_path_factory.mktemp("ours")
-    for name, options in (("reader", {}), ("single", {"area_size": 1, "key_mode": "mean"})):
+    kinds: dict[str, dict[str, Any]] = {
+        "reader": {},
+        "single": {"area_size": 1, "key_mode": "mean"},
+    }
+    for name, options in kinds.items():
         model = language_model(**options)
         (folder / name).mkdir()
         save_weights(model.network, folder / name)
