@@ -7,7 +7,7 @@ areas, R areas of the longest example.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,21 @@ def weights_bytes(places: Places) -> int:
         queries, grid = places.lengths[query], places.grids[memory]
         size += predicted_bytes(places.layers, places.heads, queries, grid)
     return size
+
+
+def longest(holds: Callable[[int], bool]) -> int:
+    """The longest input, in items up to 65,536, for which something holds.
+
+    holds: true of 1, and of all lengths below one of which it is true.
+    """
+    low, high = 1, 1 << 16
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def fits(places: Places) -> bool:

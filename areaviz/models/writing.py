@@ -32,6 +32,7 @@ from areaviz.models.recording import (
     fits,
     given,
     log_probability,
+    longest,
     output,
     target_fields,
     weights_bytes,
@@ -334,7 +335,7 @@ class WritingModel:
         # Only of a text alone can one say how long it may be.
         if len(lengths) > 1 or not source:
             check_size(places)
-        largest = self._largest_source()
+        largest = longest(lambda count: fits(self._places({"source": count}, self._limit(count))))
         if source > largest:
             raise InputError(
                 f"The text has {source - 1} {self.card.level}s, but the attention of this model"
@@ -344,18 +345,6 @@ class WritingModel:
         raise InputError(
             "The given output is too long for its attention to fit in memory; shorten it."
         )
-
-    def _largest_source(self) -> int:
-        """The longest text alone, in items, whose trace fits in memory."""
-        low, high = 1, 1 << 16
-        # A longer text never takes less memory, so halving finds the longest.
-        while low < high:
-            middle = (low + high + 1) // 2
-            if fits(self._places({"source": middle}, self._limit(middle))):
-                low = middle
-            else:
-                high = middle - 1
-        return low
 
     def _places(self, inputs: Mapping[str, int], target: int) -> Places:
         """Where it can be changed, for inputs of so many items; target: of a given output, or 0."""
