@@ -4,9 +4,8 @@ from pathlib import Path
 
 import streamlit as st
 
-from areaviz.ui.shell.engine import has_models_of
 from areaviz.ui.shell.frame import admitted, refuse
-from areaviz.ui.shell.page import GROUPS, NEEDS
+from areaviz.ui.shell.page import GROUPS
 from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
@@ -17,8 +16,6 @@ groups: dict[str, list[st.Page]] = {}
 for group, titles in GROUPS.items():
     groups[group] = []
     for name, title in titles.items():
-        if name in NEEDS and not (is_open and has_models_of(NEEDS[name])):
-            continue
         path = ROOT / "pages" / f"{name}.py"
         groups[group].append(st.Page(path, title=title, default=name == "home"))
 page = st.navigation(groups, position="top" if is_open else "hidden")

@@ -6,7 +6,7 @@ is something to look at.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -177,8 +177,9 @@ def _card(name: str, task: str, family: str) -> Card:
     return replace(made, task=task, family=family, level=level, title=f"A tiny model of {name}")
 
 
-_NETWORKS = {
-    **{family: made for family, (_, made) in (WRITERS | NETWORKS).items()},
+_NETWORKS: Mapping[str, Callable[[Any], torch.nn.Module]] = {
+    **{family: made for family, (_, made) in WRITERS.items()},
+    **{family: made for family, (_, made) in NETWORKS.items()},
     "memory": MemoryNetwork,
     "pointer": PointerNetwork,
 }

@@ -59,7 +59,7 @@ def traces(backend: LocalBackend) -> dict[str, Trace]:
 def asked(name: str) -> Request:
     """Something a model can be asked."""
     card = read_card(CHECKPOINTS / name / "card.json")
-    if card.task == "translation":
+    if card.task in ("translation", "reading"):
         return Request(name, SAMPLES[0])
     if card.task == "speech":
         return Request(name, "", sound=sound_sample("digits-plain"))

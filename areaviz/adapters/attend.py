@@ -18,6 +18,7 @@ from areaviz.adapters.loading import load
 from areaviz.adapters.model_run import Options
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_text
 from areaviz.trace.record import Trace
 
 
@@ -109,6 +110,9 @@ def attend(
         example,
         attribution,
     )
+    for text in (inputs, target):
+        if isinstance(text, str):
+            check_text(text)
     if isinstance(model, str | Path):
         loaded = load(model)
         model = loaded.model

@@ -47,9 +47,7 @@ class FolderModel:
                 or another model's.
         """
         check_room(card.title, weights_of(folder), device)
-        loaded = load(folder)
-        if card.task != CAPTION or "target" in card.can:
-            check_tokenizer(loaded)
+        loaded = load(folder, must_read=card.task != CAPTION or "target" in card.can)
         loaded.model.to(device).eval().requires_grad_(False)
         return cls(card, loaded)
 
@@ -130,22 +128,3 @@ def _shown(request: Request, found: Trace) -> Request:
     if asked is None or seen is None or (asked.width, asked.height) == (seen.width, seen.height):
         return request
     return replace(request, picture=replace(seen, name=asked.name))
-
-
-def check_tokenizer(loaded: Loaded) -> None:
-    """Check that there is a tokenizer, and that it belongs to this model.
-
-    Raises:
-        InputError: there is none, or it has more tokens than the model has embeddings.
-    """
-    if loaded.tokenizer is None:
-        raise InputError(
-            f"The folder {loaded.name} has no tokenizer that can be read; save it beside the model,"
-            " by tokenizer.save_pretrained(FOLDER)."
-        )
-    known = loaded.model.get_input_embeddings().weight.shape[0]
-    if len(loaded.tokenizer) > known:
-        raise InputError(
-            f"The tokenizer of {loaded.name} has {len(loaded.tokenizer):,} tokens but the model"
-            f" knows {known:,}; it belongs to another model."
-        )

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from areaviz.adapters.library import library
-from areaviz.adapters.weights import weight_files
+from areaviz.adapters.weights import check_room, weight_files, weights_of
 from areaviz.trace.errors import InputError
 
 # Of a repository on the hub: no pickles, and no weights of other frameworks.
@@ -33,25 +35,42 @@ class Loaded:
     name: str
 
 
-def load(place: str | Path) -> Loaded:
+def load(place: str | Path, must_read: bool = False) -> Loaded:
     """A `transformers` model from a local folder or, where there is none, from the hub.
 
+    What can be known without its weights is checked before these are loaded.
+
+    Args:
+        place: a folder, or a name.
+        must_read: whether it is refused without a tokenizer.
+
     Raises:
-        InputError: it is neither, it holds its weights only as a pickle, or it needs code of its
-            own.
+        InputError: it is neither, it holds its weights only as a pickle, the memory cannot hold
+            them, it needs code of its own, or its tokenizer is missing or another model's.
     """
     folder = Path(place)
     local = bool(str(place)) and folder.is_dir()
     if local:
         check_folder(folder)
+        check_room(folder.resolve().name, weights_of(folder), torch.device("cpu"))
     elif not _HUB_NAME.fullmatch(str(place)):
         raise InputError(
             f"There is no folder {place}, and no model of a hub can be called so; check the path."
         )
-    source = str(folder) if local else str(place)
+    source, name = (str(folder), folder.resolve().name) if local else (str(place), str(place))
     options = {"trust_remote_code": False, "local_files_only": local}
+    tokenizer = processor = None
+    # Where there are no files of one, the library would make an empty tokenizer.
+    if not local or _has_tokenizer(folder):
+        tokenizer = _part("AutoTokenizer", source, options)
     try:
-        model = _model(source, options)
+        config = library().AutoConfig.from_pretrained(source, **options)
+        _check_tokenizer(name, tokenizer, config, must_read)
+        model = _class(config).from_pretrained(
+            source, config=config, use_safetensors=True, weights_only=True, **options
+        )
+    except InputError:
+        raise
     except Exception as error:
         # A stranger's files: whatever the parsers raise means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
@@ -59,16 +78,35 @@ def load(place: str | Path) -> Loaded:
             f"The model {folder.name if local else place} cannot be opened ({reason}); "
             "only models of the transformers library with weights as safetensors can."
         ) from error
-    tokenizer = processor = None
     if hasattr(model.config, "vision_config"):
         processor = _part("AutoProcessor", source, options)
     elif model.main_input_name == "pixel_values":
         processor = _part("AutoImageProcessor", source, options)
     reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
-    # Where there are no files of one, the library would make an empty tokenizer.
-    if reads and (not local or _has_tokenizer(folder)):
-        tokenizer = _part("AutoTokenizer", source, options)
-    return Loaded(model, tokenizer, processor, folder.resolve().name if local else str(place))
+    return Loaded(model, tokenizer if reads else None, processor, name)
+
+
+def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) -> None:
+    """Check that a model that reads texts has its own tokenizer, before its weights are loaded.
+
+    Raises:
+        InputError: there is none where it has to be, or it has more tokens than the model.
+    """
+    if tokenizer is None:
+        if must_read:
+            raise InputError(
+                f"The folder {name} has no tokenizer that can be read; save it beside the model,"
+                " by tokenizer.save_pretrained(FOLDER)."
+            )
+        return
+    # Of models of sound a tokenizer may have signs that are never written.
+    reads = getattr(_class(config), "main_input_name", "") == "input_ids"
+    known = getattr(config, "vocab_size", None)
+    if reads and isinstance(known, int) and len(tokenizer) > known:
+        raise InputError(
+            f"The tokenizer of {name} has {len(tokenizer):,} tokens but the model knows {known:,};"
+            " it belongs to another model."
+        )
 
 
 def _has_tokenizer(folder: Path) -> bool:
@@ -154,13 +192,6 @@ def _class(config: Any) -> Any:
     family: Any = getattr(transformers, named, None)
     is_model = isinstance(family, type) and issubclass(family, transformers.PreTrainedModel)
     return family if is_model else transformers.AutoModel
-
-
-def _model(source: str, options: dict[str, Any]) -> Any:
-    config = library().AutoConfig.from_pretrained(source, **options)
-    return _class(config).from_pretrained(
-        source, config=config, use_safetensors=True, weights_only=True, **options
-    )
 
 
 def _part(kind: str, source: str, options: dict[str, Any]) -> Any:

@@ -79,7 +79,21 @@ def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
 
 
 def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
-    """How a model is run on these inputs."""
+    """How a model is run on these inputs.
+
+    Raises:
+        InputError: a model that reads texts alone is given a picture.
+    """
+    found = _reader_of(model, inputs)
+    if found in (read_text, translate) and is_picture(inputs):
+        raise InputError(
+            f"{type(model).__name__} reads texts alone; give it a text, or the picture to a model"
+            " that sees."
+        )
+    return found
+
+
+def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
     reads = main_input(model)
     if has_both(inputs):
         return read_both

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
@@ -25,6 +26,15 @@ from areaviz.trace.interventions import (
     weighed,
 )
 from areaviz.trace.logits import Logits
+
+
+def handed_over(values: npt.NDArray[Any], device: torch.device) -> Tensor:
+    """Numbers of the host on a device, for which the host does not wait.
+
+    CUDA has read an array of the host when the call returns; MPS may not have.
+    """
+    return torch.from_numpy(values).to(device, non_blocking=device.type != "mps")
+
 
 Note = Callable[[Logits], None]
 
@@ -57,7 +67,7 @@ class LayerInterventions:
         if not self.weighs:
             return None
         factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
-        return torch.from_numpy(factors_HQR).to(device)
+        return handed_over(factors_HQR, device)
 
     def multipliers_at_end(self, items: int, most: int, device: torch.device) -> Tensor:
         """The same for the spans that end at a sequence's last item, shortest first: [H, 1, R]."""
@@ -65,7 +75,7 @@ class LayerInterventions:
         ones = np.ones_like(widths)
         table_R4 = np.stack([0 * ones, items - widths, ones, widths], 1)
         factors_H1R = area_factors(self.weighs, table_R4, items, self.heads, 1)
-        return torch.from_numpy(factors_H1R).to(device)
+        return handed_over(factors_H1R, device)
 
     def gated(self, context_BHQD: Tensor) -> Tensor:
         """What the heads read, times the factors of their gates."""

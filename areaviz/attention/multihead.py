@@ -6,13 +6,14 @@ of a head.
 
 from __future__ import annotations
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
 from areaviz.attention.area import AreaOptions, area_attention
 from areaviz.attention.boundary import BoundaryKeys
 from areaviz.attention.features import AreaFeatures, NeighbourConvolution
-from areaviz.attention.interventions import LayerInterventions
+from areaviz.attention.interventions import LayerInterventions, handed_over
 from areaviz.attention.logits import has_parts, logits_of
 from areaviz.attention.masks import area_mask, item_mask
 from areaviz.attention.memory import AreaMemory, Remembered
@@ -61,7 +62,7 @@ class KeysAndValues(nn.Module):
             if padding_BM is not None:
                 both = both.masked_fill(padding_BM.unsqueeze(-1), 0.0)
             if interventions is not None and interventions.hidden:
-                hidden = torch.tensor(interventions.hidden, device=both.device)
+                hidden = handed_over(np.array(interventions.hidden), both.device)
                 both = both.index_fill(1, hidden, 0.0)
             key_BMW, value_BMW = self.convolution(both, is_causal).chunk(2, -1)
         return self.split(key_BMW), self.split(value_BMW)

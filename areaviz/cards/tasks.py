@@ -27,8 +27,7 @@ class Task:
     Args:
         key: `Card.task`.
         title: for people.
-        training: the task's class in `areaviz.training`, as an import path; "" where nothing is
-            trained for it here.
+        training: the task's class in `areaviz.training`, as an import path.
         recipe: the task's name in recipes where that is not the key.
         evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
             a task whose models are not measured.
@@ -291,12 +290,26 @@ _ALL = (
             "The same: tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
         },
     ),
-    # Models of others, which are not trained or measured here.
     Task(
         "reading",
         "Language models",
-        "",
+        "areaviz.training.reading:Reading",
+        evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
+        opens="language-model-boundary",
+        headline="test_2016_flickr",
+        measures={
+            "perplexity": "Perplexity",
+            "bits_a_character": "Bits a character",
+            "trigram": "Counted triples",
+            "bigram": "Pairs",
+            "unigram": "Pieces",
+            "untrained": "Untrained",
+        },
+        about="Perplexity of held-out captions: among how many pieces of equal probability the"
+        " model chooses, on average. Beside it the same of triples, pairs and single pieces as"
+        " they were counted in its training text, and of the network before it was trained.",
+        splits=("val", "test_2016_flickr"),
     ),
     Task(
         "words of a picture",

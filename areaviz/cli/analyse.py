@@ -7,27 +7,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from areaviz.analysis.buckets import read_corpus
 from areaviz.analysis.on_processes import analyse_in_processes
 from areaviz.analysis.on_ray import analyse_on_ray
-from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import Report
-from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import header, rows_of_outputs
-from areaviz.analysis.score_files import scores_of
-from areaviz.analysis.table import Rows, score_columns, table_csv
-from areaviz.cli.analyse_print import (
-    BY,
-    print_buckets,
-    print_comparison,
-    print_scores,
-    print_summary,
-)
 from areaviz.cli.models import named, open_run, open_run_together
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_files import read_files, read_lines, read_table
@@ -35,12 +22,12 @@ from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
 from areaviz.data.set_files import read_output
-from areaviz.notes.error_spans import Judgement
-from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
+
+if TYPE_CHECKING:
+    from areaviz.analysis.table import Rows
 
 ENGINES = ("local", "ray")
 
@@ -95,7 +82,8 @@ def analyse(
         Path | None, typer.Option(help="Write the whole analysis here as one page (.html).")
     ] = None,
     by: Annotated[
-        str, typer.Option(help=f"Scores by bucket: {', '.join(BY)}, or a score of a file.")
+        str,
+        typer.Option(help="Scores by bucket, such as length or words, or by a score of a file."),
     ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
@@ -123,53 +111,11 @@ def analyse(
         place = checkpoints, device, engine
         # Of a folder the last part of its path.
         runs[_free(Path(name).name, runs)] = _run(name, dataset, request, place)
-    for name, rows in runs.items():
-        print_summary(name, dataset, rows)
-    judgements = _judgements(errors or [], dataset, list(runs))
-    columns = _columns(scores or [], dataset, list(runs))
-    titles = [*runs]
-    frequency = read_corpus(corpus.name, {corpus.name: corpus}) if corpus else None
-    reported = Report(
-        dataset,
-        titles,
-        titles,
-        list(runs.values()),
-        columns,
-        judgements,
-        corpus=frequency,
-    )
-    frame = reported.frame
-    print_scores(frame, titles)
-    if len(runs) == 2:
-        print_comparison(frame)
-    if by:
-        print_buckets(frame, by, titles, frequency)
-    if table:
-        table.write_bytes(table_csv(frame))
-    if report:
-        write_whole(report, report_page(reported).encode("utf-8", "replace"))
-        typer.echo(f"The report lies in {report}")
+    # What tells of the rows takes a second to import, which they need not wait for.
+    from areaviz.cli.analyse_report import Asked, tell
 
-
-def _columns(
-    paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
-) -> list[dict[str, Sequence[float]]]:
-    """The scores of files as measures of the systems."""
-    files = {path.name: path for path in paths}
-    if len(files) < len(paths):
-        raise InputError("Two files of scores have the same name; rename one.")
-    found = scores_of([*files], files, systems, len(dataset.examples))
-    return [score_columns(one) for one in found]
-
-
-def _judgements(paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
-    """What raters said, by their files; without any what they marked in the app."""
-    if not paths:
-        return judgements_here(dataset.digest)
-    found: list[Judgement] = []
-    for path in paths:
-        found += read_judgements(path.name, path.read_bytes(), dataset, systems)
-    return [one for one in found if one.dataset == dataset.digest]
+    asked = Asked(scores or [], corpus, errors or [], by, table, report)
+    tell(dataset, runs, asked)
 
 
 def _free(name: str, taken: Mapping[str, object]) -> str:

@@ -134,6 +134,8 @@ def export(
 
 def _trace(place: Path, text: str, picture: str) -> Trace:
     """The saved trace, or what the model of a folder attends to."""
+    if not place.exists():
+        raise InputError(f"There is no folder and no saved trace {place}; check the path.")
     if not place.is_dir():
         if text or picture:
             raise InputError("A saved trace has its input; --text and --picture go with a folder.")

@@ -69,6 +69,11 @@ def read_split(folder: Path, split: str, source: str = "en", target: str = "de")
     return list(zip(sources, targets, strict=True))
 
 
+def captions(folder: Path, split: str) -> list[str]:
+    """The English captions of a split; raises as `read_split`."""
+    return _read_lines(folder, split, "en")
+
+
 def _read_lines(folder: Path, split: str, language: str) -> list[str]:
     path = folder / "multi30k" / "text" / f"{split}.{language}.gz"
     if not path.exists():

@@ -117,7 +117,8 @@ def average(
     block of only such cells stays NaN.
     """
     inside_RC = ~np.isnan(values_RC)
-    total = _block_sums(np.where(inside_RC, values_RC, 0), rows, columns)
+    kept_RC = values_RC if inside_RC.all() else np.where(inside_RC, values_RC, 0)
+    total = _block_sums(kept_RC, rows, columns)
     count = _block_sums(inside_RC, rows, columns)
     means = np.divide(total, count, out=np.full_like(total, np.nan), where=count > 0)
     return means.astype(np.float32)
@@ -127,8 +128,8 @@ def _block_sums(
     values_RC: npt.NDArray[np.generic], rows: int, columns: int
 ) -> npt.NDArray[np.float64]:
     height, width = values_RC.shape
-    tall = np.add.reduceat(values_RC.astype(np.float64), range(0, height, rows), axis=0)
-    return np.asarray(np.add.reduceat(tall, range(0, width, columns), axis=1))
+    wide = np.add.reduceat(values_RC, range(0, width, columns), axis=1, dtype=np.float64)
+    return np.asarray(np.add.reduceat(wide, range(0, height, rows), axis=0))
 
 
 def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> str:

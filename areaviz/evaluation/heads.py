@@ -8,7 +8,7 @@ several seeds. It is a JSON file of one entry a run, filled run by run:
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -160,3 +160,14 @@ def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
         rounded[~np.isfinite(values)] = None
         plain[name] = rounded.tolist()
     return plain
+
+
+def of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
+    """The figures of one head, with those of the whole site."""
+    layer, head = place
+    found: dict[str, float] = {"layer": layer, "head": head}
+    for name, value in figures.items():
+        one = value[layer][head] if isinstance(value, list) else value
+        if one is not None:
+            found[name] = one
+    return found

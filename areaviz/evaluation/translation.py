@@ -16,6 +16,7 @@ from areaviz.evaluation.heads import (
     card_heads,
     given_pairs,
     measure_heads,
+    of_head,
     plain_figures,
     read_pairs,
 )
@@ -120,7 +121,7 @@ def _chosen_spans(
     for site in sorted(WANTED.keys() & heads.keys()):
         place = span_place(card, heads, site)
         found[f"{site}, spans, val"] = (
-            _of_head(heads[site], place) if place else {"multi_share": 0.0}
+            of_head(heads[site], place) if place else {"multi_share": 0.0}
         )
     return found
 
@@ -135,17 +136,6 @@ def span_place(
     return (found.layer, found.head) if found else None
 
 
-def _of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
-    """The figures of one head, with those of the whole site."""
-    layer, head = place
-    found: dict[str, float] = {"layer": layer, "head": head}
-    for name, value in figures.items():
-        one = value[layer][head] if isinstance(value, list) else value
-        if one is not None:
-            found[name] = one
-    return found
-
-
 def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
     """All measures of attention on the headline split, of the heads that "val" chose."""
     card = model.card
@@ -157,7 +147,7 @@ def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str
     for site in sorted(WANTED.keys() & measured.keys()):
         place, entry = span_place(card, card.heads, site), {"multi_share": 0.0}
         if place:
-            entry = _of_head(plain_figures(measured[site]), place)
+            entry = of_head(plain_figures(measured[site]), place)
             entry["dependence_untrained"] = card.heads[site]["dependence_untrained"]
         attention[f"{site}, spans"] = entry | {"sentences": len(pairs)}
     attention[LINKS] = link_figures(model, data)

@@ -6,6 +6,7 @@ from pathlib import Path
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.base import Family
 from areaviz.models.digits import NETWORKS, DigitReader
+from areaviz.models.language_model import LanguageModel
 from areaviz.models.pointing import PointingModel
 from areaviz.models.writers import WRITERS
 from areaviz.models.writing import WritingModel
@@ -14,6 +15,7 @@ from areaviz.trace.extensions import Joined
 _OURS: Mapping[str, Family] = {
     **dict.fromkeys(WRITERS, WritingModel),
     **dict.fromkeys(NETWORKS, DigitReader),
+    "text decoder": LanguageModel,
     "pointer": PointingModel,
     "memory": AnsweringModel,
 }

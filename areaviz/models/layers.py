@@ -167,6 +167,9 @@ def feed_forward(sizes: TransformerOptions) -> nn.Sequential:
 class EncoderLayer(nn.Module):
     """Self-attention and feed-forward, each normalised before and added to its input."""
 
+    # Whether an item sees only what stands before it.
+    is_causal = False
+
     def __init__(self, sizes: TransformerOptions, areas: AreaOptions, impl: str) -> None:
         super().__init__()
         self.self_attention = MultiHeadAttention(sizes.width, sizes.heads, areas, impl)
@@ -183,7 +186,7 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         y = self.norms[0](x_BMW)
         context, weights = self.self_attention(
-            y, y, padding_BM, need_weights=need_weights, interventions=interventions
+            y, y, padding_BM, self.is_causal, need_weights, interventions
         )
         x = x_BMW + self.dropout(context)
         return x + self.dropout(self.feed_forward(self.norms[1](x))), weights

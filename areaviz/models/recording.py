@@ -7,7 +7,7 @@ areas, R areas of the longest example.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -55,6 +55,21 @@ def weights_bytes(places: Places) -> int:
     return size
 
 
+def longest(holds: Callable[[int], bool]) -> int:
+    """The longest input, in items up to 65,536, for which something holds.
+
+    holds: true of 1, and of all lengths below one of which it is true.
+    """
+    low, high = 1, 1 << 16
+    while low < high:
+        middle = (low + high + 1) // 2
+        if holds(middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
 def fits(places: Places) -> bool:
     """Whether the weights of a trace fit in memory, known before a model runs."""
     return weights_bytes(places) <= MAX_TRACE_BYTES
@@ -72,8 +87,11 @@ def check_size(places: Places) -> None:
 
 def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
     """The fields "target" and "history" of what was written."""
-    text, tokens = tokenizer.decode(target_ids)
-    finished = target_ids[-1] == END
+    return written_fields(*tokenizer.decode(target_ids), target_ids[-1] == END)
+
+
+def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, Field]:
+    """The same of a text and its tokens; finished: whether the end symbol follows them."""
     # The last item was written and never read; where that is the end symbol, no token is it.
     read = tokens if finished else tokens[:-1]
     target = text_field("target", text, tokens, end=finished)

@@ -11,6 +11,7 @@ from areaviz.models.listener import Listener, ListenerConfig
 from areaviz.models.lstm import LstmConfig, LstmTranslator
 from areaviz.models.network import WritingNetwork
 from areaviz.models.show_attend_tell import ShowAttendTell, TellerConfig
+from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
 from areaviz.models.transformer import Transformer, TransformerConfig
 from areaviz.models.two_memories import TwoMemoriesConfig, TwoMemoriesTransformer
 from areaviz.models.watcher import Watcher, WatcherConfig
@@ -24,5 +25,6 @@ WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
     "listener": (ListenerConfig, Listener),
     "watcher": (WatcherConfig, Watcher),
     "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
+    "text decoder": (TextDecoderConfig, TextDecoder),
 }
 """Every network that writes, by its family: its options and its class."""

@@ -32,6 +32,7 @@ from areaviz.models.recording import (
     fits,
     given,
     log_probability,
+    longest,
     output,
     target_fields,
     weights_bytes,
@@ -40,7 +41,7 @@ from areaviz.models.writers import WRITERS
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Places
 from areaviz.trace.logits import Logits
-from areaviz.trace.record import Output, Trace
+from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
 BATCH = 32
@@ -238,7 +239,7 @@ class WritingModel:
         fields = []
         for request, part, one in zip(requests, parts, found, strict=True):
             own = {name: self._inputs[name].field(request) for name in part}
-            fields.append(own | target_fields(one.ids, self.tokenizer))
+            fields.append(own | self._written_fields(request, one.ids))
         maps = attention_maps(run, self.network, fields)
         results = output(run.logits, [one.ids for one in found], self.tokenizer)
         traces = []
@@ -261,11 +262,21 @@ class WritingModel:
             "device": self.device.type,
             "log-probability": log_probability(found, result),
         }
-        # A captioner gets no text; what stands in its request says nothing about the output.
-        text = request.text if "source" in part else ""
-        if warnings := notes(self.card, self.tokenizer, text, found):
+        if warnings := self._notes(request, part, found):
             details["warning"] = " ".join(warnings)
         return details
+
+    def _notes(
+        self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
+    ) -> Sequence[str]:
+        """What the reader should know about an output."""
+        # A captioner gets no text; what stands in its request says nothing about the output.
+        text = request.text if "source" in part else ""
+        return notes(self.card, self.tokenizer, text, found)
+
+    def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
+        """The fields "target" and "history" of an output."""
+        return target_fields(ids, self.tokenizer)
 
     @property
     def _inputs(self) -> dict[str, Input]:
@@ -324,7 +335,7 @@ class WritingModel:
         # Only of a text alone can one say how long it may be.
         if len(lengths) > 1 or not source:
             check_size(places)
-        largest = self._largest_source()
+        largest = longest(lambda count: fits(self._places({"source": count}, self._limit(count))))
         if source > largest:
             raise InputError(
                 f"The text has {source - 1} {self.card.level}s, but the attention of this model"
@@ -334,18 +345,6 @@ class WritingModel:
         raise InputError(
             "The given output is too long for its attention to fit in memory; shorten it."
         )
-
-    def _largest_source(self) -> int:
-        """The longest text alone, in items, whose trace fits in memory."""
-        low, high = 1, 1 << 16
-        # A longer text never takes less memory, so halving finds the longest.
-        while low < high:
-            middle = (low + high + 1) // 2
-            if fits(self._places({"source": middle}, self._limit(middle))):
-                low = middle
-            else:
-                high = middle - 1
-        return low
 
     def _places(self, inputs: Mapping[str, int], target: int) -> Places:
         """Where it can be changed, for inputs of so many items; target: of a given output, or 0."""

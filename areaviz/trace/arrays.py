@@ -77,7 +77,7 @@ def from_arrays(
     frame = frame_of(given.shape, memory, queries, shape, picture, name)
     if _size(given.shape) > MAX_MAP_BYTES:
         check_layer_bytes(_layer_size(given.shape, shape, area_size))
-        return frame.trace(by_head(given), area_size)
+        return frame.trace(by_layer(given), area_size)
     check_map_bytes(_layer_size(given.shape, shape, area_size))
     rows_RN = checked_rows(given.reshape(-1, given.shape[-1]), 0, given.shape)
     return frame.trace(rows_RN.reshape(given.shape), area_size)
@@ -163,23 +163,22 @@ def frame_of(
     return Frame(request, tuple(fields), AreaGrid.clamped(shape or (1, items), (1, 1)))
 
 
-def by_head(given_LHQN: npt.NDArray[Any]) -> FloatArray:
-    """What stands in for weights that stay where they are; rows are checked when they are read."""
+def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
+    """What stands in for weights that stay where they are; rows are checked when they are read.
+
+    The layer that was read last is kept, as views read one several times.
+    """
     layers, heads, queries, items = given_LHQN.shape
 
-    def some(layer: int, first: int, last: int) -> FloatArray:
-        found_HQN = np.empty((last - first, queries, items), np.float32)
+    def read(layer: int) -> FloatArray:
+        found_HQN = np.empty((heads, queries, items), np.float32)
         # Head by head, as checking all at once takes as much again.
-        for head in range(first, last):
+        for head in range(heads):
             row = (layer * heads + head) * queries
-            rows_QN = checked_rows(given_LHQN[layer, head], row, given_LHQN.shape)
-            found_HQN[head - first] = rows_QN
+            found_HQN[head] = checked_rows(given_LHQN[layer, head], row, given_LHQN.shape)
         return found_HQN
 
-    def whole(layer: int) -> FloatArray:
-        return some(layer, 0, heads)
-
-    return cast(FloatArray, LayeredWeights((layers, heads, queries, items), whole, some))
+    return cast(FloatArray, LayeredWeights((layers, heads, queries, items), read, most=1))
 
 
 def check_bytes(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> None:
@@ -251,7 +250,9 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
         InputError: a weight is not finite or below 0, or a row has another sum.
     """
     weights_RN: FloatArray = given_RN.astype(np.float32)
-    endless_R = ~np.isfinite(weights_RN).all(-1)
+    # In double precision a sum is finite where all of a row is.
+    sums_R = weights_RN.sum(-1, dtype=np.float64)
+    endless_R = ~np.isfinite(sums_R)
     if endless_R.any():
         place = _place(endless_R, first, shape_LHQN)
         raise InputError(f"The weights of {place} are not all finite; remove NaN.")
@@ -260,7 +261,6 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
         raise InputError(
             f"The weights of {place} are below 0; give weights after the softmax, not scores."
         )
-    sums_R = weights_RN.sum(-1, dtype=np.float64)
     tolerance = _HALF_TOLERANCE if given_RN.dtype.itemsize == 2 else TOLERANCE
     off_R = np.minimum(np.abs(sums_R - 1), sums_R) > tolerance
     if off_R.any():

@@ -201,10 +201,10 @@ def area_size_shares(
     return {int(size): float(shares[size]) for size in np.unique(sizes_A)}
 
 
-def head_summary(attention: AttentionMap) -> HeadSummary:
-    """Entropy, mean area size, distance and peak of every head."""
-    layers = [_layer_summary(attention, layer) for layer in range(attention.layers)]
-    return HeadSummary(*np.stack(layers, 1))
+def head_summary(attention: AttentionMap, layers: Sequence[int] | None = None) -> HeadSummary:
+    """Entropy, mean area size, distance and peak of every head, or of those of some layers."""
+    chosen = range(attention.layers) if layers is None else layers
+    return HeadSummary(*np.stack([_layer_summary(attention, layer) for layer in chosen], 1))
 
 
 def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:

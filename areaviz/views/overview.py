@@ -28,8 +28,9 @@ from areaviz.drawing.theme import (
     unseen_axis,
 )
 from areaviz.trace import query
+from areaviz.trace.limits import MAX_MAP_BYTES
 from areaviz.trace.query import query_dependence
-from areaviz.trace.record import FloatArray, Trace
+from areaviz.trace.record import AttentionMap, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 # Up to so many pictures beside each other have room for all texts.
@@ -126,16 +127,18 @@ def _tile_px(across: int) -> float:
 
 
 def overview(trace: Trace, focus: Focus) -> Overview:
-    """Query x memory item shares of every head, layer by layer."""
+    """Query x memory item shares of every head, layer by layer; of a large map, of one layer."""
     attention = trace.maps[focus.site]
     fields = [trace.fields[attention.query], trace.fields[attention.memory]]
-    summary, across = query.head_summary(attention), min(attention.heads, 12)
-    count = attention.layers * attention.heads
+    layers = _layers(attention, focus)
+    summary, across = query.head_summary(attention, layers), min(attention.heads, 12)
+    count = len(layers) * attention.heads
     side = min(64, isqrt(PIXELS**2 // count))
     rows, columns = (block_size(len(field), side) for field in fields)
     tiles, values = [], []
     for place in range(count):
-        layer, head = divmod(place, attention.heads)
+        row, head = divmod(place, attention.heads)
+        layer = layers[row]
         shares_QN = query.item_shares(attention, layer, head)
         bits, most = query_dependence(shares_QN)
         tiles.append(
@@ -143,9 +146,9 @@ def overview(trace: Trace, focus: Focus) -> Overview:
                 layer,
                 head,
                 *divmod(place, across),
-                entropy=float(summary.entropy[layer, head]),
-                area_size=float(summary.area_size[layer, head]),
-                distance=float(summary.distance[layer, head]),
+                entropy=float(summary.entropy[row, head]),
+                area_size=float(summary.area_size[row, head]),
+                distance=float(summary.distance[row, head]),
                 dependence=bits / most if most else 0.0,
                 focused=layer == focus.layer and focus.head in (None, head),
                 noun=noun(fields[1]),
@@ -156,7 +159,8 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     text_px = (15.0 if wide else 12) * len(tiles[0].texts(wide)) + 12
     tile_px = _tile_px(across)
     sheet, broad, high = _sheet(tiles, values, across, tile_px / (tile_px + text_px))
-    title = "Every head, layer by layer"
+    every = len(layers) == attention.layers
+    title = "Every head, layer by layer" if every else "Every head of one layer"
     if max(rows, columns) > 1:
         title += f" · averaged {rows}×{columns} to a cell"
     below = "layer, head, entropy"
@@ -167,7 +171,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
     return Overview(
         title=title,
         note=f"rows {names[0]}, columns {names[1]}; below: {below}",
-        caption=caption(trace, replace(focus, head=None), all_layers=True),
+        caption=caption(trace, replace(focus, head=None), all_layers=every),
         tiles=tiles,
         sheet=sheet,
         across=across,
@@ -175,6 +179,12 @@ def overview(trace: Trace, focus: Focus) -> Overview:
         high=high,
         top=min(1.0, nice_top(float(np.nanmax(sheet)))),
     )
+
+
+def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
+    """The layers that are drawn: all, or where reading these would take long the focused one."""
+    is_large = attention.weights.nbytes > MAX_MAP_BYTES
+    return [focus.layer] if is_large else range(attention.layers)
 
 
 def _sheet(
@@ -284,7 +294,9 @@ def paper(drawn: Overview) -> PrintFigure:
 def _fits(trace: Trace, focus: Focus) -> bool:
     """Whether there are several heads, and no more than a sheet can hold."""
     attention = trace.maps.get(focus.site)
-    if attention is None or not 1 < attention.layers * attention.heads <= MOST_HEADS:
+    if attention is None:
+        return False
+    if not 1 < len(_layers(attention, focus)) * attention.heads <= MOST_HEADS:
         return False
     return fits_map(trace, focus)
 

@@ -17,7 +17,10 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from areaviz.attention.area import AreaOptions
+from areaviz.attention.interventions import Changed, LayerInterventions
 from areaviz.attention.multihead import MultiHeadAttention
+from areaviz.trace.areas import Area
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from tests.tiny import FORMS, network
 
 ASKS = ("_local_scalar_dense", "nonzero", "masked_select", "unique_consecutive")
@@ -28,7 +31,7 @@ class WaitingError(Exception):
 
 
 class NoWaiting(TorchDispatchMode):
-    """Refuses what needs a number of the GPU, and what copies from or to the host."""
+    """Refuses what needs a number of the GPU, and copies from or to the host that are awaited."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -37,7 +40,7 @@ class NoWaiting(TorchDispatchMode):
         if name in ASKS:
             raise WaitingError(name)
         result = func(*args, **(kwargs or {}))
-        if name in ("_to_copy", "copy_"):
+        if name in ("_to_copy", "copy_") and not (kwargs or {}).get("non_blocking"):
             devices = {one.device.type for one in (*args, result) if isinstance(one, Tensor)}
             if len(devices) > 1:
                 raise WaitingError(name)
@@ -91,6 +94,38 @@ def test_a_step_of_the_decoder_never_waits(form: dict[str, Any]) -> None:
     with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
         memory = layer.remember(torch.zeros(2, 6, 16), padding)
         history = layer.extend(layer.extend(None, items), items)
+        read = layer.ask(items, memory), layer.ask(items, history)
+    assert all(one.shape == (2, 1, 16) for one in read)
+
+
+CHANGES: list[Change] = [
+    Weigh("encoder self", items=(1,), factor=0.5),
+    Weigh("decoder self", areas=(Area(0, 0, 1, 2),), factor=2.0, layer=1),
+    Weigh("encoder-decoder", items=(0, 1), query=2),
+    Gate("encoder-decoder", head=0),
+    Hide("source", (3,)),
+]
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_pass_that_is_changed_never_waits(form: dict[str, Any]) -> None:
+    model = network(20, **form)
+    source, target = (torch.ones(1, n, dtype=torch.long) for n in (6, 4))
+    changed = Changed.of(CHANGES, model.sites, 2)
+    with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
+        run = model.attend(source, target, changed=changed)
+    assert run.logits.shape == (1, 4, 20) and run.logits.is_meta
+
+
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_a_changed_step_of_the_decoder_never_waits(form: dict[str, Any]) -> None:
+    options = {key: value for key, value in form.items() if key != "size_bias"}
+    layer = MultiHeadAttention(16, 2, AreaOptions(3, **options))
+    items = torch.zeros(2, 1, 16)
+    done = LayerInterventions(2, (Weigh("", items=(1,)),), (Gate("", head=1),), (2,))
+    with NoWaiting(), torch.no_grad():  # type: ignore[no-untyped-call]
+        memory = layer.remember(torch.zeros(2, 6, 16), None, done)
+        history = layer.extend(layer.extend(None, items, done), items)
         read = layer.ask(items, memory), layer.ask(items, history)
     assert all(one.shape == (2, 1, 16) for one in read)
 

@@ -15,6 +15,7 @@ from areaviz.decoding.stepper import Hypothesis
 from areaviz.models import MODELS, writing
 from areaviz.models.checkpoint import load_weights
 from areaviz.models.output_notes import notes
+from areaviz.models.recording import longest
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.check import validate
@@ -205,3 +206,8 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
 def test_every_family_loads_and_traces() -> None:
     for family in MODELS.values():
         assert callable(family.load) and callable(family.trace)
+
+
+@pytest.mark.parametrize("most", [1, 2, 1000, 65_536])
+def test_the_longest_of_which_something_holds_is_found(most: int) -> None:
+    assert longest(lambda count: count <= most) == most

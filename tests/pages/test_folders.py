@@ -97,12 +97,3 @@ def test_their_cards_say_what_is_known(open_page: Open) -> None:
     assert not app.exception and not app.error
     assert "Language models" in said and "A model of others" in said
     assert "Trained on" not in said
-
-
-def test_without_such_models_read_is_not_offered(
-    open_page: Open, monkeypatch: pytest.MonkeyPatch, stored: Path
-) -> None:
-    monkeypatch.delenv(FOLDERS_SETTING)
-    monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
-    app = open_page("read")
-    assert app.title[0].value != "Read"

@@ -144,6 +144,8 @@ def test_text_of_a_card_is_never_markup(
     monkeypatch.setattr(replay, "models", lambda: {"odd": odd})
     use_backend(replay)
     app = open_page("models")
+    app.session_state["recipe_odd"] = True
+    app.run()
     assert any(r"\!\[x\]\(http\:\/\/a\.example" in element.value for element in app.markdown)
     assert any(r"\*\*b\*\*" in str(table.value) for table in app.table)
     assert list(app.table[1].value["Model"]) == [r"\*a\*"], "beside the papers' figures too"
@@ -230,6 +232,10 @@ def test_a_card_says_what_its_heads_do_and_begins_with_what_they_do_not(
     monkeypatch.setattr(replay, "models", lambda: cards)
     use_backend(replay)
     app = open_page("models")
+    assert not app.exception and not app.error
+    assert not [frame for frame in app.dataframe if "Name" in frame.value], "drawn when opened"
+    app.session_state["heads_measured"] = True
+    app.run()
     assert not app.exception and not app.error
     assert "3.50 bits" in shown(app)
     errors = [table.value for table in app.table if "Alignment error" in table.value]

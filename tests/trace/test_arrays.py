@@ -171,9 +171,9 @@ def test_weights_that_are_too_large_to_be_held_are_read_where_they_lie(
         np.testing.assert_array_equal(read.maps[site].weights[1], attention.weights[1])
         np.testing.assert_array_equal(read.maps[site].weights[2, 1], attention.weights[2, 1])
     assert isinstance(read.maps["attention"].weights, LayeredWeights)
-    assert read.maps["attention"].weights.cached_bytes == 0
-    # A row is checked when it is read, and only then.
+    assert read.maps["attention"].weights.cached_bytes == given.nbytes // 3
+    # A layer is checked when it is read, and only then.
     own[2, 1, 3] *= 2
-    assert read.maps["attention"].weights[2, 0].shape == (4, 5)
+    assert read.maps["attention"].weights[1, 0].shape == (4, 5)
     with pytest.raises(InputError, match="layer 3, head 2, query 4 sum to 2 but"):
         read.maps["attention"].weights[2]

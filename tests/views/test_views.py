@@ -166,3 +166,17 @@ def test_print_figures_carry_title_and_caption(view: View, trace: Trace) -> None
     texts = [" ".join(text.get_text().split()) for text in view.print(trace, focus).texts]
     assert figure.layout.meta["caption"] in texts
     assert figure.layout.title.text.replace("<br>", " ") in texts
+
+
+def test_of_a_large_map_the_overview_draws_one_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+    trace, focus = fakes.trace(layers=3), Focus("encoder self", 2, 1)
+    view = VIEWS["overview"]
+    every, size = view.table(trace, focus).rows, trace.maps["encoder self"].weights.nbytes
+    monkeypatch.setattr("areaviz.views.overview.MAX_MAP_BYTES", size)
+    assert repr(view.table(trace, focus).rows) == repr(every)
+    assert "all 3 layers" in view.figure(trace, focus).layout.meta["caption"]
+    monkeypatch.setattr("areaviz.views.overview.MAX_MAP_BYTES", size - 1)
+    of_layer = [row for row in every if row[0] == 3]
+    assert repr(list(view.table(trace, focus).rows)) == repr(of_layer)
+    drawn = view.figure(trace, focus).layout.meta
+    assert drawn["title"] == "Every head of one layer" and "layer 3 of 3" in drawn["caption"]

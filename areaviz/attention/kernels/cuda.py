@@ -27,6 +27,8 @@ NARROWEST = 16
 WORTH = 1 << 28
 # Of a result's largest number: products are rounded to ten bits (TF32) or eight (bfloat16).
 DIFFERENCE = 0.03
+# As many kinds are kept compiled.
+KINDS = 256
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Trial:
     refusal: str | None = None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=KINDS)
 def trial(kind: Kind) -> Trial:
     """The one trial of a kind in this process."""
     return Trial()
@@ -120,7 +122,13 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
                 RuntimeWarning,
                 stacklevel=2,
             )
-    return None if one.refusal is not None else flex(query, key, value, spec, compiled())
+    return None if one.refusal is not None else _run(query, key, value, spec, compiled())
+
+
+def _run(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
+    # Of one function torch compiles eight kinds, and refuses the ninth.
+    with torch._dynamo.config.patch(recompile_limit=KINDS):
+        return flex(query, key, value, spec, tools)
 
 
 def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> str | None:
@@ -131,7 +139,7 @@ def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tool
         x.requires_grad_(torch.is_grad_enabled())
     few = _first_two(spec)
     try:
-        found = _outcome(flex(query, key, value, few, tools), inputs)
+        found = _outcome(_run(query, key, value, few, tools), inputs)
     except torch.OutOfMemoryError:
         raise
     except Exception as error:  # whatever a compiler cannot do

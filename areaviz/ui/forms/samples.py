@@ -23,7 +23,7 @@ SAMPLES: tuple[str, ...] = (
 )
 
 
-TRANSLATE = "pages/translate.py"
+TRANSLATE, READ = "pages/translate.py", "pages/read.py"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,7 @@ class Example:
         page: the path of the page.
         hidden: places of words that are hidden from the model, from 1, as in a link.
         level: of the model, as in `Card.level`; "" for the one that the page opens with.
+        writes: whether a language model goes on with the text.
     """
 
     title: str
@@ -60,6 +61,7 @@ class Example:
     page: str = TRANSLATE
     hidden: str = ""
     level: str = ""
+    writes: bool = False
 
     @property
     def slug(self) -> str:
@@ -97,6 +99,23 @@ EXAMPLES: tuple[Example, ...] = (
         " together, two or more?",
         Focus("encoder self", layer=0, items=(2,), areas="several"),
         level="character",
+    ),
+    Example(
+        "What comes next?",
+        SAMPLES[2],
+        "A language model reads a sentence and guesses each word from those before it. Behind “a"
+        " yellow” it thought of a shirt first: which spans did it look at?",
+        Focus("decoder self", layer=1, items=(5,)),
+        page=READ,
+    ),
+    Example(
+        "A sentence goes on",
+        "A little girl in a",
+        "The same model goes on with a beginning, a piece at a time. Point at a word that it wrote:"
+        " which words, or spans of several, did it read for it?",
+        Focus("decoder self", layer=1, items=(9,)),
+        page=READ,
+        writes=True,
     ),
     Example(
         "A word that only the picture tells",

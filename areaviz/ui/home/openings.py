@@ -21,7 +21,16 @@ from areaviz.trace.request import Focus
 from areaviz.ui.forms.samples import EXAMPLES, Example
 from areaviz.ui.home.sections import first_look, link_of
 
-PAGES = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch", "reason")
+PAGES = (
+    "translate",
+    "read",
+    "caption",
+    "translate_picture",
+    "four_ways",
+    "listen",
+    "watch",
+    "reason",
+)
 """That run models when they are opened."""
 LOOKED_AT = ("site", "layer", "items", "areas")
 """Parameters of an address that say where to look."""

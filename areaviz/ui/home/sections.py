@@ -18,6 +18,7 @@ from areaviz.trace.query import top_areas
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.forms.read_form import WRITES
 from areaviz.ui.forms.samples import EXAMPLES, Example
 from areaviz.ui.shell.engine import missing_models
 from areaviz.ui.shell.errors import show_errors
@@ -162,6 +163,8 @@ def link_of(example: Example) -> dict[str, str]:
         params[LEVEL] = example.level
     if not example.focus.items:
         params |= stored_examples().get(example.slug, Stored()).look
+    if example.writes:
+        params[WRITES] = "1"
     for name in ("picture", "sound", "clip", "hidden"):
         value = getattr(example, name)
         if value:

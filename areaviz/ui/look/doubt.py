@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.language import reads_as_german
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
@@ -14,6 +15,8 @@ from areaviz.ui.forms.model_choice import mismatch
 
 UNSURE = 0.5
 """A mean probability below it is said to be unsure."""
+SURPRISED = 5.0
+"""How many times less probable than held-out texts a text is, piece by piece, to be told of."""
 LEAST_ADVANTAGE = 0.05
 """How much more often a head has to point right than fixed places do, not to be warned of."""
 
@@ -25,13 +28,33 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
         reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
         if is_strange(trace.request):
             reasons.append(card.limits)
-    translates_english = card is None or card.recipe.get("source", "en") == "en"
-    if translates_english and reads_as_german(trace.request.text):
-        reasons.append("This reads like German, but the model translates from English.")
-    if len(trace.output.probabilities) and mean_probability(trace) < UNSURE:
+    reads_english = card is None or card.recipe.get("source", "en") == "en"
+    if reads_english and reads_as_german(trace.request.text):
+        reasons.append("This reads like German, but the model reads English.")
+    if len(trace.output.probabilities) and (unsure := _unsure(card, trace)):
         knows = f" {first_sentence(card.limits)}" if card and card.limits not in reasons else ""
-        reasons.append(f"The model is unsure: its mean probability is below {UNSURE}.{knows}")
+        reasons.append(f"{unsure}{knows}")
     return [reason for reason in reasons if reason]
+
+
+def _unsure(card: Card | None, trace: Trace) -> str:
+    """A sentence where a model finds its output, or the text it reads, improbable; "" else.
+
+    No text is probable to a language model, piece by piece: what counts is what others have.
+    """
+    likely = mean_probability(trace)
+    if not trace.fields.keys() <= {"history", "target"}:
+        if likely >= UNSURE:
+            return ""
+        return f"The model is unsure: its mean probability is below {UNSURE}."
+    figures = card.figures.get(TASKS[card.task].headline, {}) if card else {}
+    usual = figures.get("perplexity")
+    if usual is None or likely * usual * SURPRISED >= 1:
+        return ""
+    return (
+        "This text is unlike what the model knows: the mean probability of a piece is"
+        f" {likely:.4f}, of held-out texts {1 / usual:.3f}."
+    )
 
 
 def is_strange(request: Request) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judged
@@ -62,6 +63,7 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
     return by_name[st.session_state[key]]
 
 
+@st.fragment
 def model_card(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the card of a model; `cards` are those of all, as some are measured against others."""
     with st.container(border=True, key=f"model_{card.name}"):
@@ -141,8 +143,9 @@ def _training(card: Card) -> None:
         config={"displayModeBar": False},
         alt=f"Loss of {card.title} over training steps, on training and validation data",
     )
-    with st.expander("Show as table", key=f"history_table_{card.name}", type="compact"):
-        st.dataframe(as_columns(history_table(card)), hide_index=True)
+    if opened := _opened("Show as table", f"history_table_{card.name}"):
+        with opened:
+            st.dataframe(as_columns(history_table(card)), hide_index=True)
 
 
 def _attention(card: Card) -> None:
@@ -160,11 +163,12 @@ def _attention(card: Card) -> None:
 def _heads(card: Card) -> None:
     """What every head does, a table a site."""
     names = TEXT_SITES if "source" in TASKS[card.task].inputs else PICTURE_SITES
-    with st.expander("What does each head do?", key=f"heads_{card.name}", type="compact"):
-        st.caption(WHAT_NAMES_MEAN)
-        for site in card.heads:
-            st.write(f"**{escaped(names.get(site, site))}**")
-            draw_heads(card, site, f"{card.name}_{site}")
+    if opened := _opened("What does each head do?", f"heads_{card.name}"):
+        with opened:
+            st.caption(WHAT_NAMES_MEAN)
+            for site in card.heads:
+                st.write(f"**{escaped(names.get(site, site))}**")
+                draw_heads(card, site, f"{card.name}_{site}")
 
 
 def _follows_words(attention: Attention) -> None:
@@ -186,9 +190,11 @@ def _has_key(attention: Attention, ending: str | tuple[str, ...]) -> bool:
 
 def _recipe(card: Card) -> None:
     """Everything else that the card has."""
+    opened = _opened("Data, recipe, configuration and all measures", f"recipe_{card.name}")
+    if opened is None:
+        return
     parts = {"Data": card.data, "Recipe": card.recipe, "Configuration": card.config}
-    label = "Data, recipe, configuration and all measures"
-    with st.expander(label, key=f"recipe_{card.name}", type="compact"):
+    with opened:
         for title, content in parts.items():
             st.caption(title)
             names = [measure_name(name) for name in content]
@@ -199,3 +205,9 @@ def _recipe(card: Card) -> None:
         for attention in (of_sites, others):
             if attention:
                 draw_table(all_measures(attention))
+
+
+def _opened(label: str, key: str) -> DeltaGenerator | None:
+    """A part of the page that is drawn when it is opened, since many are never; else None."""
+    expander = st.expander(label, key=key, type="compact", on_change="rerun")
+    return expander if expander.open else None

@@ -26,7 +26,7 @@ from areaviz.backend.replay import ReplayBackend
 from areaviz.backend.stored import RecordingBackend, StoredBackend
 from areaviz.cards.card import Card
 from areaviz.data.places import OPENINGS, checkpoints_folder, others_folders
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError
 
 REMEMBERED = 32
 TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
@@ -55,21 +55,6 @@ def missing_models(wanted: Iterable[str]) -> list[str]:
         return []
     folder = checkpoints_folder()
     return [model for model in wanted if not (folder / model / "card.json").is_file()]
-
-
-def has_models_of(task: str) -> bool:
-    """Whether there are models of a task that none of ours has.
-
-    Where nobody has named models of others, and no other machine has any, nothing is opened.
-    """
-    is_remote = os.environ.get("AREAVIZ_BACKEND", "").startswith("http")
-    if not (is_remote or others_folders()):
-        return False
-    try:
-        return any(card.task == task for card in engine().models().values())
-    except (InputError, BackendError):
-        # The page that needs the models says so.
-        return False
 
 
 def requests_waiting() -> int | None:

@@ -36,8 +36,6 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
 """The navigation: under what one does there, every page by its name. `pages/NAME.py` draws it."""
-NEEDS = {"read": "reading"}
-"""Pages that are offered only where there are models of a task."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _SAMPLES: Mapping[str, Mapping[str, object]] = {

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import pandas as pd
 import streamlit as st
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pandas.io.formats.style_render import CSSDict
 
 # A figure with its sign, digits, unit and mark, an interval of two, or a dash where there is none.
@@ -24,8 +24,15 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
     Args:
         table: its cells as text, which is read as Markdown, by the titles of their columns.
     """
+    # Half a second and 60 MB, which a page without a table does without.
+    import pandas as pd
+
     frame = pd.DataFrame(table)
     places = [place for place, name in enumerate(frame) if are_numbers(frame[name])]
+    if not places:
+        # Styles take most of a table's time.
+        st.table(frame, border="horizontal", hide_index=True)
+        return
     right = {"text-align": "right !important"}
     style = frame.style.set_properties(subset=frame.columns[places], **right)
     # The titles stand over the digits.

@@ -132,6 +132,18 @@ def test_masks_and_biases_of_the_trial_are_those_of_its_examples() -> None:
     assert cuda.tried(*examples, spec, SLOW) is None
 
 
+def test_torch_may_compile_as_many_kinds_as_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    limits: list[int] = []
+
+    def attention(*given: Any, **options: Any) -> Tensor:
+        limits.append(torch._dynamo.config.recompile_limit)
+        return SLOW.attention(*given, **options)
+
+    a_gpu(monkeypatch, SLOW._replace(attention=attention))
+    attended(*inputs(), area_size=3, impl="fused")
+    assert limits == [cuda.KINDS, cuda.KINDS]
+
+
 def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
     return cuda.Kind.of(*(given or inputs()), spec)
 

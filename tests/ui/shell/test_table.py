@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -50,3 +53,9 @@ def test_a_table_of_words_alone_is_drawn_too() -> None:
 
     app = AppTest.from_function(script).run()
     assert not app.exception and list(app.table[0].value) == ["Model", "Keys"]
+
+
+def test_a_page_without_a_table_does_without_pandas() -> None:
+    code = "import sys, areaviz.ui.look.result_page; print('pandas' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,124 @@
+"""A language model and held-out captions in, the figures of its card out.
+
+Shapes: B captions, T pieces, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.nn import functional as F
+
+from areaviz.data.batches import buckets, pad, shifted
+from areaviz.data.multi30k import captions
+from areaviz.data.tokenizer import PAD, START
+from areaviz.evaluation.heads import card_heads, measure_heads, of_head, plain_figures
+from areaviz.evaluation.measure import Measured, Options
+from areaviz.evaluation.opening import AT_LEAST, openings
+from areaviz.metrics.head_choice import span_head
+from areaviz.metrics.ngrams import NGrams
+from areaviz.metrics.spans import span_figures
+from areaviz.models.language_model import LanguageModel
+from areaviz.models.text_decoder import SITE
+from areaviz.trace.errors import InputError
+from areaviz.trace.request import Request
+
+COUNTED = {"unigram": 1, "bigram": 2, "trigram": 3}
+"""The counted models that stand beside it, with the items of their n-grams."""
+BATCH_TOKENS = 2000
+"""Padded pieces that are read together."""
+SPANS = f"{SITE}, spans"
+"""The entry of `Card.attention` of the head that shows spans best."""
+
+
+def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Options) -> Measured:
+    """Measure a language model on a split: how probable it finds captions, and where it looks.
+
+    "val" says what every head does and chooses the one whose spans are reported elsewhere.
+
+    Raises:
+        InputError: "val" was not measured yet.
+    """
+    is_chosen = bool(model.card.heads)
+    if options.traces and split != "val" and not is_chosen:
+        raise InputError(
+            f'Measure the split "val" first: the head is chosen there, not on "{split}".'
+        )
+    texts = captions(data, split)
+    figures = text_figures(model, texts, captions(data, "train")) if options.outputs else {}
+    if not options.traces:
+        return Measured(figures)
+    requests = [Request(model.card.name, text, target="") for text in texts[: options.traces]]
+    if split == "val":
+        heads = card_heads(model, requests)
+        chosen = {f"{SPANS}, val": _spans(heads[SITE], heads[SITE])}
+        return Measured(figures, chosen, heads=heads, opening=openings(heads))
+    return Measured(figures, _on_test(model, requests))
+
+
+def text_figures(
+    model: LanguageModel, texts: Sequence[str], train: Sequence[str]
+) -> dict[str, Any]:
+    """How probable texts are, piece by piece with the end of each.
+
+    perplexity: e to the mean negative logarithm of a piece's probability. bits_a_character: what
+    all pieces cost in bits, by the characters of the texts, which does not depend on how they are
+    split. unigram, bigram, trigram: the perplexity of counted pieces, pairs and triples of the
+    training texts (`NGrams`); untrained: of the network before it learned; of_bigram: the
+    perplexity as a share of that of pairs.
+    """
+    rows = [model.tokenizer.ids(text) for text in texts]
+    known = [model.tokenizer.ids(text) for text in train]
+    pieces, characters = sum(map(len, rows)), sum(map(len, texts))
+    nats = _nats(model, rows)
+    found: dict[str, Any] = {
+        "perplexity": math.exp(nats / pieces),
+        "bits_a_character": nats / math.log(2) / characters,
+    }
+    for name, order in COUNTED.items():
+        counted = NGrams.count(known, order, len(model.tokenizer), START)
+        found[name] = math.exp(counted.nats(rows) / pieces)
+    found["untrained"] = math.exp(_nats(model.untrained(), rows) / pieces)
+    found["of_bigram"] = found["perplexity"] / found["bigram"]
+    return {**found, "captions": len(texts), "pieces": pieces}
+
+
+@torch.inference_mode()
+def _nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
+    """The negative logarithm of the probability that a model gives to rows of ids."""
+    total = 0.0
+    for group in buckets([(row, row) for row in rows], BATCH_TOKENS, None):
+        target_BT = pad([rows[index] for index in group]).to(model.device)
+        logits_BTV = model.network(shifted(target_BT)).float()
+        total += F.cross_entropy(
+            logits_BTV.flatten(0, 1), target_BT.flatten(), ignore_index=PAD, reduction="sum"
+        ).item()
+    return total
+
+
+def _on_test(model: LanguageModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
+    """All heads together, and the one that "val" chose."""
+    together = span_figures(model.trace([request])[0] for request in requests)
+    known = model.card.heads[SITE]
+    spans = _spans(known, plain_figures(measure_heads(model, requests)[SITE]))
+    found = {**together, SPANS: spans}
+    return {name: {**values, "captions": len(requests)} for name, values in found.items()}
+
+
+def _spans(known: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, float]:
+    """The figures of the head whose heaviest areas are spans most often.
+
+    Args:
+        known: of all heads on validation, which choose it; it depends more on its query than any
+            head of the network untrained.
+        figures: of all heads, where they are reported.
+    """
+    floor = known["dependence_untrained"]
+    place = span_head(known, floor, (AT_LEAST, 1.0), words=False)
+    if place is None:
+        return {"multi_share": 0.0}
+    return {**of_head(figures, (place.layer, place.head)), "dependence_untrained": floor}

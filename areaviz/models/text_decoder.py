@@ -1,0 +1,121 @@
+"""The Transformer's decoder alone (Radford et al. 2018): a language model whose attention to what
+stands before has areas (Li et al. 2019).
+
+Shapes: B batch, N rows, T items, W model width, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from areaviz.attention.area import AreaOptions
+from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
+from areaviz.attention.memory import AreaMemory
+from areaviz.data.tokenizer import PAD
+from areaviz.models.decoder import TransformerBase, token_log_probabilities
+from areaviz.models.layers import EncoderLayer, TransformerOptions, initialise
+from areaviz.models.network import Pass
+
+SITE = "decoder self"
+
+
+@dataclass(frozen=True, slots=True)
+class TextDecoderConfig(TransformerOptions):
+    """The options of the network."""
+
+    @property
+    def about(self) -> str:
+        """The kind of attention in words."""
+        return self.form
+
+    def areas(self, layer: int) -> AreaOptions:
+        """How the given layer (0-based) sees what stands before."""
+        return self.area_options(layer)
+
+
+class CausalLayer(EncoderLayer):
+    """A layer of an encoder whose items see only what stands before them, and themselves."""
+
+    is_causal = True
+
+    def step(
+        self, x_N1W: Tensor, history: AreaMemory | None, own: LayerInterventions | None
+    ) -> tuple[Tensor, AreaMemory]:
+        """One item more; own: what is done otherwise, read where the text begins."""
+        y = self.norms[0](x_N1W)
+        history = self.self_attention.extend(history, y, own)
+        x = x_N1W + self.self_attention.ask(y, history)
+        return x + self.feed_forward(self.norms[1](x)), history
+
+
+class TextDecoder(TransformerBase):
+    """The whole network; the text it goes on with is the beginning of what it writes."""
+
+    inputs = ()
+    longest = 24
+    sites = {SITE: ("target", "history")}
+
+    def __init__(self, config: TextDecoderConfig, impl: str = "auto") -> None:
+        super().__init__()
+        self.config: TextDecoderConfig = config
+        self.embedding = nn.Embedding(config.vocabulary, config.width, padding_idx=PAD)
+        layers = [config.areas(layer) for layer in range(config.layers)]
+        self.decoder = nn.ModuleList(CausalLayer(config, areas, impl) for areas in layers)
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+        initialise(self, self.embedding)
+
+    def areas(self, name: str) -> AreaOptions:
+        """How the first layer, which has the largest areas, sees a field."""
+        return self.config.areas(0)
+
+    def forward(self, target_BT: Tensor) -> Tensor:
+        """Logits [B, T, V] of the token after each of `target_BT`, which begins with the start."""
+        return self.attend(target_BT, need_weights=False).logits
+
+    def attend(
+        self, target_BT: Tensor, need_weights: bool = True, changed: Changed = UNCHANGED
+    ) -> Pass:
+        """The same, with the area weights from the same pass."""
+        x_BTW, weights = self.embed(target_BT), []
+        for number, layer in enumerate(self.decoder):
+            x_BTW, found = layer(x_BTW, None, need_weights, changed.at(SITE, number))
+            weights.append(found)
+        return Pass(self.logits(x_BTW), {SITE: weights} if need_weights else {})
+
+    def write(self, changed: Changed = UNCHANGED) -> TextStepper:
+        """The network, one token at a time."""
+        return TextStepper(self, changed)
+
+    def normed(self, x_BTW: Tensor) -> Tensor:
+        """The last layer's output after its normalisation."""
+        normed: Tensor = self.norm(x_BTW)
+        return normed
+
+
+class TextStepper:
+    """The state of decoding: what each layer remembers of the text so far."""
+
+    def __init__(self, network: TextDecoder, changed: Changed = UNCHANGED) -> None:
+        self._network = network
+        self._own = [changed.at(SITE, layer) for layer in range(network.config.layers)]
+        self._histories: list[AreaMemory | None] = [None] * network.config.layers
+        self._device = network.embedding.weight.device
+        self._position = 0
+
+    def step(self, tokens: Tensor) -> Tensor:
+        """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
+        x_N1W = self._network.embed(tokens.to(self._device)[:, None], self._position)
+        for index, layer in enumerate(self._network.decoder):
+            assert isinstance(layer, CausalLayer)
+            history = self._histories[index]
+            x_N1W, self._histories[index] = layer.step(x_N1W, history, self._own[index])
+        self._position += 1
+        return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
+
+    def select(self, rows: Tensor) -> None:
+        """Keep and reorder rows."""
+        rows = rows.to(self._device)
+        self._histories = [history and history.select(rows) for history in self._histories]

@@ -1,0 +1,126 @@
+"""Training of language models: the next piece of captions, each from its beginning to its end.
+
+Shapes: B captions, T pieces, V vocabulary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+
+from areaviz.data.batches import buckets, pad, shifted
+from areaviz.data.multi30k import captions
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.checkpoint import TOKENIZER
+from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
+from areaviz.training.config import TrainConfig
+from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
+from areaviz.training.task import Description, fastest
+
+DATA = {
+    "name": "Multi30k task 1 (Elliott et al. 2016), the English side",
+    "train": "29,000 captions",
+    "valid": "1,014 captions, used to choose the checkpoint",
+    "test": "test_2016_flickr, 1,000 captions, read once",
+    "licence": "research and education only; the corpus is not part of this repository",
+}
+LICENCE = (
+    "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
+)
+LIMITS = (
+    "A small language model of short English captions of photographs: whatever else it is given, it"
+    " goes on as a caption would. Attention shows where a head looks, not why the model decides."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingConfig(TrainConfig):
+    """The recipe of a language model; its `model` has options of the network.
+
+    Args:
+        vocabulary: most pieces the tokenizer may have.
+        batch_tokens: padded pieces a batch.
+        level: of its pieces.
+    """
+
+    vocabulary: int
+    batch_tokens: int
+    level: str = "token"
+
+
+@dataclass(slots=True)
+class Reading:
+    """The task: captions as ids, each with its end symbol."""
+
+    Recipe: ClassVar[type[TrainConfig]] = ReadingConfig
+
+    config: ReadingConfig
+    tokenizer: Tokenizer
+    network: TextDecoder
+    train_rows: Sequence[list[int]]
+    valid_rows: Sequence[list[int]]
+    device: torch.device
+
+    @classmethod
+    def build(cls, config: ReadingConfig, data: Path, folder: Path, device: torch.device) -> Self:
+        """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
+        train, valid = captions(data, "train"), captions(data, "val")
+        tokenizer = run_tokenizer(folder / TOKENIZER, train, config.vocabulary, config.level)
+        torch.manual_seed(config.seed)
+        options = TextDecoderConfig(len(tokenizer), **config.model)
+        network = fastest(TextDecoder(options).to(device), device)
+        train_rows = [tokenizer.ids(text) for text in train]
+        valid_rows = [tokenizer.ids(text) for text in valid]
+        return cls(config, tokenizer, network, train_rows, valid_rows, device)
+
+    def batches(self, first_step: int) -> Iterator[Tensor]:
+        """Shuffled length buckets for ever, [B, T]."""
+        step, epoch = 0, 0
+        while True:
+            # An epoch's order follows from its number, so a run that goes on skips what was seen.
+            groups = self._groups(self.train_rows, self.config.seed * 1_000_003 + epoch)
+            for group in groups[max(0, first_step - step) :]:
+                yield pad([self.train_rows[i] for i in group]).to(self.device)
+            step, epoch = step + len(groups), epoch + 1
+
+    def loss(self, batch: Tensor) -> Tensor:
+        """Cross-entropy of the next piece, in nats."""
+        return cross_entropy(self.network(shifted(batch)).float(), batch)
+
+    def validate(self, step: int) -> dict[str, float]:
+        """Cross-entropy a piece, in nats."""
+        totals = []
+        for group in self._groups(self.valid_rows, None):
+            batch_BT = pad([self.valid_rows[i] for i in group]).to(self.device)
+            totals.append(total_loss(self.network(shifted(batch_BT)), batch_BT))
+        loss = mean_loss(totals)
+        return {"valid_loss": loss, "score": loss}
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer."""
+        self.tokenizer.save(folder / TOKENIZER)
+
+    def describe(self) -> Description:
+        """The task's part of the card."""
+        options = self.network.config
+        return Description(
+            family="text decoder",
+            title=f"Language model, {options.about}",
+            task="reading",
+            level=self.config.level,
+            mechanism=options.mechanism,
+            trained_length=longest(self.train_rows),
+            config=asdict(options),
+            data=DATA,
+            limits=LIMITS,
+            licence=LICENCE,
+            recipe={"chosen_by": "validation loss", "source": "en"},
+        )
+
+    def _groups(self, rows: Sequence[list[int]], seed: int | None) -> list[list[int]]:
+        return buckets([(row, row) for row in rows], self.config.batch_tokens, seed)

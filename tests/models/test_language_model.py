@@ -1,0 +1,210 @@
+"""A language model: its parts against obvious versions, what it writes, and what it leaves."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.attention.interventions import Changed
+from areaviz.data.batches import shifted
+from areaviz.data.tokenizer import END, START
+from areaviz.models import MODELS
+from areaviz.models.decoder import token_log_probabilities
+from areaviz.models.language_model import Begun, LanguageModel
+from areaviz.models.text_decoder import SITE, TextDecoder, TextDecoderConfig
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.request import Request
+from tests import tiny
+
+TEXT = "A small dog runs"
+
+
+def language_model(level: str = "token", **options: Any) -> LanguageModel:
+    """Random weights; nothing that it writes means anything."""
+    words = tiny.tokenizer(level)
+    sizes: dict[str, Any] = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0}
+    sizes |= {"area_size": 3, "area_layers": 1, "key_mode": "boundary"}
+    torch.manual_seed(3)
+    network = TextDecoder(TextDecoderConfig(len(words), **{**sizes, **options})).eval()
+    card = replace(
+        tiny.card("reader", level, tiny.network(len(words))),
+        family="text decoder",
+        task="reading",
+        config=asdict(network.config),
+        recipe={"source": "en"},
+    )
+    return LanguageModel(card, words, network)
+
+
+@pytest.fixture(scope="module")
+def model() -> LanguageModel:
+    return language_model()
+
+
+def test_its_family_is_listed() -> None:
+    assert MODELS["text decoder"] is LanguageModel
+
+
+@pytest.mark.parametrize("options", tiny.FORMS, ids=str)
+def test_a_piece_sees_what_stands_before_it_and_no_more(options: dict[str, Any]) -> None:
+    network = language_model(**{"key_mode": "mean", **options}).network
+    ids = torch.tensor([[START, 5, 6, 7, 8, 9]])
+    whole, changed = network(ids), ids.clone()
+    changed[0, 4] = 11
+    torch.testing.assert_close(network(changed)[:, :4], whole[:, :4])
+    assert not torch.allclose(network(changed)[:, 4], whole[:, 4])
+
+
+@pytest.mark.parametrize("options", tiny.FORMS, ids=str)
+def test_step_by_step_it_is_the_pass_at_once(options: dict[str, Any]) -> None:
+    network = language_model(**{"key_mode": "mean", **options}).network
+    ids = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 5, 10, 6]])
+    stepper = network.write()
+    steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)
+    torch.testing.assert_close(steps, token_log_probabilities(network(ids)), atol=1e-5, rtol=1e-5)
+
+
+CHANGES: list[Change] = [
+    Hide("history", (2,)),
+    Gate(SITE, layer=0, head=1),
+    Weigh(SITE, items=(1,), factor=3.0),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
+def test_a_changed_run_is_the_same_step_by_step(model: LanguageModel, change: Change) -> None:
+    network = model.network
+    changed = Changed.of([change], network.sites, network.config.heads)
+    ids = torch.tensor([[START, 5, 6, 7, 8]])
+    stepper = network.write(changed=changed)
+    steps = torch.stack([stepper.step(ids[:, step]) for step in range(5)], 1)
+    at_once = token_log_probabilities(network.attend(ids, changed=changed).logits)
+    torch.testing.assert_close(steps, at_once, atol=1e-5, rtol=1e-5)
+    assert not torch.allclose(at_once, token_log_probabilities(network(ids)), atol=1e-4)
+
+
+def test_rows_follow_their_beams(model: LanguageModel) -> None:
+    stepper, alone = Begun(model.network.write(), [5, 6]), model.network.write()
+    stepper.step(torch.tensor([START, START]))
+    stepper.step(torch.tensor([7, 8]))
+    stepper.select(torch.tensor([1, 1]))
+    found = stepper.step(torch.tensor([9, 10]))
+    for item in (START, 5, 6, 8):
+        alone.step(torch.tensor([item]))
+    torch.testing.assert_close(found[0], alone.step(torch.tensor([9]))[0])
+
+
+def test_a_text_is_read_to_its_end_and_nothing_is_written(model: LanguageModel) -> None:
+    (trace,) = model.trace([Request("reader", TEXT, target="")])
+    validate(trace)
+    assert set(trace.fields) == {"target", "history"} and set(trace.maps) == {SITE}
+    target, history = trace.fields["target"], trace.fields["history"]
+    assert target.raw == history.raw == TEXT
+    pieces = [token.text for token in model.tokenizer.tokens(TEXT)]
+    assert [*target.labels] == [*pieces, "⟨end⟩"] and [*history.labels] == ["⟨start⟩", *pieces]
+    ids = torch.tensor([model.tokenizer.ids(TEXT)])
+    likely = model.network(shifted(ids)).softmax(-1)[0, torch.arange(ids.shape[1]), ids[0]]
+    # What may not be written takes no part of the probability of the rest.
+    assert (trace.output.probabilities >= likely.detach().numpy() - 1e-6).all()
+
+
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_what_it_writes_stands_behind_the_text_as_typed(model: LanguageModel, method: str) -> None:
+    text = "  A  small dog"
+    (trace,) = model.trace([Request("reader", text, method, 3)])
+    validate(trace)
+    history, target = trace.fields["history"], trace.fields["target"]
+    assert target.raw.startswith(text) and history.raw == target.raw
+    for label, (start, end) in zip(target.labels, target.anchors, strict=True):
+        assert label.startswith("⟨") or target.raw[start:end].strip() in (label, label.strip())
+    begun = len(model.tokenizer.tokens(text))
+    assert 0 < len(target) - begun <= model.network.longest
+
+
+def test_it_goes_on_with_the_likeliest_piece(model: LanguageModel) -> None:
+    begin = model.tokenizer.ids(TEXT)[:-1]
+    ids = list(begin)
+    while len(ids) < len(begin) + model.network.longest and ids[-1] != END:
+        logits = model.network(torch.tensor([[START, *ids]]))
+        ids.append(int(token_log_probabilities(logits)[0, -1].argmax()))
+    (trace,) = model.trace([Request("reader", TEXT)])
+    assert trace.fields["target"].raw.split() == model.tokenizer.decode(ids)[0].split()
+    before = slice(len(begin))
+    (read,) = model.trace([Request("reader", TEXT, target="")])
+    np.testing.assert_allclose(
+        trace.output.probabilities[before], read.output.probabilities[before], atol=1e-6
+    )
+
+
+def test_a_given_end_is_read_as_part_of_the_text(model: LanguageModel) -> None:
+    (whole,) = model.trace([Request("reader", f"{TEXT} over the grass.", target="")])
+    (parts,) = model.trace([Request("reader", TEXT, target=" over the grass.")])
+    assert whole.fields["target"].labels == parts.fields["target"].labels
+    np.testing.assert_array_equal(whole.maps[SITE].weights, parts.maps[SITE].weights)
+    assert whole.details["log-probability"] == parts.details["log-probability"]
+
+
+def test_neighbours_change_nothing(model: LanguageModel) -> None:
+    for target in (None, ""):
+        requests = [Request("reader", text, target=target) for text in (TEXT, "Tea", "Two dogs")]
+        for trace, request in zip(model.trace(requests), requests, strict=True):
+            (alone,) = model.trace([request])
+            assert trace.fields["target"].labels == alone.fields["target"].labels
+            np.testing.assert_allclose(
+                trace.maps[SITE].weights, alone.maps[SITE].weights, atol=1e-5
+            )
+
+
+def test_many_texts_are_read_in_one_pass(model: LanguageModel) -> None:
+    run = model.attend([Request("reader", TEXT, target=""), Request("reader", "A", target=" dog")])
+    (trace,) = model.trace([Request("reader", TEXT, target="")])
+    items, weights = len(trace.fields["target"]), trace.maps[SITE].weights
+    found = run.weights[SITE][1][0, :, :items]
+    np.testing.assert_allclose(found[..., :items], weights[1][..., :items], atol=1e-5)
+
+
+def test_logits_and_attribution_are_of_the_same_text(model: LanguageModel) -> None:
+    (trace,) = model.trace([Request("reader", TEXT, attribution=True)])
+    validate(trace)
+    assert len(trace.maps) == 3
+    found = model.logits(Request("reader", TEXT), SITE, 0)
+    assert found is not None
+
+
+@pytest.mark.parametrize(
+    ("request_", "told"),
+    [
+        (Request("reader", "  "), "no visible character"),
+        (Request("reader", "", target=" "), "no visible character"),
+        (Request("reader", "dog " * 40_000), "are read; shorten it"),
+        (Request("reader", "dog " * 9_000, target=""), "shorter text"),
+        (Request("reader", TEXT, target="", changes=(Hide("history", (90,)),)), "another item"),
+        (Request("reader", TEXT, changes=(Hide("source", (0,)),)), "choose items of: history"),
+        (Request("reader", TEXT, changes=(Weigh(SITE, (1,), query=1),)), "needs the output"),
+    ],
+)
+def test_what_it_cannot_take_is_refused(model: LanguageModel, request_: Request, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        model.trace([request_])
+
+
+def test_a_reader_is_told_what_it_does_not_know(model: LanguageModel) -> None:
+    (trace,) = model.trace([Request("reader", "A Ω dog", target="")])
+    assert "does not know “Ω”" in trace.details["warning"]
+    long = replace(model, card=replace(model.card, trained_length=2))
+    (trace,) = long.trace([Request("reader", TEXT, target="")])
+    assert "Longer than anything" in trace.details["warning"]
+
+
+def test_a_model_that_is_stopped_says_after_how_much_of_its_own(model: LanguageModel) -> None:
+    (trace,) = model.trace([Request("reader", TEXT)])
+    begun = len(model.tokenizer.tokens(TEXT))
+    written = len(trace.fields["target"]) - begun
+    is_stopped = trace.fields["target"].labels[-1] != "⟨end⟩"
+    assert is_stopped == (f"stopped after {written} tokens" in trace.details.get("warning", ""))

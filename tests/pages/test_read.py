@@ -1,0 +1,106 @@
+"""Read, over a language model of ours: a text is read, gone on with, changed, and linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from areaviz.backend.base import Backend
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import Card, write_card
+from areaviz.models.checkpoint import TOKENIZER, save_weights
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from areaviz.ui.look.doubt import doubts
+from tests.models.test_language_model import language_model
+from tests.pages.conftest import Open, shown
+
+TEXT = "A small dog runs"
+
+
+@pytest.fixture(scope="module")
+def card() -> Card:
+    return language_model().card
+
+
+@pytest.fixture(scope="module")
+def backend(tmp_path_factory: pytest.TempPathFactory) -> Backend:
+    """Two language models with random weights, one of them with areas."""
+    folder = tmp_path_factory.mktemp("ours")
+    kinds: dict[str, dict[str, Any]] = {
+        "reader": {},
+        "single": {"area_size": 1, "key_mode": "mean"},
+    }
+    for name, options in kinds.items():
+        model = language_model(**options)
+        (folder / name).mkdir()
+        save_weights(model.network, folder / name)
+        model.tokenizer.save(folder / name / TOKENIZER)
+        named = replace(model.card, name=name, title=name.capitalize())
+        write_card(named, folder / name / "card.json")
+    return CachedBackend(LocalBackend(folder, "cpu"))
+
+
+@pytest.fixture(autouse=True)
+def served(backend: Backend, use_backend: Callable[[Backend], None]) -> None:
+    use_backend(backend)
+
+
+def test_a_text_is_read_and_nothing_is_written(open_page: Open, backend: Backend) -> None:
+    app = open_page("read", model="reader", text=TEXT)
+    assert not app.exception and not app.error
+    assert app.title[0].value == "Read" and TEXT in shown(app)
+    assert "Decoding" not in [one.label for one in app.button_group]
+    [trace] = app.session_state["result"].traces
+    assert trace.request.target == "" and trace.fields["target"].raw == TEXT
+
+
+def test_it_goes_on_with_a_text_and_the_link_says_so(open_page: Open) -> None:
+    app = open_page("read", model="reader", text=TEXT, writes="1")
+    assert not app.exception and not app.error
+    [trace] = app.session_state["result"].traces
+    assert trace.request.target is None and trace.fields["target"].raw.startswith(TEXT)
+    assert app.query_params["writes"] in ("1", ["1"])
+
+
+def test_two_are_compared(open_page: Open) -> None:
+    app = open_page("read", model="reader", text=TEXT, compare="single")
+    assert not app.exception and not app.error
+    first, second = app.session_state["result"].traces
+    assert (first.request.model, second.request.model) == ("reader", "single")
+    assert second.request.target == ""
+
+
+@pytest.mark.parametrize("writes", [{}, {"writes": "1"}])
+def test_hidden_words_change_what_it_finds_probable(
+    open_page: Open, writes: dict[str, str]
+) -> None:
+    change = "hide:history:items=2"
+    app = open_page("read", model="reader", text=TEXT, changes=change, **writes)
+    assert not app.exception and not app.error
+    assert "Mean probability of the original output" in shown(app)
+
+
+def test_what_cannot_be_read_is_said(open_page: Open) -> None:
+    app = open_page("read", model="reader", text="   ")
+    assert not app.exception
+    assert "only blanks; type a sentence" in shown(app)
+
+
+def test_a_text_as_improbable_as_others_is_no_reason_to_doubt(card: Card, backend: Backend) -> None:
+    trace = backend.trace(Request("reader", TEXT, target=""))
+    assert doubts(card, trace) == [] == doubts(None, trace)
+
+
+@pytest.mark.parametrize(("usual", "is_told"), [(2.0, True), (1e4, False)])
+def test_a_text_that_it_finds_far_less_probable_is_told_of(
+    card: Card, backend: Backend, usual: float, is_told: bool
+) -> None:
+    trace: Trace = backend.trace(Request("reader", TEXT, target=""))
+    measured = replace(card, figures={"test_2016_flickr": {"perplexity": usual}})
+    told = doubts(measured, trace)
+    assert [one.startswith("This text is unlike") for one in told] == [True] * is_told
