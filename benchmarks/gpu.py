@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 
 import torch
@@ -23,7 +24,7 @@ from areaviz.models.transformer import Transformer, TransformerConfig, padding_o
 from benchmarks.attention import BASE, Attention, Case, asked, boundary, call, output, regular
 from benchmarks.gpu_clock import Clock, Run, milliseconds, ratio
 from benchmarks.report import markdown, processor, publish
-from benchmarks.training import FORMS, REGULAR, VOCABULARY, Step
+from benchmarks.training import FORMS, LETTERS, REGULAR, Step
 
 CASES = (
     Case("characters, spans of 5: B64 H4 L256 d32", 64, 4, 256, 32, (1, 256), (1, 5)),
@@ -91,18 +92,18 @@ def contestants(
 
 def training_table(clock: Clock, quick: bool) -> str:
     """A step of the translator of letters with each form of keys."""
-    rows, sentences = [], 2 if quick else 34
+    rows, recipe = [], replace(LETTERS, sentences=2) if quick else LETTERS
     for name, dtype in DTYPES.items():
         steps: dict[str, Run] = {}
         for keys in KEYS:
-            step = Step(FORMS[keys], clock.device, sentences)
+            step = Step(FORMS[keys], recipe, clock.device)
             steps[keys] = partial(_cast, clock.device, dtype, step.run)
         times = clock.times(steps)
         for keys in KEYS:
             found = times.get(keys)
             cells = [milliseconds(found), ratio(found, times.get(REGULAR))]
             rows.append([f"{name}, {keys}", *cells])
-    about = f"A training step of the translator of letters, {sentences} sentences."
+    about = f"A training step of the translator of letters, {recipe.sentences} sentences."
     return markdown(about, ["keys", "a step", "ratio to regular"], rows)
 
 
@@ -117,9 +118,9 @@ class Decoding:
 
     def __init__(self, keys: str, device: torch.device, written: int) -> None:
         torch.manual_seed(0)
-        config = TransformerConfig(VOCABULARY, dropout=0.0, **FORMS[keys])
+        config = TransformerConfig(LETTERS.vocabulary, dropout=0.0, **FORMS[keys])
         network = Transformer(config).to(device).eval()
-        source = torch.randint(4, VOCABULARY, (8, 62)).to(device)
+        source = torch.randint(4, LETTERS.vocabulary, (8, LETTERS.source)).to(device)
         padding = padding_of(source)
         encoded, _ = network.encode(source, padding)
         self.layers: list[tuple[BaseDecoderLayer, AreaMemory | None, Remembered]] = []
