@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import buckets, pad, shifted
-from areaviz.data.multi30k import captions
+from areaviz.data.multi30k import WEIGHTS_LICENCE, captions
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.text_decoder import TextDecoder, TextDecoderConfig
@@ -29,9 +29,6 @@ DATA = {
     "test": "test_2016_flickr, 1,000 captions, read once",
     "licence": "research and education only; the corpus is not part of this repository",
 }
-LICENCE = (
-    "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
-)
 LIMITS = (
     "A small language model of short English captions of photographs: whatever else it is given, it"
     " goes on as a caption would. Attention shows where a head looks, not why the model decides."
@@ -118,7 +115,7 @@ class Reading:
             config=asdict(options),
             data=DATA,
             limits=LIMITS,
-            licence=LICENCE,
+            licence=WEIGHTS_LICENCE,
             recipe={"chosen_by": "validation loss", "source": "en"},
         )
 

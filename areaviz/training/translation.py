@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import Batch, IdPair, buckets, collate
-from areaviz.data.multi30k import Pair, read_split
+from areaviz.data.multi30k import WEIGHTS_LICENCE, Pair, read_split
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import WritingNetwork
@@ -32,9 +32,6 @@ DATA = {
     "test": "test_2016_flickr and test_2017_flickr, 1,000 pairs each, read once",
     "licence": "research and education only; the corpus is not part of this repository",
 }
-LICENCE = (
-    "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
-)
 LIMITS = (
     "Trained on short English captions of photographs alone: on any other text it invents. "
     "Attention shows where a head looks, not why the model decides."
@@ -151,7 +148,7 @@ class Translation:
             config=asdict(options),
             data=DATA,
             limits=LIMITS,
-            licence=LICENCE,
+            licence=WEIGHTS_LICENCE,
             recipe={"length_limit": length_limit(self.valid_pairs), "chosen_by": "validation loss"},
         )
 
