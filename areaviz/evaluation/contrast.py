@@ -136,9 +136,7 @@ def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
                 continue
         # Of all areas but some none can be left out.
         elif (
-            isinstance(change, Weigh)
-            and not change.rest
-            and memories.get(change.site) == "history"
+            isinstance(change, Weigh) and not change.rest and memories.get(change.site) == "history"
         ):
             areas = tuple(one for one in change.areas if one.left + one.width <= first + 1)
             change = replace(change, items=_up_to(change.items, first), areas=areas)

@@ -137,7 +137,7 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
     read_table(columns)
     st.caption(
         "How probable each is behind the same words; of several items the product. A log ratio"
-        " above 0 is for the word that was written; 0.69 is twice as probable."
+        " above 0 is for the word that stands there; 0.69 is twice as probable."
     )
 
 

@@ -61,4 +61,3 @@ def reads_output(model: str) -> bool:
     """Whether a model can be given an output; of one that is gone, so it seems."""
     card = known_card(model)
     return card is None or "target" in card.can
-
