@@ -11,7 +11,8 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from areaviz.drawing.base import Row, Table
-from areaviz.evaluation.forms import LETTERS_TABLE, TITLES, FormRow, missing, read_forms
+from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
+from areaviz.evaluation.forms import FormRow, missing, read_forms
 from areaviz.lessons.page_parts import as_table, columns, picture
 from areaviz.lessons.pictures import BLUE, GREEN, GREY, ORANGE, VERMILION, axes_layout, dots, lines
 from areaviz.ui.shell.frame import page_link
@@ -62,7 +63,7 @@ def show() -> None:
             " map shows spans, and over subwords phrases. To learn faster, mixing neighbours does"
             " as well without any area, and costs less."
         )
-        st.caption(missing(rows))
+        st.caption(missing(LETTERS_TABLE, rows))
         page_link("pages/models.py", "The whole table")
     as_table(table(forms), "worth")
 
