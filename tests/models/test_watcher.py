@@ -209,9 +209,9 @@ def test_without_attention_the_mean_of_what_is_seen_is_read(
         for frame in range(FRAMES):
             item = network.time[frame].clone()
             if network.seeing is not None:
-                item += network.seeing(shown[None, frame : frame + 1])[0, 0]
+                item += network.seeing(shown[None, frame : frame + 1, None])[0, 0]
             if network.moving is not None:
-                item += network.moving(shown[None])[0, frame]
+                item += network.moving(shown[None, :, None])[0, frame]
             if frame not in hidden:
                 mean, seen = mean + item, seen + 1
         mean = mean / max(1, seen)
@@ -227,7 +227,8 @@ def test_without_attention_the_mean_of_what_is_seen_is_read(
 def test_frames_are_seen_one_by_one() -> None:
     seeing = watcher("frames").seeing
     assert seeing is not None
-    pixels, other = clips(1).float() / 255, clips(1).float() / 255
+    pixels = clips(1).float()[:, :, None] / 255
+    other = pixels.clone()
     other[:, 2] = 1 - other[:, 2]
     differs = (seeing(pixels) - seeing(other)).abs().amax(2)[0] > 1e-6
     assert differs.tolist() == [False, False, True, False, False]
@@ -236,12 +237,12 @@ def test_frames_are_seen_one_by_one() -> None:
 def test_motion_is_what_changes_and_not_what_is_there() -> None:
     moving = watcher("motion").moving
     assert moving is not None
-    still = moving(torch.zeros(1, FRAMES, SIDE, SIDE))
+    still = moving(torch.zeros(1, FRAMES, 1, SIDE, SIDE))
     for seed in (1, 2):
-        picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1) / 255
+        picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1)[:, :, None] / 255
         torch.testing.assert_close(moving(picture), still)
     # The same brightness more in every frame is no motion.
-    pixels = clips(1).float() / 510
+    pixels = clips(1).float()[:, :, None] / 510
     torch.testing.assert_close(moving(pixels + 0.5), moving(pixels), atol=1e-5, rtol=1e-4)
     assert (moving(pixels) - still).abs().max() > 1e-4
 
@@ -249,7 +250,7 @@ def test_motion_is_what_changes_and_not_what_is_there() -> None:
 def test_motion_reaches_two_frames_each_way_and_the_one_before() -> None:
     moving = watcher("motion").moving
     assert moving is not None
-    pixels = clips(1, 12).float() / 255
+    pixels = clips(1, 12).float()[:, :, None] / 255
     other = pixels.clone()
     other[:, 6] = 1 - other[:, 6]
     differs = (moving(pixels) - moving(other)).abs().amax(2)[0] > 1e-6
