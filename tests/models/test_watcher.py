@@ -21,6 +21,7 @@ from areaviz.models.watcher import ENCODERS, Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
+from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
@@ -349,3 +350,20 @@ def test_what_a_watcher_cannot_do_is_one_sentence(tmp_path: Path) -> None:
     blind = model(tmp_path, attends=False)
     with pytest.raises(InputError, match="attends to nothing, so there is nothing to change"):
         blind.trace([replace(hidden, changes=(Hide("clip", (0,)),))])
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_only_who_sees_colours_tells_red_from_its_grey(tmp_path: Path, encoder: str) -> None:
+    red = np.zeros((FRAMES, 20, 20, 3), np.uint8)
+    for frame in range(FRAMES):
+        red[frame, 5:15, 5:15, 0] = 20 + 10 * frame
+    grey = np.round(red[..., :1] * 0.299).astype(np.uint8).repeat(3, 3)
+    for colour in (False, True):
+        run = model(tmp_path, encoder=encoder, colour=colour)
+        traces = []
+        for pixels in (red, grey):
+            asked = Request("watcher", "", clip=Clip.of("film", pixels), target="the three grows")
+            traces.append(run.trace([replace(asked, attribution=True)])[0])
+            validate(traces[-1])
+        one, other = (trace.output.probabilities for trace in traces)
+        assert (np.abs(one - other).max() > 1e-6) == colour
