@@ -51,7 +51,9 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     words = {first: (first, last) for first, last in output_words(output)}
     if page.state.word not in words:
         page.set(word=_locked(trace, focus, words), foil=None)
-    names = {first: f"{text_of(output, *run)} (item {first + 1})" for first, run in words.items()}
+    names, later = {}, _later(trace, focus)
+    for first, run in words.items():
+        names[first] = f"{text_of(output, *run)} (item {first + later + 1})"
     with st.container(horizontal=True, gap="medium"):
         then = partial(page.set, foil=None)
         page.widget(
@@ -94,11 +96,21 @@ def _others(trace: Trace, first: int, last: int) -> list[str]:
 
 def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
     """The word that holds a locked item of the output, else the first."""
-    is_output = trace.maps[focus.site].query == trace.output.field and focus.side == "query"
+    later = _later(trace, focus)
+    is_output = trace.maps[focus.site].query == trace.output.field or later
     for first, last in words.values():
-        if is_output and any(first <= item < last for item in focus.items):
+        locked = (item - later for item in focus.items)
+        if is_output and focus.side == "query" and any(first <= item < last for item in locked):
             return first
     return next(iter(words))
+
+
+def _later(trace: Trace, focus: Focus) -> int:
+    """How much later an item of the output stands in the text that attends.
+
+    The decoders of others attend from the text they read, whose first item follows nothing.
+    """
+    return int(trace.maps[focus.site].query == "history")
 
 
 def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
@@ -126,7 +138,7 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
     read_table(columns)
     st.caption(
         "How probable each is behind the same words; of several items the product. A log ratio"
-        " above 0 is for the word that was written; 0.69 is twice as probable."
+        " above 0 is for the word that stands there; 0.69 is twice as probable."
     )
 
 
