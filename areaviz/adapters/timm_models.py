@@ -19,6 +19,7 @@ from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
 from areaviz.adapters.pixels import CLASS_TOKEN, MEAN, STD, Patches, left_out, picture_run, pixels
 from areaviz.adapters.sinks import Site
+from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.watching import see
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
@@ -41,6 +42,7 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
     size = tuple(model.patch_embed.img_size)
     shown = pixels(inputs, size, mean=mean, std=std, example=options.example)
+    check_size(model, cells_before(model, shown.values), options, ENCODER)
     values = shown.values.to(next(model.parameters()))
     with frozen(model):
         seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
