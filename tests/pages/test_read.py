@@ -13,13 +13,12 @@ from streamlit.testing.v1 import AppTest
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
-from areaviz.cards.card import Card, write_card
+from areaviz.cards.card import Card
 from areaviz.evaluation.contrast import output_words
-from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.look.doubt import doubts
-from tests.models.test_language_model import language_model
+from tests.models.test_language_model import language_model, save
 from tests.pages.conftest import Open, shown
 
 TEXT = "A small dog runs"
@@ -39,12 +38,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Backend:
         "single": {"area_size": 1, "key_mode": "mean"},
     }
     for name, options in kinds.items():
-        model = language_model(**options)
-        (folder / name).mkdir()
-        save_weights(model.network, folder / name)
-        model.tokenizer.save(folder / name / TOKENIZER)
-        named = replace(model.card, name=name, title=name.capitalize())
-        write_card(named, folder / name / "card.json")
+        save(language_model(**options), folder, name)
     return CachedBackend(LocalBackend(folder, "cpu"))
 
 
