@@ -82,18 +82,13 @@ def convolutional_reader(width: int, classes: int, cells: int) -> nn.Sequential:
     )
 
 
-def first_alike(width: int, extent: float = 1.0) -> nn.Linear:
-    """A layer that says the six numbers of theta; at first every picture gets the same.
-
-    Args:
-        width: of its input.
-        extent: of what is read at first, around the middle, as a part of the picture's sides; at 1
-            theta begins as the identity.
-    """
+def _first_identity(width: int) -> nn.Linear:
+    """A layer that says the six numbers of theta; they begin as those of the identity."""
     layer = nn.Linear(width, 6)
+    # Zeros: at first every picture gets the same, the whole of it.
     nn.init.zeros_(layer.weight)
     with torch.no_grad():
-        layer.bias.copy_(torch.tensor([extent, 0, 0, 0, extent, 0]))
+        layer.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
     return layer
 
 
@@ -110,5 +105,5 @@ def _localiser() -> nn.Sequential:
         nn.Flatten(),
         nn.Linear(500, 64),
         nn.ReLU(),
-        first_alike(64),
+        _first_identity(64),
     )
