@@ -189,7 +189,8 @@ def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
         hidden_1N = torch.zeros(1, 8)
         for look in range(2):
             hidden_1N = network.core(found_1F, hidden_1N)
-            theta_123 = network.place(hidden_1N).view(1, 2, 3)
+            x, y = network.place(hidden_1N)[0].tolist()
+            theta_123 = torch.tensor([[[0.32, 0, x], [0, 0.32, y]]])
             seen_11SS = transform(picture[None, None], theta_123, 28)
             torch.testing.assert_close(reading.seen[number, look], seen_11SS[0], rtol=0, atol=1e-4)
             logits_1C = network.reader(seen_11SS)
@@ -198,17 +199,19 @@ def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
             )
 
 
-@pytest.mark.parametrize("extent", [1.0, 0.4])
-def test_looks_of_a_transformer_begin_around_the_middle(extent: float) -> None:
+@pytest.mark.parametrize("extent", [1.0, 0.32])
+def test_looks_of_a_transformer_have_one_size_and_its_aim_as_middle(extent: float) -> None:
     torch.manual_seed(0)
     network = RnnStn(RnnStnConfig(extent=extent, width=4, hidden=8))
-    reading = network(torch.rand(1, 100, 100))
-    assert reading.corners is not None and reading.digits == 2
-    near, far = 50 - 50 * extent, 50 + 50 * extent
-    corners = torch.tensor([[near, near], [far, near], [far, far], [near, far]])
-    torch.testing.assert_close(reading.corners[0, :, 0], torch.stack([corners, corners]))
-    assert reading.aims is not None
-    torch.testing.assert_close(reading.aims, torch.zeros(1, 2, 2))
+    reading = network(torch.rand(5, 100, 100))
+    assert reading.corners is not None and reading.digits == 2 and reading.aims is not None
+    middles = 50 * (reading.aims + 1)
+    torch.testing.assert_close(reading.corners[:, :, 0].mean(2), middles)
+    half = 50 * extent
+    around = torch.tensor([[-half, -half], [half, -half], [half, half], [-half, half]])
+    torch.testing.assert_close(
+        reading.corners[:, :, 0] - middles[:, :, None], around.expand(5, 2, 4, 2)
+    )
 
 
 def test_a_coarse_look_averages() -> None:
