@@ -12,13 +12,12 @@ from areaviz.cards.card import Card, read_card
 from areaviz.cards.gates import judged
 from areaviz.cards.tasks import TASKS, Task
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README
-from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, FormTable, missing, read_forms
+from areaviz.evaluation.form_tables import FORM_TABLES, FormTable
+from areaviz.evaluation.forms import missing, read_forms
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
 BEGIN, END = "<!-- figures:begin -->", "<!-- figures:end -->"
-TABLES = {"forms": LETTERS_TABLE, "subword forms": SUBWORDS_TABLE}
-"""What stands in the marks around a table of forms -> that table."""
 SIZES = ("Tiny", "Small", "Base", "Big")
 
 
@@ -34,8 +33,8 @@ def figures(
     """Write the tables of figures in README.md and docs/findings.md, from cards and forms."""
     cards = read_cards(checkpoints)
     write_whole(readme, filled(readme.read_text(encoding="utf-8"), cards).encode())
-    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), TABLES).encode())
-    typer.echo(f"{readme}: {len(cards)} models. {findings}: {len(TABLES)} tables of forms.")
+    write_whole(findings, with_forms(findings.read_text(encoding="utf-8"), FORM_TABLES).encode())
+    typer.echo(f"{readme}: {len(cards)} models. {findings}: {len(FORM_TABLES)} tables of forms.")
 
 
 def read_cards(checkpoints: Path) -> list[Card]:
@@ -83,7 +82,7 @@ def with_forms(text: str, tables: Mapping[str, FormTable]) -> str:
         lines += [row.cells(table) for row in rows]
         written = [_row([cell.strip() for cell in line]) for line in lines]
         begin, end = f"<!-- {mark}:begin -->", f"<!-- {mark}:end -->"
-        text = _between(text, begin, end, [*written, "", missing(rows)])
+        text = _between(text, begin, end, [*written, "", missing(table, rows)])
     return text
 
 

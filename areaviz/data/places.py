@@ -29,13 +29,8 @@ LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
 """
 README = ROOT / "README.md"
 FINDINGS = ROOT / "docs" / "findings.md"
-LETTERS, SUBWORDS = (
-    CHECKPOINTS / "tables" / "letters.json",
-    CHECKPOINTS / "tables" / "subwords.json",
-)
-"""The tables of forms of keys that were trained on letters and on subwords; see
-`areaviz.evaluation.forms`.
-"""
+FORMS = CHECKPOINTS / "tables"
+"""The tables of trained forms of keys; see `areaviz.evaluation.form_tables`."""
 
 MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
 """Of a bundle: every file of every model of the release, also of those that are not in it."""

@@ -19,7 +19,9 @@ import numpy as np
 
 from areaviz.metrics.words import word_runs
 from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change, Hide, Weigh
 from areaviz.trace.limits import shown
+from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
@@ -80,6 +82,8 @@ def text_of(output: Field, first: int, last: int) -> str:
 def foil_request(trace: Trace, contrast: Contrast) -> Request:
     """The request whose given output is that of the trace up to the word, and then the foil.
 
+    A language model reads both as its text.
+
     Raises:
         InputError: the foil is nothing, too long, or the word itself.
     """
@@ -87,12 +91,14 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
     foil = contrast.foil.strip()
     if not foil or len(foil) > LONGEST:
         raise InputError(
-            f"Another word has 1 to {LONGEST} characters; type one that the model might have"
-            " written."
+            f"Another word has 1 to {LONGEST} characters; type one that might have stood there."
         )
     if foil == text_of(output, contrast.first, contrast.last):
-        raise InputError(f"“{shown(foil)}” is what the model wrote; type another word.")
-    return replace(trace.request, target=output.raw[: output.anchors[contrast.first, 0]] + foil)
+        raise InputError(f"“{shown(foil)}” is the word that stands there; type another one.")
+    read = output.raw[: output.anchors[contrast.first, 0]] + foil
+    if is_one_text(trace):
+        return replace(trace.request, text=read, target="")
+    return replace(trace.request, target=read)
 
 
 def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
@@ -104,7 +110,9 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
     before, after = trace.fields[trace.output.field], read.fields[read.output.field]
     first = contrast.first
     starts, ends = after.anchors.T
-    last = int((starts < ends).sum())
+    # What a language model finds likeliest behind its text is no part of it.
+    whole = read.fields.get("history", after).raw
+    last = int(((starts < ends) & (ends <= len(whole))).sum())
     same = before.labels[:first] == after.labels[:first]
     if not same or last <= first:
         raise SplitOtherwise(
@@ -112,6 +120,34 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
             " cannot be compared; choose a whole word."
         )
     return slice(first, last)
+
+
+def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
+    """The changes of a run without what stands behind the word that begins with item `first`.
+
+    Neither the word nor its foil can attend to that, and behind a foil there may be no such item.
+    """
+    memories = {site: attention.memory for site, attention in trace.maps.items()}
+    kept: list[Change] = []
+    for change in trace.request.changes:
+        if isinstance(change, Hide) and change.field == "history":
+            change = replace(change, items=_up_to(change.items, first))
+            if not change.items:
+                continue
+        # Of all areas but some none can be left out.
+        elif (
+            isinstance(change, Weigh) and not change.rest and memories.get(change.site) == "history"
+        ):
+            areas = tuple(one for one in change.areas if one.left + one.width <= first + 1)
+            change = replace(change, items=_up_to(change.items, first), areas=areas)
+            if not change.items and not change.areas:
+                continue
+        kept.append(change)
+    return tuple(kept)
+
+
+def _up_to(items: tuple[int, ...], last: int) -> tuple[int, ...]:
+    return tuple(item for item in items if item <= last)
 
 
 def probability(trace: Trace, items: slice) -> float:
@@ -129,7 +165,8 @@ def odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = Non
         changed: a changed run over the same output, whose changes hold for both; None for none.
     """
     seen = trace if changed is None else changed
-    asked = replace(foil_request(trace, contrast), changes=seen.request.changes)
+    changes = shared_changes(seen, contrast.first)
+    asked = replace(foil_request(trace, contrast), changes=changes)
     read = run(replace(asked, picture=seen.request.picture))
     items = foil_items(trace, read, contrast)
     word = probability(seen, slice(contrast.first, contrast.last))

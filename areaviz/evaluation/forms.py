@@ -8,73 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from areaviz.cards.published import AREA_ATTENTION, Published
-from areaviz.data.places import LETTERS, SUBWORDS
+from areaviz.drawing.numbers import number_text
+from areaviz.evaluation.form_tables import TITLES, FormTable
 from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
 
-TITLES: Mapping[str, str] = {
-    "regular": "regular attention",
-    "convolution": "regular attention, convolution of width 5",
-    "mean": "areas, mean keys (Eq. 3, 4)",
-    "features": "areas, features (Eq. 9, 4)",
-    "boundary": "areas, boundary keys",
-    "convolution-boundary": "convolution and boundary keys",
-}
-"""Every form that a table may have, in the order shown."""
-SEEDS = (1, 2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class FormTable:
-    """One table of forms: networks that differ in their keys alone."""
-
-    # the file that `areaviz heads --into` fills
-    path: Path
-    # what the names of its runs begin with
-    pair: str
-    # its forms, keys of `TITLES`; one without a run is an empty row
-    forms: tuple[str, ...]
-    # what the paper reports of a network of this kind; None where it has none
-    paper: Published | None
-    # whether a span can be a word: not where items are pieces of words
-    words: bool
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The heads of its columns."""
-        one, two = "Encoder self: spans on top", "Encoder-decoder: spans on top"
-        first = ("Form", "Seeds", "Validation loss", "Against regular")
-        if self.words:
-            lift = "a word, times chance"
-            return (*first, one, lift, two, f"{lift} ", "The paper's BLEU, other data")
-        return (*first, one, two, "Alignment error, %")
-
-    def paper_bleu(self, form: str) -> str:
-        """BLEU of a form in the paper, with its significance; "" where it has no such form."""
-        if self.paper is None:
-            return ""
-        sign = "p < 0.05" if self.paper.area_sign else "not significant"
-        reported = {
-            "regular": f"{self.paper.regular:.2f}",
-            "mean": f"{self.paper.area:.2f} ({sign})",
-        }
-        return reported.get(form, "")
-
-
-LETTERS_TABLE = FormTable(
-    LETTERS, "letters", tuple(TITLES), AREA_ATTENTION["character", "Tiny"], words=True
-)
-SUBWORDS_TABLE = FormTable(
-    SUBWORDS,
-    "tokens",
-    ("regular", "convolution", "mean", "boundary", "convolution-boundary"),
-    paper=None,
-    words=False,
-)
+COUNTED: Mapping[int, str] = {1: "one seed", 3: "three seeds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,43 +38,44 @@ class FormRow:
 
     def cells(self, table: FormTable) -> tuple[str, ...]:
         """One cell for each column; a dash where nothing was trained or no span wins."""
-        last = (self.paper or "–") if table.words else "–"
+        paper = [] if table.paper is None else [self.paper or "–"]
         if not self.seeds:
-            return (self.title, *["–"] * (len(table.columns) - 2), last)
+            dashes = ["–"] * (len(table.columns) - 1 - len(paper))
+            return (self.title, *dashes, *paper)
         found = []
-        for site in WANTED:
+        for site in table.sites:
             span = self.spans.get(site)
             found.append(f"{span.multi_share:.0%}" if span else "–")
             if table.words:
                 found.append(f"{span.exact_lift:.1f}" if span else "–")
-        if self.errors and not table.words:
-            last = _spread(self.errors, decimals=1)
+        if not table.words:
+            found.append(_spread(self.errors, decimals=1) if self.errors else "–")
         seeds = ", ".join(map(str, self.seeds))
         against = _spread(self.differences, "+") if self.differences else "–"
-        return (self.title, seeds, _spread(self.losses), against, *found, last)
+        return (self.title, seeds, _spread(self.losses), against, *found, *paper)
 
 
 def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
     """The mean, and the ends where there are several values."""
-    text = f"{mean(values):{sign}.{decimals}f}"
+    form = f"{sign}.{decimals}f"
+    text = number_text(mean(values), form)
     if len(values) > 1:
-        ends = f"{min(values):{sign}.{decimals}f} to {max(values):{sign}.{decimals}f}"
-        text += f" ({ends})"
-    return text.replace("-", "−")
+        text += f" ({number_text(min(values), form)} to {number_text(max(values), form)})"
+    return text
 
 
-def missing(rows: Sequence[FormRow]) -> str:
+def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
     """Which runs of a table were not trained yet, in a sentence."""
     if not any(row.seeds for row in rows):
         return "No form was trained yet."
     empty = []
     for row in rows:
-        seeds = [str(seed) for seed in SEEDS if seed not in row.seeds]
+        seeds = [str(seed) for seed in table.seeds if seed not in row.seeds]
         if seeds:
             empty.append(f"{row.title}: {' and '.join(seeds)}")
-    if not empty:
-        return "Every form was trained with three seeds."
-    return f"Seeds not trained yet: {'; '.join(empty)}."
+    if empty:
+        return f"Seeds not trained yet: {'; '.join(empty)}."
+    return f"Every form was trained with {COUNTED[len(table.seeds)]}."
 
 
 def read_forms(table: FormTable) -> list[FormRow]:
@@ -143,12 +85,12 @@ def read_forms(table: FormTable) -> list[FormRow]:
     entries: dict[str, dict[str, Any]] = json.loads(table.path.read_text(encoding="utf-8"))
     runs = {}
     for form in table.forms:
-        names = [f"{table.pair}-{form}-seed{seed}" for seed in SEEDS]
+        names = [f"{table.pair}-{form}-seed{seed}" for seed in table.seeds]
         runs[form] = [entries[name] for name in names if name in entries]
     regular = {int(one["seed"]): float(one["best_loss"]) for one in runs["regular"]}
     rows = []
     for form in table.forms:
-        row = _row(TITLES[form], runs[form], table.words)
+        row = _row(TITLES[form], runs[form], table)
         if form != "regular":
             row = replace(row, differences=_differences(runs[form], regular))
         rows.append(replace(row, paper=table.paper_bleu(form)))
@@ -166,7 +108,7 @@ def _differences(
     return tuple(found)
 
 
-def _row(title: str, entries: Sequence[dict[str, Any]], words: bool) -> FormRow:
+def _row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> FormRow:
     trained = sorted(entries, key=lambda one: float(one["best_loss"]))
     if not trained:
         return FormRow(title, (), (), {})
@@ -175,8 +117,8 @@ def _row(title: str, entries: Sequence[dict[str, Any]], words: bool) -> FormRow:
     losses = tuple(float(one["best_loss"]) for one in trained)
     errors = tuple(float(one["aer_val"]) for one in trained if "aer_val" in one)
     spans = {}
-    for site in WANTED:
-        head = _span_head(median, site, words)
+    for site in table.sites:
+        head = _span_head(median, site, table.words)
         if head is not None:
             spans[site] = head
     return FormRow(title, seeds, losses, spans, errors=errors)

@@ -11,7 +11,9 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from areaviz.drawing.base import Row, Table
-from areaviz.evaluation.forms import LETTERS_TABLE, TITLES, FormRow, missing, read_forms
+from areaviz.drawing.numbers import number_text
+from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
+from areaviz.evaluation.forms import FormRow, missing, read_forms
 from areaviz.lessons.page_parts import as_table, columns, picture
 from areaviz.lessons.pictures import BLUE, GREEN, GREY, ORANGE, VERMILION, axes_layout, dots, lines
 from areaviz.ui.shell.frame import page_link
@@ -62,7 +64,7 @@ def show() -> None:
             " map shows spans, and over subwords phrases. To learn faster, mixing neighbours does"
             " as well without any area, and costs less."
         )
-        st.caption(missing(rows))
+        st.caption(missing(LETTERS_TABLE, rows))
         page_link("pages/models.py", "The whole table")
     as_table(table(forms), "worth")
 
@@ -74,7 +76,7 @@ def learns(forms: dict[str, FormRow]) -> str:
         differences = forms[form].differences
         if differences:
             seeds = f"{len(differences)} seed{'s' if len(differences) > 1 else ''}"
-            change = f"{mean(differences):+.3f}".replace("-", "−")
+            change = number_text(mean(differences), "+.3f")
             parts.append(f"- **{change}** with {words} ({seeds})")
     return "\n".join(parts)
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from areaviz.trace import densest, weights
 from areaviz.trace.areas import Area, AreaGrid
-from areaviz.trace.record import AttentionMap, Field, FloatArray
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 # Runs of items as (start, end), the end exclusive; together they hold every item once, in order.
@@ -58,6 +58,20 @@ class HeadSummary:
     distance: FloatArray
     # Mean weight of the heaviest area.
     peak: FloatArray
+
+
+def is_one_text(trace: Trace) -> bool:
+    """Whether what is read and what is written are one text, as those of a language model are."""
+    return "history" in trace.fields and trace.fields.keys() <= set(SAME_TEXT)
+
+
+def output_given(trace: Trace) -> str:
+    """The output as a request can give it: of a language model, what stands behind its text."""
+    if trace.request.target is not None:
+        return trace.request.target
+    if is_one_text(trace):
+        return trace.fields["history"].raw.removeprefix(trace.request.text)
+    return trace.fields[trace.output.field].raw
 
 
 def top_areas(

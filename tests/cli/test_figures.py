@@ -14,14 +14,14 @@ from areaviz.cards.tasks import TASKS
 from areaviz.cli.figures import (
     BEGIN,
     END,
-    TABLES,
     figures,
     filled,
     read_cards,
     with_forms,
 )
 from areaviz.data.places import CHECKPOINTS, FINDINGS, README
-from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, WANTED
+from areaviz.evaluation.form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
+from areaviz.metrics.head_choice import WANTED
 from areaviz.trace.errors import BackendError, InputError
 
 HEADLINE = TASKS["translation"].headline
@@ -157,7 +157,7 @@ def marked(mark: str, text: str) -> str:
 def test_the_command_writes_the_files(tmp_path: Path) -> None:
     readme, findings = tmp_path / "README.md", tmp_path / "findings.md"
     readme.write_text(f"{BEGIN}{END}")
-    findings.write_text("".join(marked(mark, "old") for mark in TABLES))
+    findings.write_text("".join(marked(mark, "old") for mark in FORM_TABLES))
     save(tmp_path / "checkpoints", card(bleu=20.0))
     figures(tmp_path / "checkpoints", readme, findings)
     assert "| 20.0 |" in readme.read_text()
@@ -189,7 +189,7 @@ def test_areas_helped_in_every_published_pair() -> None:
 
 def test_the_findings_are_up_to_date() -> None:
     text = FINDINGS.read_text(encoding="utf-8")
-    assert with_forms(text, TABLES) == text, "Run: make figures"
+    assert with_forms(text, FORM_TABLES) == text, "Run: make figures"
 
 
 def test_the_readme_is_up_to_date() -> None:

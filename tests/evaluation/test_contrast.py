@@ -11,16 +11,23 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.contrast import Contrast, foil_request, odds, output_words
+from areaviz.evaluation.contrast import (
+    Contrast,
+    foil_request,
+    odds,
+    output_words,
+    shared_changes,
+)
 from areaviz.evaluation.contrasted import LIKELIEST, contrast_of, contrasted, likeliest
 from areaviz.evaluation.faithfulness import Probe, faithfulness
 from areaviz.models.writing import WritingModel
-from areaviz.trace.areas import AreaGrid
+from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.interventions import Weigh, area_factors
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes
+from tests.models.test_language_model import language_model
 from tests.tiny import checkpoint
 from tests.trace.sentence import assert_one_sentence
 
@@ -110,7 +117,7 @@ def test_chance_takes_the_same_from_word_and_foil() -> None:
 
 
 @pytest.mark.parametrize(
-    ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "what the model wrote")]
+    ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "word that stands there")]
 )
 def test_what_is_no_foil_is_said(foil: str, part: str) -> None:
     with pytest.raises(InputError, match=part) as refused:
@@ -159,3 +166,46 @@ def test_on_a_model_a_foil_is_as_likely_as_its_alternative_says(tmp_path: Path) 
     found = odds(trace, Contrast(item, item + 1, label), run)
     assert found.foil == pytest.approx(probability, rel=1e-4)
     assert found.word == pytest.approx(float(trace.output.probabilities[item]), rel=1e-6)
+
+
+def read(request: Request) -> Trace:
+    """By a language model, letter by letter."""
+    return language_model("character").trace([request])[0]
+
+
+@pytest.mark.parametrize("written", ["", " garden", None])
+def test_a_language_model_reads_the_foil_behind_what_stands_before(written: str | None) -> None:
+    """Whether a text was read, given or gone on with, a foil is as likely as it was said to be."""
+    trace = read(Request("reader", "A small dog in a", target=written))
+    for item in (2, 9, len(trace.fields["target"]) - 2):
+        label, probability = next(
+            (label, p)
+            for label, p in trace.output.alternatives[item]
+            if label.isalpha() and label != trace.fields["target"].labels[item]
+        )
+        found = odds(trace, Contrast(item, item + 1, label), read)
+        assert found.foil == pytest.approx(probability, rel=1e-4)
+        assert found.word == pytest.approx(float(trace.output.probabilities[item]), rel=1e-6)
+
+
+def test_what_stands_behind_a_word_changes_neither_it_nor_its_foil() -> None:
+    """Of changes by place those of the items up to the word are left, and all others."""
+    changes: tuple[Change, ...] = (
+        Hide("history", (1, 3)),
+        Hide("history", (4,)),
+        Weigh("decoder self", (2, 4), (Area(0, 2, 1, 2), Area(0, 0, 1, 2))),
+        Gate("decoder self", 0, 1),
+    )
+    asked = Request("reader", "A small dog runs", target="")
+    trace = read(replace(asked, changes=changes))
+    kept = (
+        Hide("history", (1,)),
+        Weigh("decoder self", (2,), (Area(0, 0, 1, 2),)),
+        Gate("decoder self", 0, 1),
+    )
+    assert shared_changes(trace, 2) == kept
+    before = read(asked)
+    found = odds(before, Contrast(2, 3, "tea"), read, trace)
+    assert found.word == pytest.approx(float(trace.output.probabilities[2]))
+    last = odds(before, Contrast(2, 3, "tea"), read, read(replace(asked, changes=kept)))
+    assert found.foil == pytest.approx(last.foil)

@@ -11,7 +11,15 @@ from typing import Any
 
 import pytest
 
-from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, TITLES, missing, read_forms
+from areaviz.evaluation.form_tables import (
+    FORM_TABLES,
+    LETTERS_TABLE,
+    LSTM_1_HEAD_TABLE,
+    SUBWORDS_TABLE,
+    TITLES,
+    FormTable,
+)
+from areaviz.evaluation.forms import missing, read_forms
 from areaviz.metrics.head_choice import WANTED, SpanHead, span_head
 
 SITES = ("encoder self", "encoder-decoder")
@@ -89,9 +97,8 @@ def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Pa
     }
     assert found[TITLES["mean"]] == "−0.150 (−0.200 to −0.100)"
     assert found[TITLES["regular"]] == found[TITLES["boundary"]] == "–"
-    assert "areas, boundary keys: 1 and 2;" in missing(
-        read_forms(replace(LETTERS_TABLE, path=path))
-    )
+    rows = read_forms(replace(LETTERS_TABLE, path=path))
+    assert "areas, boundary keys: 1 and 2;" in missing(LETTERS_TABLE, rows)
 
 
 def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
@@ -123,6 +130,31 @@ def test_of_subwords_a_span_on_top_counts_without_being_a_word(table: Path) -> N
         *("1, 2", "2.000 (2.000 to 2.000)", "−3.000", "50%", "50%"),
         "31.0 (30.0 to 32.0)",
     )
+
+
+def test_a_table_of_one_site_has_its_columns_alone_and_the_papers_figure(table: Path) -> None:
+    runs = {"lstm-1-head-mean-seed1": {**entry(1, 3.0, lift=None), "aer_val": 40.0}}
+    table.write_text(json.dumps(runs))
+    lstm = replace(LSTM_1_HEAD_TABLE, path=table)
+    regular, mean, _ = (row.cells(lstm) for row in read_forms(lstm))
+    assert lstm.columns[4:] == (
+        *("Encoder-decoder: spans on top", "Alignment error, %"),
+        "The paper's BLEU, other data",
+    )
+    assert regular[1:] == (*["–"] * 5, "16.58")
+    assert mean[1:] == ("1", "3.000", "–", "50%", "40.0", "19.26 (p < 0.05)")
+
+
+def test_a_table_of_one_seed_is_whole_with_it(table: Path) -> None:
+    runs = {f"lstm-1-head-{form}-seed1": entry(1, 3.0) for form in LSTM_1_HEAD_TABLE.forms}
+    table.write_text(json.dumps(runs))
+    lstm = replace(LSTM_1_HEAD_TABLE, path=table)
+    assert missing(lstm, read_forms(lstm)) == "Every form was trained with one seed."
+
+
+@pytest.mark.parametrize("table", FORM_TABLES.values(), ids=list(FORM_TABLES))
+def test_no_two_columns_have_the_same_head(table: FormTable) -> None:
+    assert len(set(table.columns)) == len(table.columns)
 
 
 def test_without_a_table_there_are_no_rows(tmp_path: Path) -> None:

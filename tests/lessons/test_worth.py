@@ -6,7 +6,8 @@ from statistics import mean
 
 import pytest
 
-from areaviz.evaluation.forms import LETTERS_TABLE, TITLES, FormRow, read_forms
+from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
+from areaviz.evaluation.forms import FormRow, read_forms
 from areaviz.lessons import worth
 
 

@@ -12,6 +12,8 @@ from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.data.places import FOLDERS_SETTING
+from areaviz.evaluation.contrast import output_words
+from areaviz.trace.request import Request
 from tests import marian
 from tests.pages.conftest import Open, shown
 
@@ -89,6 +91,26 @@ def test_a_ban_changes_what_a_decoder_reads(open_page: Open) -> None:
     app = open_page("read", model="decoder", text=TEXT, changes=change)
     assert not app.exception and not app.error
     assert "Mean probability of the original output" in shown(app)
+
+
+def test_a_word_that_a_decoder_reads_is_compared_with_another(
+    open_page: Open, backend: Backend
+) -> None:
+    """It is as likely as the trace says, and so is an alternative of it."""
+    trace = backend.trace(Request("decoder", TEXT, target=""))
+    words = output_words(trace.fields["target"])
+    first, last = words[1]
+    label, likely = next(
+        (label, p)
+        for label, p in trace.output.alternatives[first]
+        if label.isalpha() and label != trace.fields["target"].labels[first]
+    )
+    # Its text begins with a symbol that follows nothing, so items count one further.
+    app = open_page("read", model="decoder", text=TEXT, foil=f"{first + 1}.{label}")
+    assert not app.exception and not app.error and last == first + 1
+    table = app.table[0].value
+    assert float(table.iloc[0, 1]) == pytest.approx(trace.output.probabilities[first], abs=1e-3)
+    assert float(table.iloc[0, 2]) == pytest.approx(likely, abs=1e-3)
 
 
 def test_their_cards_say_what_is_known(open_page: Open) -> None:

@@ -14,7 +14,7 @@ from areaviz.backend.base import Backend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
-from areaviz.evaluation.forms import SUBWORDS_TABLE, TITLES
+from areaviz.evaluation.form_tables import SUBWORDS_TABLE, TITLES
 from areaviz.ui.models.comparison import beside_the_paper, comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
@@ -167,7 +167,7 @@ def test_one_sentence_for_each_damaged_checkpoint(
 def test_what_different_keys_learn_is_told_with_the_forms_not_trained_yet(open_page: Open) -> None:
     app = open_page("models")
     assert "What different keys learn" in [header.value for header in app.header]
-    letters, subwords = (table.value for table in app.table if "Form" in table.value)
+    letters, subwords, *_ = (table.value for table in app.table if "Form" in table.value)
     assert list(letters["Form"]) == list(TITLES.values())
     assert float(letters["Validation loss"].iloc[0].split()[0]) < 1
     assert list(subwords["Form"]) == [TITLES[form] for form in SUBWORDS_TABLE.forms]

@@ -6,12 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
 from areaviz.cards.card import Card, write_card
+from areaviz.evaluation.contrast import output_words
 from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -83,6 +86,32 @@ def test_hidden_words_change_what_it_finds_probable(
     app = open_page("read", model="reader", text=TEXT, changes=change, **writes)
     assert not app.exception and not app.error
     assert "Mean probability of the original output" in shown(app)
+
+
+def with_foil(open_page: Open, word: int, foil: str, **params: str) -> AppTest:
+    """The page after a word and a foil were chosen, with the panel open."""
+    app = open_page("read", model="reader", text=TEXT, **params)
+    app.session_state["read_what_if"] = True
+    app.session_state["read"] = replace(app.session_state["read"], word=word, foil=foil)
+    return app.run()
+
+
+@pytest.mark.parametrize("params", [{}, {"writes": "1"}, {"changes": "hide:history:items=2"}])
+def test_a_word_of_the_text_is_compared_with_another(
+    open_page: Open, backend: Backend, params: dict[str, str]
+) -> None:
+    item = 2
+    app = with_foil(open_page, item, "tea", **params)
+    assert not app.exception and not app.error
+    table, [trace] = app.table[0].value, app.session_state["result"].traces
+    first, last = next(run for run in output_words(trace.fields["target"]) if run[0] == item)
+    likely = np.prod(trace.output.probabilities[first:last].astype(float))
+    assert float(table.iloc[0, 1]) == pytest.approx(likely, abs=1e-3)
+    foil = backend.trace(Request("reader", "A tea", target=""))
+    # But for the end that follows it.
+    likely = np.prod(foil.output.probabilities[item:-1].astype(float))
+    assert float(table.iloc[0, 2]) == pytest.approx(likely, abs=1e-3)
+    assert len(table) == (2 if "changes" in params else 1)
 
 
 def test_what_cannot_be_read_is_said(open_page: Open) -> None:

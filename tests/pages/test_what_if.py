@@ -298,7 +298,7 @@ def test_what_is_no_other_word_is_said_and_the_rest_stays(
     open_page: Open, use_backend: Use
 ) -> None:
     app, _ = opened(open_page, use_backend)
-    for foil, part in (("kleiner", "is what the model wrote"), (" ", "1 to 200 characters")):
+    for foil, part in (("kleiner", "is the word that stands there"), (" ", "1 to 200 characters")):
         app = against(app, 4, foil)
         assert part in shown(app) and CAVEAT in shown(app)
 

@@ -9,6 +9,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.language import reads_as_german
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
+from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import mismatch
@@ -43,7 +44,7 @@ def _unsure(card: Card | None, trace: Trace) -> str:
     No text is probable to a language model, piece by piece: what counts is what others have.
     """
     likely = mean_probability(trace)
-    if not trace.fields.keys() <= {"history", "target"}:
+    if not is_one_text(trace):
         if likely >= UNSURE:
             return ""
         return f"The model is unsure: its mean probability is below {UNSURE}."

@@ -8,7 +8,9 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS, Task
-from areaviz.evaluation.forms import LETTERS_TABLE, SUBWORDS_TABLE, missing, read_forms
+from areaviz.drawing.numbers import number_text
+from areaviz.evaluation.form_tables import FORM_TABLES
+from areaviz.evaluation.forms import missing, read_forms
 from areaviz.ui.look.chart import data_table, titled
 from areaviz.ui.models.card_tables import Columns, columns_of, draw_table, number, task_table
 from areaviz.ui.shell.table import read_table
@@ -22,21 +24,6 @@ WHAT_DIFFERS = (
     " trained on 29,000 pairs, one run each. Captions are much easier"
     " than news, so compare regular with area attention, never ours with theirs; differences of a"
     " few tenths are noise."
-)
-LETTERS_LEARN = (
-    "The network for letters (Tiny) in six forms that differ in their keys alone, 3,000 steps each:"
-    " a small twin of the paper's tables of forms. Validation loss is cross-entropy a letter, lower"
-    " is better: the mean over seeds, the least and the largest. Against regular: the mean and ends"
-    " of the differences from regular attention with the same seed. Spans on top: the share of"
-    " queries whose heaviest area has two letters or more, in one head that depends on its query;"
-    " a dash where no span wins. The paper: BLEU of its Tiny for letters, English to German, on"
-    " other data; it tested the difference of 6.90 and 8.20 and claims no significance for it."
-)
-SUBWORDS_LEARN = (
-    "The same network over 5,000 subwords, 1,500 steps each. Alignment error: of the head, or mean"
-    " of a layer's heads, that agrees best with words linked by hand, on the 20 validation captions"
-    " it is chosen by; the diagonal has 48 %. The paper has no network of this size for subwords on"
-    " such data. These runs are short: they compare forms and are no good translators."
 )
 # Level, size and mechanism: where the paper's table has a model of ours.
 Place = tuple[str, str, str]
@@ -143,7 +130,7 @@ def comparison_table(task: Task, places: Mapping[Place, Card], network: str) -> 
 
 def _gain(regular: float | None, area: float | None) -> str:
     """What areas add, signed; a dash where either is missing."""
-    return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
+    return "–" if regular is None or area is None else number_text(area - regular, "+.2f")
 
 
 def _bleu(task: Task, card: Card | None) -> float | None:
@@ -173,13 +160,13 @@ def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
 def trained_forms() -> None:
     """Draw what different keys learn, by seed, where that was measured."""
     shown = False
-    for table, about in ((LETTERS_TABLE, LETTERS_LEARN), (SUBWORDS_TABLE, SUBWORDS_LEARN)):
+    for table in FORM_TABLES.values():
         rows = read_forms(table)
         if not any(row.seeds for row in rows):
             continue
         if not shown:
             st.header("What different keys learn", anchor="keys")
         shown = True
-        st.caption(about)
+        st.caption(table.about)
         read_table(columns_of(table.columns, [row.cells(table) for row in rows]))
-        st.caption(missing(rows))
+        st.caption(missing(table, rows))

@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrast import LONGEST, Contrast, Odds, odds, output_words, text_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -50,7 +51,9 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
     words = {first: (first, last) for first, last in output_words(output)}
     if page.state.word not in words:
         page.set(word=_locked(trace, focus, words), foil=None)
-    names = {first: f"{text_of(output, *run)} (item {first + 1})" for first, run in words.items()}
+    names, later = {}, _later(trace, focus)
+    for first, run in words.items():
+        names[first] = f"{text_of(output, *run)} (item {first + later + 1})"
     with st.container(horizontal=True, gap="medium"):
         then = partial(page.set, foil=None)
         page.widget(
@@ -93,11 +96,21 @@ def _others(trace: Trace, first: int, last: int) -> list[str]:
 
 def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
     """The word that holds a locked item of the output, else the first."""
-    is_output = trace.maps[focus.site].query == trace.output.field and focus.side == "query"
+    later = _later(trace, focus)
+    is_output = trace.maps[focus.site].query == trace.output.field or later
     for first, last in words.values():
-        if is_output and any(first <= item < last for item in focus.items):
+        locked = (item - later for item in focus.items)
+        if is_output and focus.side == "query" and any(first <= item < last for item in locked):
             return first
     return next(iter(words))
+
+
+def _later(trace: Trace, focus: Focus) -> int:
+    """How much later an item of the output stands in the text that attends.
+
+    The decoders of others attend from the text they read, whose first item follows nothing.
+    """
+    return int(trace.maps[focus.site].query == "history")
 
 
 def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
@@ -119,20 +132,16 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
         "": [name for name, _ in found],
         f"p({escaped(word)})": [_share(one.word) for _, one in found],
         f"p({escaped(asked.foil)})": [_share(one.foil) for _, one in found],
-        "Difference": [_signed(one.difference) for _, one in found],
-        "Log ratio": [f"{one.log_ratio:+.2f}".replace("-", "−") for _, one in found],
+        "Difference": [number_text(one.difference, "+.3f") for _, one in found],
+        "Log ratio": [number_text(one.log_ratio, "+.2f") for _, one in found],
     }
     read_table(columns)
     st.caption(
         "How probable each is behind the same words; of several items the product. A log ratio"
-        " above 0 is for the word that was written; 0.69 is twice as probable."
+        " above 0 is for the word that stands there; 0.69 is twice as probable."
     )
 
 
 def _share(probability: float) -> str:
     """With more digits where it is small, as foils are."""
     return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

@@ -8,6 +8,7 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.query import output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.shell.engine import known_card
@@ -42,7 +43,7 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
     run = Experiment(request, before, wanted)
     if not wanted:
         return run
-    written, asked = written_by(before), wanted.of(request.checked())
+    written, asked = output_given(before), wanted.of(request.checked())
     held = st.session_state.get(_RUNS)
     if held is None or held[0] != (asked, written):
         try:
@@ -60,14 +61,3 @@ def reads_output(model: str) -> bool:
     """Whether a model can be given an output; of one that is gone, so it seems."""
     card = known_card(model)
     return card is None or "target" in card.can
-
-
-def written_by(trace: Trace) -> str:
-    """The output as a request can give it: of a decoder, what it wrote behind its text."""
-    written = trace.fields[trace.output.field].raw
-    if trace.request.target is not None:
-        return trace.request.target
-    history = trace.fields.get("history")
-    if history is not None and not {"source", "picture"} & trace.fields.keys():
-        return history.raw.removeprefix(trace.request.text)
-    return written

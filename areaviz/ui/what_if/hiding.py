@@ -8,6 +8,7 @@ import streamlit as st
 from areaviz.drawing.labels import readable
 from areaviz.metrics.words import word_runs
 from areaviz.trace.interventions import Change, Hide
+from areaviz.trace.query import is_one_text
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
 from areaviz.ui.shell.markdown import escaped
@@ -50,8 +51,7 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
 
 def text_of(run: Experiment) -> str:
     """The name of the text that is read: of a decoder, which has no other, its history."""
-    is_alone = run.before.fields.keys() <= {"history", "target"}
-    return "history" if is_alone else "source"
+    return "history" if is_one_text(run.before) else "source"
 
 
 def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:

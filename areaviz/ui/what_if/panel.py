@@ -72,8 +72,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
             if run.runs:
                 after, forced = run.runs
                 outcome(run.before, after, forced, focus)
-            # A decoder's output is its text, of which no word can be given by itself.
-            writes = reads_output(run.request.model) and text_of(run) != "history"
+            writes = reads_output(run.request.model)
             asked = contrast(page, backend, run, focus) if writes else None
             faithful(page, backend, run, focus, asked)
 

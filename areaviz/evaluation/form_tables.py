@@ -1,0 +1,139 @@
+"""The tables of trained forms: which networks each compares, and what it says of them.
+
+A form is a way to make the keys of areas. Runs of a table are recipes of `configs/table`; their
+figures lie in `checkpoints/tables`, and `areaviz.evaluation.forms` reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from areaviz.cards.published import AREA_ATTENTION, LSTMS, Published
+from areaviz.data.places import FORMS
+from areaviz.metrics.head_choice import WANTED
+
+TITLES: Mapping[str, str] = {
+    "regular": "regular attention",
+    "convolution": "regular attention, convolution of width 5",
+    "mean": "areas, mean keys (Eq. 3, 4)",
+    "features": "areas, features (Eq. 9, 4)",
+    "boundary": "areas, boundary keys",
+    "convolution-boundary": "convolution and boundary keys",
+}
+"""Every form that a table may have, in the order shown."""
+SPANS: Mapping[str, str] = {
+    "encoder self": "Encoder self: spans on top",
+    "encoder-decoder": "Encoder-decoder: spans on top",
+}
+"""The column of each site."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormTable:
+    """One table of forms: networks that differ in their keys alone."""
+
+    # the file that `areaviz heads --into` fills
+    path: Path
+    # what the names of its runs begin with
+    pair: str
+    # its forms, keys of `TITLES`; one without a run is an empty row
+    forms: tuple[str, ...]
+    # what a reader has to know of it, in sentences
+    about: str
+    # what the paper reports of a network of this kind; None where it has none
+    paper: Published | None = None
+    # whether a span can be a word: not where items are pieces of words
+    words: bool = False
+    # where the networks attend, keys of `SPANS`
+    sites: tuple[str, ...] = tuple(WANTED)
+    # what every form is trained with
+    seeds: tuple[int, ...] = (1, 2, 3)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The heads of its columns, no two the same."""
+        found = ["Form", "Seeds", "Validation loss", "Against regular"]
+        for number, site in enumerate(self.sites):
+            found.append(SPANS[site])
+            if self.words:
+                found.append("a word, times chance" + " " * number)
+        if not self.words:
+            found.append("Alignment error, %")
+        if self.paper is not None:
+            found.append("The paper's BLEU, other data")
+        return tuple(found)
+
+    def paper_bleu(self, form: str) -> str:
+        """BLEU of a form in the paper, with its significance; "" where it has no such form."""
+        if self.paper is None:
+            return ""
+        sign = "p < 0.05" if self.paper.area_sign else "not significant"
+        reported = {
+            "regular": f"{self.paper.regular:.2f}",
+            "mean": f"{self.paper.area:.2f} ({sign})",
+        }
+        return reported.get(form, "")
+
+
+LETTERS_TABLE = FormTable(
+    FORMS / "letters.json",
+    "letters",
+    tuple(TITLES),
+    "The network for letters (Tiny) in six forms that differ in their keys alone, 3,000 steps each:"
+    " a small twin of the paper's tables of forms. Validation loss is cross-entropy a letter, lower"
+    " is better: the mean over seeds, the least and the largest. Against regular: the mean and ends"
+    " of the differences from regular attention with the same seed. Spans on top: the share of"
+    " queries whose heaviest area has two letters or more, in one head that depends on its query;"
+    " a dash where no span wins. The paper: BLEU of its Tiny for letters, English to German, on"
+    " other data; it tested the difference of 6.90 and 8.20 and claims no significance for it.",
+    AREA_ATTENTION["character", "Tiny"],
+    words=True,
+)
+SUBWORDS_TABLE = FormTable(
+    FORMS / "subwords.json",
+    "tokens",
+    ("regular", "convolution", "mean", "boundary", "convolution-boundary"),
+    "The same network over 5,000 subwords, 1,500 steps each. Alignment error: of the head, or mean"
+    " of a layer's heads, that agrees best with words linked by hand, on the 20 validation captions"
+    " it is chosen by; the diagonal has 48 %. The paper has no network of this size for subwords on"
+    " such data. These runs are short: they compare forms and are no good translators.",
+)
+LSTM_TABLE = FormTable(
+    FORMS / "lstm.json",
+    "lstm-4-heads",
+    ("regular", "convolution", "mean", "boundary"),
+    "LSTMs over 5,000 subwords, 256 cells and 4 heads, 1,000 steps each, that attend to items or to"
+    " areas of at most two. Validation loss is cross-entropy a subword. The paper: BLEU of LSTMs of"
+    " this size, English to German, on other data.",
+    LSTMS["token", "256 cells, 4 heads"],
+    sites=("encoder-decoder",),
+)
+LSTM_1_HEAD_TABLE = FormTable(
+    FORMS / "lstm.json",
+    "lstm-1-head",
+    ("regular", "mean", "boundary"),
+    "The same LSTMs with a single head, one seed each.",
+    LSTMS["token", "256 cells, 1 head"],
+    sites=("encoder-decoder",),
+    seeds=(1,),
+)
+LSTM_LETTERS_TABLE = FormTable(
+    FORMS / "lstm.json",
+    "lstm-letters",
+    ("regular", "mean", "boundary"),
+    "The LSTMs of 4 heads over letters, one seed and 1,000 steps each. Validation loss is"
+    " cross-entropy a letter.",
+    LSTMS["character", "256 cells, 4 heads"],
+    sites=("encoder-decoder",),
+    seeds=(1,),
+)
+FORM_TABLES: Mapping[str, FormTable] = {
+    "forms": LETTERS_TABLE,
+    "subword forms": SUBWORDS_TABLE,
+    "LSTM forms": LSTM_TABLE,
+    "LSTM forms, one head": LSTM_1_HEAD_TABLE,
+    "LSTM forms, letters": LSTM_LETTERS_TABLE,
+}
+"""What stands in the marks around a table in docs/findings.md -> that table, in the order shown."""
