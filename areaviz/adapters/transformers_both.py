@@ -40,7 +40,7 @@ from areaviz.adapters.transformers_run import (
     watch,
 )
 from areaviz.adapters.transformers_stacks import decoder_run
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Field
 
@@ -163,9 +163,10 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Tensor, decodes: boo
     if items == count:
         return Layout(torch.nonzero(~marks)[:, 0], torch.nonzero(marks)[:, 0])
     if items < count or bool(marks.any()):
-        raise InputError(
+        raise Advised(
             f"The model has {items:,} items for {count:,} tokens, so it is not known which are"
-            " words and which are cells; give its weights by areaviz.from_arrays."
+            " words and which are cells",
+            "arrays",
         )
     # Decoders such as GIT read the picture first, encoders such as ViLT last.
     first, more = torch.arange(count), torch.arange(items - count)

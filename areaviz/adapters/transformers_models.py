@@ -44,7 +44,7 @@ from areaviz.adapters.transformers_stacks import (
     read_text,
 )
 from areaviz.adapters.watching import Watched
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field, Output, Trace
 
 START_LABEL = "⟨start⟩"
@@ -236,9 +236,7 @@ def _attributed(model: Any, written: Written, options: Options, read: Items) -> 
 def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
     """What the model writes by itself: the most probable token each time, or the best of a beam."""
     if not model.can_generate():
-        raise InputError(
-            f"{type(model).__name__} writes no text by itself; give what it should write as target."
-        )
+        raise Advised(f"{type(model).__name__} writes no text by itself", "target")
     placed = placed_for(model, given)
     more: dict[str, Any] = {}
     steps = min(options.steps, _places_left(model, given))
@@ -255,7 +253,7 @@ def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequ
     if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
         written = ids[1:]
     if not written:
-        raise InputError("The model wrote nothing; give what it should write as target.")
+        raise Advised("The model wrote nothing", "target")
     return written
 
 

@@ -31,7 +31,7 @@ from areaviz.adapters.transformers_run import (
     takes,
     watch,
 )
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field
 
 
@@ -77,9 +77,10 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
         InputError: the input does not fit, or the model cuts the spectrum into patches.
     """
     if hasattr(model.config, "patch_size"):
-        raise InputError(
+        raise Advised(
             "This model cuts a spectrum into patches of times and frequencies, which have no one"
-            " place in time; give its weights by areaviz.from_arrays, with their shape."
+            " place in time",
+            "arrays",
         )
     heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
     check_size(model, times_before(model, heard), options, ENCODER)
@@ -140,9 +141,10 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     sizes = {heads.shape[-1] for heads in layers}
     if patch is None or len(sizes) != 1:
         counts = ", ".join(f"{size:,}" for size in sorted(sizes))
-        raise InputError(
+        raise Advised(
             f"This model does not cut the picture into cells once for all layers (they have"
-            f" {counts} items); give its weights by areaviz.from_arrays."
+            f" {counts} items)",
+            "arrays",
         )
     behind = int(getattr(config, "num_detection_tokens", 0) or 0)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)

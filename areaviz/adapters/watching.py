@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from areaviz.adapters import way_calls, way_interface, way_layers, way_returned
 from areaviz.adapters.calls import Found, Note, Probe, Recorder, SiteOf, Wanted
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +112,10 @@ def see(
         if recorder.complete(needed):
             break
     if not recorder.found and differs:
-        raise InputError(
+        raise Advised(
             "This model gives other outputs when its attention is watched, so what was seen is not"
-            " what it does; give a probe for its attention layers (see docs/your_models.md)."
+            " what it does",
+            "probe",
         )
     details = {"attention": f"seen as {' and '.join(used)}"} if used else {}
     for site in recorder.missing(needed):
