@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
@@ -19,7 +20,7 @@ from areaviz.adapters.transformers_models import continued
 from areaviz.adapters.weights import check_room, weights_of
 from areaviz.cards.card import Card
 from areaviz.trace.arrays import AREA_SIZE
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError, Way
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -27,6 +28,9 @@ from areaviz.trace.request import Request
 STEPS = 256
 # Most tokens by which a decoder goes on with one.
 CONTINUED = 24
+# What can be done by a request: it names no layers or heads, and the areas are derived.
+_OF_A_TEXT: Mapping[Way, str] = {"input": "shorten the text", "target": "change the text"}
+_OF_A_PICTURE: Mapping[Way, str] = {"target": "choose another picture"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,8 @@ class FolderModel:
         Raises:
             InputError: an input does not fit the model.
         """
-        return [self._trace(request, on_step) for request in requests]
+        with in_a_request(self.card):
+            return [self._trace(request, on_step) for request in requests]
 
     def _trace(self, request: Request, on_step: Callable[[int, int], None] | None) -> Trace:
         options = Options(
@@ -108,6 +113,20 @@ class FolderModel:
             few = replace(options, steps=CONTINUED)
             follows = continued(self.loaded.model, text, few)
         return text + str(follows), replace(options, target=None)
+
+
+@contextmanager
+def in_a_request(card: Card) -> Iterator[None]:
+    """Advise what whoever asks by a request can do, on a page or the command line.
+
+    Raises:
+        InputError: in place of one whose advice is for Python.
+    """
+    words = _OF_A_PICTURE if card.task == CAPTION else _OF_A_TEXT
+    try:
+        yield
+    except Advised as error:
+        raise InputError(error.said(words, "choose another model")) from error
 
 
 def check_given(card: Card, request: Request) -> None:

@@ -50,7 +50,8 @@ def picture_and_words(
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The processor of {loaded.name} cannot take the picture and the question ({reason});"
-            " use areaviz.attend with what it returns (docs/your_models.md)."
+            " choose another model, or use areaviz.attend with what it returns"
+            " (docs/your_models.md)."
         ) from error
     ids_1N = given["input_ids"]
     if options.target is None:

@@ -25,7 +25,7 @@ from areaviz.trace.arrays import AREA_SIZE, NO_OUTPUT, nothing, text_of
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
 from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import AREA_SIZES, check_range
 from areaviz.trace.picture import Picture
@@ -110,10 +110,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     if not run.sites:
         hidden = run.details.get("not shown")
         seen = f"Only {hidden} were" if hidden else "No attention was"
-        raise InputError(
-            f"{seen} seen in this model; give a probe for its attention layers (see"
-            " docs/your_models.md), or its weights to areaviz.from_arrays."
-        )
+        raise Advised(f"{seen} seen in this model", "probe", "arrays")
     # A request may have fewer signs than the name of a class, a folder or a hub's model.
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name or type(model).__name__)
     request = Request(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -24,15 +25,30 @@ class Sound:
 
     # By the names of the model's inputs, a batch of one.
     given: Mapping[str, Tensor]
-    # How long it is, padding included; None where the steps of its spectrum are not known.
-    seconds: float | None
+    # Its samples, or the steps of its spectrum, padding included; None where these are not known.
+    length: int | None
+    # How many of them are a second.
+    rate: int
 
     def times(self, items: int) -> Field:
         """The field "source": the time at which each item begins, or its number."""
-        if self.seconds is None:
+        if self.length is None:
             return text_of("source", [str(item) for item in range(1, items + 1)])
-        starts = np.arange(items) * self.seconds / items
+        starts = np.arange(items) * (self.length / self.rate) / items
         return text_of("source", [f"{start:.2f}s" for start in starts])
+
+
+def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
+    """One row, and how many items a model makes of a recording, before it has heard it.
+
+    None where the model does not say what its convolutions leave of a length.
+    """
+    left = getattr(model, "_get_feat_extract_output_lengths", None)
+    if left is None or heard.length is None:
+        return None
+    # Some layers put several of these into one item.
+    together = getattr(model.config, "squeeze_factor", 1)
+    return 1, int(left(torch.tensor(heard.length))) // together
 
 
 def sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
@@ -72,10 +88,7 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
         )
     if len(values) > 1:
         values = values[options.example : options.example + 1]
-    seconds = None
-    if whole == 2:
-        seconds = values.shape[1] / RATE
-    elif values.shape[1] == bands:
-        seconds = values.shape[2] / STEPS
+    has_length = whole == 2 or values.shape[1] == bands
     beside = {key: value for key, value in given.items() if key != name}
-    return Sound({name: values, **beside}, seconds)
+    length, rate = values.shape[-1], RATE if whole == 2 else STEPS
+    return Sound({name: values, **beside}, length if has_length else None, rate)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from areaviz.trace.arrays import MAX_ITEMS, text_of
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
@@ -175,10 +175,7 @@ class Texts:
 
     def _needed(self) -> Any:
         if self.tokenizer is None:
-            raise InputError(
-                "A text needs a tokenizer; give one (tokenizer=...), or token ids instead of the"
-                " text."
-            )
+            raise Advised("The model has no tokenizer, so it reads no text", "tokenizer")
         if type(self.tokenizer).__module__.startswith("tokenizers"):
             from transformers import PreTrainedTokenizerFast
 

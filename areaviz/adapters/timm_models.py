@@ -19,8 +19,9 @@ from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
 from areaviz.adapters.pixels import CLASS_TOKEN, MEAN, STD, Patches, left_out, picture_run, pixels
 from areaviz.adapters.sinks import Site
+from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.watching import see
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised
 from areaviz.trace.record import Trace
 
 
@@ -33,14 +34,12 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     """See `areaviz.attend`; there is no processor: the model says its size, mean and deviation."""
     grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
     if grid is None:
-        raise InputError(
-            "This model does not cut the picture into cells; give a probe (see"
-            " docs/your_models.md)."
-        )
+        raise Advised("This model does not cut the picture into cells", "probe")
     config = getattr(model, "pretrained_cfg", None) or {}
     mean, std = config.get("mean") or MEAN, config.get("std") or STD
     size = tuple(model.patch_embed.img_size)
     shown = pixels(inputs, size, mean=mean, std=std, example=options.example)
+    check_size(model, cells_before(model, shown.values), options, ENCODER)
     values = shown.values.to(next(model.parameters()))
     with frozen(model):
         seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
@@ -97,9 +96,8 @@ def _entering(
     """The weights that enter a dropout."""
     [weights_BHQN] = given
     if len(weights_BHQN) != 1:
-        raise InputError(
-            "This model attends within windows, so its items have no one memory; give its weights"
-            " by areaviz.from_arrays."
+        raise Advised(
+            "This model attends within windows, so its items have no one memory", "arrays"
         )
     return Heads(weights_BHQN[0])
 
@@ -114,9 +112,10 @@ def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
     sizes = sorted({heads.shape[-1] for heads in layers})
     if len(sizes) > 1 or sizes[0] < rows * columns:
         counts = " and ".join(f"{size:,}" for size in sizes)
-        raise InputError(
+        raise Advised(
             f"Layers of this model have {counts} items for {rows} x {columns} patches, so their"
-            " items are not the same cells; choose some by layers=, or give weights to"
-            " areaviz.from_arrays."
+            " items are not the same cells",
+            "layers",
+            "arrays",
         )
     return Patches(rows, columns, sizes[0] - rows * columns)

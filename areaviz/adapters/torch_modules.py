@@ -23,6 +23,7 @@ from areaviz.adapters.head_maps import check_layers
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
 from areaviz.adapters.sinks import Site
+from areaviz.adapters.sizes import check_size
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.watching import see
 from areaviz.trace.arrays import text_of
@@ -43,11 +44,15 @@ def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
     A layer attends across where its name or its items say so, else it attends within: as a decoder
     where its name says so or no query sees a later item. Fields are "source" and, of queries that
     attend across, "target".
+
+    Of a text the size of the attention is known before the model runs. How many items a module
+    makes of other inputs only its layers know: there the first of them refuses what is too large.
     """
     source = None
     if options.tokenizer is not None and isinstance(inputs, str | tuple) and _texts(inputs):
         # A text, for modules around a model of `transformers`.
         tokens = Texts(options.tokenizer).read(inputs, options.labels)
+        check_size(model, (1, len(tokens.ids)), options)
         ids_1N = torch.tensor([tokens.ids])
         inputs = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
         source = tokens.named("source")

@@ -29,17 +29,18 @@ from areaviz.adapters.pixels import (
     shown,
 )
 from areaviz.adapters.sinks import Site
+from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
     TEXT_TOWER,
-    check_size,
     logits_of,
     row,
+    sees,
     sites_of_both,
     watch,
 )
 from areaviz.adapters.transformers_stacks import decoder_run
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import Field
 
@@ -71,11 +72,13 @@ def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
             and cells explain.
     """
     tokens, given = _inputs(model, inputs, options)
-    check_size(model, len(tokens.ids), len(tokens.ids), options)
-    words_sites = f"{DECODER} or {TEXT_TOWER}"
-    seen = watch(model, given, options, (words_sites,), sites_of_both(model))
     marks = _marks(model, tokens)
     words = _words(tokens, ~marks)
+    check_size(model, (1, len(words.ids)), options)
+    if (eye := sees(model)) is not None:
+        check_size(eye, cells_before(eye, given[_PIXELS]), options, ENCODER)
+    words_sites = f"{DECODER} or {TEXT_TOWER}"
+    seen = watch(model, given, options, (words_sites,), sites_of_both(model))
     layers = seen.found.get(DECODER) or seen.found.get(TEXT_TOWER) or []
     layout = _layout(layers, tokens, marks, DECODER in seen.found)
     details = options.of_batch(seen.details, tokens.batch)
@@ -160,9 +163,10 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Tensor, decodes: boo
     if items == count:
         return Layout(torch.nonzero(~marks)[:, 0], torch.nonzero(marks)[:, 0])
     if items < count or bool(marks.any()):
-        raise InputError(
+        raise Advised(
             f"The model has {items:,} items for {count:,} tokens, so it is not known which are"
-            " words and which are cells; give its weights by areaviz.from_arrays."
+            " words and which are cells",
+            "arrays",
         )
     # Decoders such as GIT read the picture first, encoders such as ViLT last.
     first, more = torch.arange(count), torch.arange(items - count)

@@ -21,14 +21,14 @@ from areaviz.adapters.changes import changing
 from areaviz.adapters.model_run import ModelRun, Options, frozen, output_of, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sound import sound
+from areaviz.adapters.sizes import cells_before, check_size
+from areaviz.adapters.sound import sound, times_before
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_both import has_both, read_both
 from areaviz.adapters.transformers_detect import detect
 from areaviz.adapters.transformers_run import (
     accepted,
     attribution_of,
-    check_size,
     logits_of,
     main_input,
     placed_for,
@@ -44,7 +44,7 @@ from areaviz.adapters.transformers_stacks import (
     read_text,
 )
 from areaviz.adapters.watching import Watched
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field, Output, Trace
 
 START_LABEL = "⟨start⟩"
@@ -112,9 +112,8 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder-decoder over a text, with the given target or the one it writes."""
     source = Texts(options.tokenizer, options.example).read(inputs, options.labels)
     ids_1N = row(source, model)
-    check_size(model, len(source.ids), len(source.ids), options, ENCODER)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
-    written = _write(model, given, options)
+    written = _write(model, given, options, (1, len(source.ids)))
     field = source.named("source")
     sites = _text_sites(written, len(source.ids))
     details = options.of_batch(written.details, source.batch)
@@ -132,7 +131,7 @@ def translate(model: Any, inputs: object, options: Options) -> ModelRun:
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     """The same over a recording: the source's items are times of it."""
     heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
-    written = _write(model, heard.given, options)
+    written = _write(model, heard.given, options, times_before(model, heard))
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
         return ModelRun([], [], details=written.details)
@@ -146,7 +145,8 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     """A run of an encoder-decoder over a picture; items that are no cells are left out of it."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
     seen = picture_of(config, inputs, options)
-    written = _write(model, {"pixel_values": seen.values}, options)
+    cells = cells_before(model.get_encoder(), seen.values)
+    written = _write(model, {"pixel_values": seen.values}, options, cells)
     across, within = (written.found.get(site, []) for site in (CROSS, ENCODER))
     if not across and not within:
         return ModelRun([], [], details=written.details)
@@ -164,8 +164,8 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     fields = [*picture_fields(seen.picture, cut), *_fields(written.target)]
     sites += _history_site(written)
     details |= left_out([*across, *within], cut)
-    cells = Items("pixel_values", "picture", cut.shape)
-    attributed = _attributed(model, written, options, cells)
+    read = Items("pixel_values", "picture", cut.shape)
+    attributed = _attributed(model, written, options, read)
     return ModelRun(fields, sites, "", seen.picture, written.output, details, attributed)
 
 
@@ -197,17 +197,26 @@ class Written:
     given: Mapping[str, Tensor]
 
 
-def _write(model: Any, given: Mapping[str, Tensor], options: Options) -> Written:
-    """The target, its probabilities and every site's heads, from one pass over the whole target."""
+def _write(
+    model: Any, given: Mapping[str, Tensor], options: Options, source: tuple[int, int] | None
+) -> Written:
+    """The target, its probabilities and every site's heads, from one pass over the whole target.
+
+    Args:
+        model: an encoder-decoder.
+        given: what it reads.
+        options: how it is run.
+        source: rows and columns of what it reads, where they are known before.
+    """
     texts, given = Texts(options.tokenizer), accepted(model, given)
+    check_size(model.get_encoder(), source, options, ENCODER)
     if options.target is None:
         target = texts.read(generated(model, given, options))
     else:
         target = texts.read(texts.target_ids(options.target))
     written = len(target.ids)
-    check_size(model, written, written, options, DECODER)
-    if "input_ids" in given:
-        check_size(model, written, given["input_ids"].shape[1], options, CROSS)
+    check_size(model, (1, written), options, DECODER)
+    check_size(model, source, options, CROSS, written)
     fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
     sites = (CROSS, ENCODER, DECODER)
     given = {**given, "decoder_input_ids": fed}
@@ -227,9 +236,7 @@ def _attributed(model: Any, written: Written, options: Options, read: Items) -> 
 def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
     """What the model writes by itself: the most probable token each time, or the best of a beam."""
     if not model.can_generate():
-        raise InputError(
-            f"{type(model).__name__} writes no text by itself; give what it should write as target."
-        )
+        raise Advised(f"{type(model).__name__} writes no text by itself", "target")
     placed = placed_for(model, given)
     more: dict[str, Any] = {}
     steps = min(options.steps, _places_left(model, given))
@@ -246,7 +253,7 @@ def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequ
     if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
         written = ids[1:]
     if not written:
-        raise InputError("The model wrote nothing; give what it should write as target.")
+        raise Advised("The model wrote nothing", "target")
     return written
 
 

@@ -15,15 +15,11 @@ from areaviz.adapters.attributed import Attributed, Items, attributed
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
+from areaviz.adapters.sizes import stack_of
 from areaviz.adapters.texts import Tokens
 from areaviz.adapters.watching import Watched, see
-from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import check_attended
 
-# What configurations call a number of layers, and of heads.
-_LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
-_HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads", "n_heads")
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
 _TEXT_TOWER = re.compile(r"(^|\.)text_model\.")
 # Between a picture and a language model: its items are neither cells nor words.
@@ -85,12 +81,11 @@ def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
     """For the reader: which layers are not shown, where some mix items without weights."""
-    config = model.config.get_text_config()
-    whole = next((getattr(config, name) for name in _LAYERS if hasattr(config, name)), None)
+    whole = stack_of(model).layers
     if len(seen.names) != 1 or getattr(model.config, "is_encoder_decoder", False):
         return {}
     [(site, names)] = seen.names.items()
-    if not isinstance(whole, int) or len(names) >= whole:
+    if whole is None or len(names) >= whole:
         return {}
     numbers = [found[0] for name in names if (found := re.findall(r"\d+", name))]
     which = f" (layers {', '.join(str(int(one) + 1) for one in numbers)})" if numbers else ""
@@ -163,6 +158,12 @@ def sites_of_both(model: Any) -> SiteOf:
     return site
 
 
+def sees(model: Any) -> nn.Module | None:
+    """The part of a model of words and pictures that sees, None where it has no such part."""
+    parts = (part for name, part in model.named_modules() if _VISION.search(name))
+    return next(parts, None)
+
+
 def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
     """Token ids as a batch of one, where the model lies.
 
@@ -185,25 +186,6 @@ def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
             f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model."
         )
     return torch.tensor([list(ids)], device=model.device)
-
-
-def check_size(model: Any, queries: int, items: int, options: Options, site: str = "") -> None:
-    """Refuse, before anything runs, a run whose attention is too large to be read.
-
-    What the configuration says is enough for that, and the layers, heads, areas and sites that are
-    asked for.
-    """
-    if site and options.sites is not None and site not in options.sites:
-        return
-    config = model.config.get_text_config()
-    counts = []
-    for names, chosen in ((_LAYERS, options.layers), (_HEADS, options.heads)):
-        said = next((getattr(config, name, None) for name in names), None)
-        whole = said if isinstance(said, int) else 1
-        counts.append(whole if chosen is None else min(len(chosen), whole))
-    layers, heads = counts
-    areas = AreaGrid.clamped((1, items), (options.area_size, options.area_size)).count
-    check_attended(layers, heads, queries, items, areas)
 
 
 def classes(model: Any) -> Callable[[int], str]:

@@ -19,11 +19,11 @@ from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_of
 from areaviz.adapters.pixels import Patches, Pixels, patches, picture_run, pixels
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sound import sound
+from areaviz.adapters.sizes import cells_before, check_size
+from areaviz.adapters.sound import sound, times_before
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
     attribution_of,
-    check_size,
     classes,
     logits_of,
     main_input,
@@ -31,7 +31,7 @@ from areaviz.adapters.transformers_run import (
     takes,
     watch,
 )
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field
 
 
@@ -54,7 +54,7 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     texts = Texts(options.tokenizer, options.example)
     tokens = texts.read(inputs, options.labels)
     ids_1N = row(tokens, model)
-    check_size(model, len(tokens.ids), len(tokens.ids), options)
+    check_size(model, (1, len(tokens.ids)), options)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
     seen = watch(model, given, options)
     details = options.of_batch(seen.details, tokens.batch)
@@ -77,11 +77,13 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
         InputError: the input does not fit, or the model cuts the spectrum into patches.
     """
     if hasattr(model.config, "patch_size"):
-        raise InputError(
+        raise Advised(
             "This model cuts a spectrum into patches of times and frequencies, which have no one"
-            " place in time; give its weights by areaviz.from_arrays, with their shape."
+            " place in time",
+            "arrays",
         )
     heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
+    check_size(model, times_before(model, heard), options, ENCODER)
     seen = watch(model, heard.given, options)
     layers = seen.found.get(ENCODER, [])
     if not layers:
@@ -99,6 +101,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
             "This model sees only some patches of a picture, in an order drawn by chance; set its"
             " config.mask_ratio to 0."
         )
+    check_size(model, cells_before(model, shown.values), options, ENCODER)
     given = {"pixel_values": shown.values, **_in_order(model, shown)}
     seen = watch(model, given, options)
     layers = seen.found.get(ENCODER, [])
@@ -138,9 +141,10 @@ def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
     sizes = {heads.shape[-1] for heads in layers}
     if patch is None or len(sizes) != 1:
         counts = ", ".join(f"{size:,}" for size in sorted(sizes))
-        raise InputError(
+        raise Advised(
             f"This model does not cut the picture into cells once for all layers (they have"
-            f" {counts} items); give its weights by areaviz.from_arrays."
+            f" {counts} items)",
+            "arrays",
         )
     behind = int(getattr(config, "num_detection_tokens", 0) or 0)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)

@@ -24,7 +24,7 @@ from torch.overrides import TorchFunctionMode
 
 from areaviz.adapters import way_calls, way_interface, way_layers, way_returned
 from areaviz.adapters.calls import Found, Note, Probe, Recorder, SiteOf, Wanted
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +92,8 @@ def see(
         InputError: a watched pass gives other outputs than the plain one, so its attention would be
             that of another computation.
     """
-    plain = _seeded(run)
     recorder = Recorder(model, site_of, wanted, probes or {})
-    used, differs = [], False
+    plain, used, differs = None, [], False
     for ways in PASSES:
         if ways is _AS_LOADED and not differs:
             # The pass before was the same, and more.
@@ -102,7 +101,9 @@ def see(
         with ExitStack() as stack:
             for way in ways:
                 stack.enter_context(way.watch(model, recorder.begin(way.name)))
+            # Before the plain pass: its first layer refuses what is too large.
             outputs = _seeded(run)
+        plain = _seeded(run) if plain is None else plain
         if difference(plain, outputs) > 1:
             differs = True
             recorder.drop()
@@ -111,9 +112,10 @@ def see(
         if recorder.complete(needed):
             break
     if not recorder.found and differs:
-        raise InputError(
+        raise Advised(
             "This model gives other outputs when its attention is watched, so what was seen is not"
-            " what it does; give a probe for its attention layers (see docs/your_models.md)."
+            " what it does",
+            "probe",
         )
     details = {"attention": f"seen as {' and '.join(used)}"} if used else {}
     for site in recorder.missing(needed):

@@ -49,7 +49,9 @@ def _follow(module: nn.Module, running: list[nn.Module], undo: ExitStack) -> Non
         running.append(module)
 
     def leave(module: nn.Module, given: tuple[Any, ...], output: Any) -> None:
-        running.pop()
+        # A layer whose own hook fails before it runs was never entered.
+        if running[-1:] == [module]:
+            running.pop()
 
     undo.callback(module.register_forward_pre_hook(enter).remove)
     undo.callback(module.register_forward_hook(leave, always_call=True).remove)

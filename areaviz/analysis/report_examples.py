@@ -7,10 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
-from areaviz.analysis.report_parts import example_card, number_text
+from areaviz.analysis.report_parts import example_card
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.drawing.labels import counted
 from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.numbers import three_digits
 
 # Examples of a kind that are shown, and of a bucket; judged ones.
 EXAMPLES, OF_BUCKET, JUDGED = 6, 3, 12
@@ -60,7 +61,7 @@ def _both_fail(report: Report) -> list[Markup]:
     beyond = "at least" if measure.better == "low" else "at most"
     about = (
         f"{counted(len(failing), 'example')}: the {measure.title} of both is {beyond}"
-        f" {number_text(limit)}, as that of the worst quarter of all outputs is."
+        f" {three_digits(limit)}, as that of the worst quarter of all outputs is."
     )
     parts = [element("h3", "Both fail"), element("p", about)]
     how = BUCKETINGS["length"]
@@ -87,6 +88,6 @@ def _card(report: Report, place: int) -> Markup:
         for name, measure in report.measures.items():
             value = float(row[f"{name}_{run}"])
             if measure.better and np.isfinite(value):
-                known.append(f"{measure.title} {number_text(value)}")
+                known.append(f"{measure.title} {three_digits(value)}")
         figures.append(", ".join(known))
     return example_card(report.dataset, place, report.written, figures)

@@ -9,10 +9,11 @@ import numpy as np
 from areaviz.analysis.buckets import bucket_table, bucketings, word_table
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
-from areaviz.analysis.report_parts import figure, signed, table
+from areaviz.analysis.report_parts import figure, table
 from areaviz.analysis.reported import MAX_SYSTEMS, USUAL, Report
 from areaviz.analysis.table import WHOLE, summary
 from areaviz.drawing.markup import Markup, element
+from areaviz.drawing.numbers import number_text
 
 # Kinds of errors that are listed.
 KINDS = 20
@@ -45,7 +46,7 @@ def against(report: Report) -> list[Markup]:
     for name, measure in report.measures.items():
         change = report.frame[f"{name}_change"].to_numpy(float)
         if measure.better and np.isfinite(change).any():
-            mean, low, high = map(signed, mean_change(change))
+            mean, low, high = (number_text(value, "+.3g") for value in mean_change(change))
             rows.append((measure.title, *wins(change, measure.better), mean, f"{low} to {high}"))
     first, second = report.names
     about = (

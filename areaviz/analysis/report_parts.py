@@ -5,31 +5,17 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from areaviz.analysis.reported import Written
 from areaviz.data.examples import Dataset, Example
 from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.markup import Markup, element, joined
+from areaviz.drawing.numbers import three_digits
 from areaviz.interactive.grid import webp
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, ErrorSpan, Judgement
 from areaviz.views.charts import bars_paper
 
 MAX_REFERENCES = 3
-
-
-def number_text(value: float) -> str:
-    """A figure in three digits; a dash for none."""
-    if not np.isfinite(value):
-        return "–"
-    text = f"{value:,.0f}" if value == round(value) else f"{value:.3g}"
-    return text.replace("-", "−")
-
-
-def signed(value: float) -> str:
-    """A change in three digits, with its sign."""
-    return f"{value:+.3g}".replace("-", "−") if np.isfinite(value) else "–"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
@@ -39,7 +25,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
         cells = []
         for cell in row:
             is_number = isinstance(cell, int | float)
-            text = number_text(cell) if isinstance(cell, int | float) else str(cell)
+            text = three_digits(cell) if isinstance(cell, int | float) else str(cell)
             cells.append(element("td", text, class_="number" if is_number else "word"))
         lines.append(element("tr", *cells))
     return element("div", element("table", *lines), class_="scrolled")
@@ -94,8 +80,8 @@ def _output(system: Written, place: int, measured: str) -> list[Markup]:
     if not judged:
         return [*parts, element("p", row.output or row.error or "(nothing)", class_="text")]
     for one in judged:
-        score = "" if one.score is None else f", score {number_text(one.score)}"
-        about = f"{one.rater}{score}, cost by MQM {number_text(one.mqm)}"
+        score = "" if one.score is None else f", score {three_digits(one.score)}"
+        about = f"{one.rater}{score}, cost by MQM {three_digits(one.mqm)}"
         parts.append(element("p", about, class_="label"))
         parts.append(_marked(one.output, one.spans, OUTPUT))
         errors = [element("li", one.in_words(span), class_=span.severity) for span in one.spans]

@@ -224,10 +224,17 @@ _ALL = (
         inputs=frozenset({"clip"}),
         samples="Moving digits",
         opens="video-both",
-        measures={"words": "Words right", "right": "Sentences right"},
+        measures={
+            "words": "Words right",
+            "right": "Sentences right",
+            "action": "Action told",
+            "cider_d": "CIDEr-D",
+        },
         about="Clips of drawn digits that do two things, 1,000 of them held out. Words right: of"
-        " digit, verb and direction, those that stand, right, where they have to.",
-        percent=frozenset({"words", "right"}),
+        " digit, verb and direction, those that stand, right, where they have to. Of films of"
+        " people: the telling words of a person's sentence that are in the model's; how many of its"
+        " sentences tell what is done; CIDEr-D from 0 to 10.",
+        percent=frozenset({"words", "right", "action"}),
         published={
             "Video description on YouTube2Text: encoder and decoder": "METEOR .2868",
             "with a 3-D network, with attention to frames, with both": ".2832, .2900, .2960",

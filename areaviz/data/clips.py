@@ -1,6 +1,8 @@
-"""Clips as a watcher was trained on them: so many small square grey frames, light on dark.
+"""Clips as a watcher was trained on them: so many small square frames.
 
-Shapes: F frames of a clip, N of them, H, W of a frame in pixels, S side of what is watched.
+Drawings are watched in grey, light on dark; recordings in their colours.
+Shapes: F frames of a clip, N of them, H, W of a frame in pixels, S side of what is watched, C = 1
+or 3 channels.
 """
 
 from __future__ import annotations
@@ -21,28 +23,37 @@ def chosen_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
     return np.linspace(0, frames - 1, wanted).round().astype(np.int64)
 
 
-def as_watched(pixels_FHWC: Pixels, wanted: int, side: int) -> Pixels:
-    """So many frames of a clip, uint8 [N, S, S]: grey, whole in a square, turned light on dark.
+def as_watched(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False) -> Pixels:
+    """So many frames of a clip, each whole in a square: uint8 [N, S, S], in colour [N, S, S, 3].
 
-    A clip whose frames are light at their edges is drawn dark on light, and becomes its negative.
+    Where not in colour, a clip whose frames are light at their edges is drawn dark on light, and
+    becomes its negative.
     """
     chosen_NHWC = pixels_FHWC[chosen_frames(len(pixels_FHWC), wanted)]
+    if colour:
+        return _in_square(chosen_NHWC.astype(np.float32), side)
     edges = [chosen_NHWC[:, 0], chosen_NHWC[:, -1], chosen_NHWC[:, :, 0], chosen_NHWC[:, :, -1]]
     is_dark_on_light = np.median(np.concatenate([edge.ravel() for edge in edges])) > 127
-    found = np.zeros((wanted, side, side), np.uint8)
-    height, width = pixels_FHWC.shape[1:3]
+    grey_NHW1 = (chosen_NHWC.astype(np.float32) @ _GREY)[..., None]
+    return _in_square(grey_NHW1, side, is_dark_on_light)[..., 0]
+
+
+def _in_square(
+    pixels_NHWC: npt.NDArray[np.float32], side: int, is_negative: bool = False
+) -> Pixels:
+    """Frames made smaller or larger, their proportions kept, with black margins: [N, S, S, C]."""
+    count, height, width, channels = pixels_NHWC.shape
+    found = np.zeros((count, side, side, channels), np.uint8)
     scale = side / max(height, width)
     size = max(1, round(width * scale)), max(1, round(height * scale))
     left, top = (side - size[0]) // 2, (side - size[1]) // 2
-    grey_NHW = chosen_NHWC.astype(np.float32) @ _GREY
     # Here, so that clips are read and described without torch.
     import torch
     from torch.nn import functional as F
 
-    small_N1HW = F.interpolate(
-        torch.from_numpy(grey_NHW)[:, None], size[::-1], mode="bilinear", antialias=True
-    )
-    small_NHW = small_N1HW[:, 0].round().clamp(0, 255).to(torch.uint8).numpy()
-    shown_NHW = 255 - small_NHW if is_dark_on_light else small_NHW
-    found[:, top : top + size[1], left : left + size[0]] = shown_NHW
+    pixels_NCHW = torch.from_numpy(pixels_NHWC).movedim(3, 1)
+    small_NCHW = F.interpolate(pixels_NCHW, size[::-1], mode="bilinear", antialias=True)
+    small_NHWC = small_NCHW.round().clamp(0, 255).to(torch.uint8).movedim(1, 3).numpy()
+    shown_NHWC = 255 - small_NHWC if is_negative else small_NHWC
+    found[:, top : top + size[1], left : left + size[0]] = shown_NHWC
     return found

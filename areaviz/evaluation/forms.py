@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import mean
 from typing import Any
 
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.form_tables import TITLES, FormTable
 from areaviz.metrics.head_choice import WANTED, SpanHead, largest, span_head
 
@@ -56,11 +57,11 @@ class FormRow:
 
 def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
     """The mean, and the ends where there are several values."""
-    text = f"{mean(values):{sign}.{decimals}f}"
+    form = f"{sign}.{decimals}f"
+    text = number_text(mean(values), form)
     if len(values) > 1:
-        ends = f"{min(values):{sign}.{decimals}f} to {max(values):{sign}.{decimals}f}"
-        text += f" ({ends})"
-    return text.replace("-", "−")
+        text += f" ({number_text(min(values), form)} to {number_text(max(values), form)})"
+    return text
 
 
 def missing(table: FormTable, rows: Sequence[FormRow]) -> str:

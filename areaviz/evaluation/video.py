@@ -12,6 +12,7 @@ import numpy as np
 
 from areaviz.data.clip_samples import clip_of
 from areaviz.data.moving_digits import FUNCTION_WORDS, DigitBank, MovingDigit, moving_digits
+from areaviz.evaluation.films import evaluate_films
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.metrics.heads import diagonal_dependence
 from areaviz.models.recurrent import SITE
@@ -31,8 +32,11 @@ KNOWN = 500
 def evaluate_video(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher on "val" or "test": what it writes freely, and where it looks.
 
-    Attention is that of the sentence that is right, given word by word.
+    Attention is that of the sentence that is right, given word by word. A watcher of people is
+    measured by `evaluate_films`.
     """
+    if model.card.recipe.get("clips") == "people":
+        return evaluate_films(model, data, split, options)
     clips = drawn(split, CLIPS)
     requests = []
     for clip in clips:

@@ -11,6 +11,7 @@ import streamlit as st
 from plotly.graph_objects import Figure
 
 from areaviz.drawing.base import Row, Table
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.form_tables import LETTERS_TABLE, TITLES
 from areaviz.evaluation.forms import FormRow, missing, read_forms
 from areaviz.lessons.page_parts import as_table, columns, picture
@@ -75,7 +76,7 @@ def learns(forms: dict[str, FormRow]) -> str:
         differences = forms[form].differences
         if differences:
             seeds = f"{len(differences)} seed{'s' if len(differences) > 1 else ''}"
-            change = f"{mean(differences):+.3f}".replace("-", "−")
+            change = number_text(mean(differences), "+.3f")
             parts.append(f"- **{change}** with {words} ({seeds})")
     return "\n".join(parts)
 

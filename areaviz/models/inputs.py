@@ -150,7 +150,7 @@ def sound_field(sound: Sound, items: int) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class ClipInput:
-    """A clip, as so many small grey frames [F, S, S] as the network watches."""
+    """A clip, as so many small frames as the network watches: grey [F, S, S], or [F, S, S, 3]."""
 
     noun = "clip"
     missing = "This model watches clips; choose or upload one."
@@ -168,8 +168,8 @@ class ClipInput:
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
         config = self.network.config
         clips = [request.clip for request in requests if request.clip is not None]
-        seen = [as_watched(clip.pixels, config.frames, config.side) for clip in clips]
-        return [torch.from_numpy(frames_FSS) for frames_FSS in seen]
+        how = config.frames, config.side, config.colour
+        return [torch.from_numpy(as_watched(clip.pixels, *how)) for clip in clips]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
         return torch.stack(list(parts)).to(self.network.embedding.weight.device)

@@ -3,8 +3,8 @@
 A network of convolutions sees every frame by itself, another the motion around it; an LSTM writes,
 and for each word it attends to areas of frames. Without attention it reads the mean of all frames
 for each word, which is the control.
-Shapes: B clips, N = B * K rows of K beams a clip, F frames, S side in pixels, T words, W width, V
-vocabulary.
+Shapes: B clips, N = B * K rows of K beams a clip, F frames, S side in pixels, C = 1 or 3 channels,
+T words, W width, V vocabulary. Clips of a network that sees colours are [B, F, S, S, 3] throughout.
 """
 
 from __future__ import annotations
@@ -40,6 +40,8 @@ class WatcherConfig(AreaChoices):
         attends: whether frames are attended to; if not, their mean is read.
         frames: of a clip.
         side: of a frame in pixels, a multiple of 8.
+        colour: whether frames are seen in colour, as recordings are; if not, in grey, light on
+            dark, as drawings are.
         width: of an item, and cells of the decoder.
         heads: of the attention.
         dropout: on frames, words and what is read out, 0..1.
@@ -57,6 +59,7 @@ class WatcherConfig(AreaChoices):
     attends: bool = True
     frames: int = 16
     side: int = 48
+    colour: bool = False
     width: int = 128
     heads: int = 1
     dropout: float = 0.1
@@ -74,6 +77,11 @@ class WatcherConfig(AreaChoices):
     def layers(self) -> int:
         """1, or 0 without attention."""
         return int(self.attends)
+
+    @property
+    def channels(self) -> int:
+        """Of a frame."""
+        return 3 if self.colour else 1
 
     @property
     def about(self) -> str:
@@ -115,8 +123,9 @@ class Watcher(RecurrentTranslator):
         super().__init__(config.vocabulary, config.width, config.dropout)
         self.config: WatcherConfig = config
         width, encoder = config.width, config.encoder
-        self.seeing = FrameEncoder(config.side, width) if encoder != "motion" else None
-        self.moving = MotionEncoder(config.side, width) if encoder != "frames" else None
+        seen = config.side, width, config.channels
+        self.seeing = FrameEncoder(*seen) if encoder != "motion" else None
+        self.moving = MotionEncoder(*seen) if encoder != "frames" else None
         self.time = nn.Parameter(torch.zeros(config.frames, width))
         nn.init.normal_(self.time, std=0.1)
         self.decoder = nn.LSTM(width, width, batch_first=True)
@@ -164,10 +173,11 @@ class Watcher(RecurrentTranslator):
             before = [other for other in visible if other <= frame]
             shown.append(before[-1] if before else (visible or [0])[0])
         pixels_BFSS = clip_BFSS[:, shown].float() / 255
+        seen_BFCSS = pixels_BFSS.movedim(4, 2) if self.config.colour else pixels_BFSS[:, :, None]
         seen_BFW = self.time.expand(len(clip_BFSS), -1, -1)
         for encoder in (self.seeing, self.moving):
             if encoder is not None:
-                seen_BFW = seen_BFW + encoder(pixels_BFSS)
+                seen_BFW = seen_BFW + encoder(seen_BFCSS)
         hidden_BF = torch.zeros(clip_BFSS.shape[:2], dtype=torch.bool, device=clip_BFSS.device)
         hidden_BF[:, list(hidden)] = True
         return self.dropout(seen_BFW), hidden_BF
@@ -200,13 +210,13 @@ class Watcher(RecurrentTranslator):
 
 
 class FrameEncoder(nn.Module):
-    """Convolutions over every frame by itself: [B, F, S, S] to [B, F, W]."""
+    """Convolutions over every frame by itself: [B, F, C, S, S] to [B, F, W]."""
 
-    def __init__(self, side: int, width: int) -> None:
+    def __init__(self, side: int, width: int, channels: int = 1) -> None:
         super().__init__()
         first, second, third = _FRAME_CHANNELS
         self.layers = nn.Sequential(
-            nn.Conv2d(1, first, 5, 2, 2),
+            nn.Conv2d(channels, first, 5, 2, 2),
             nn.ReLU(),
             nn.Conv2d(first, second, 3, 2, 1),
             nn.ReLU(),
@@ -216,10 +226,10 @@ class FrameEncoder(nn.Module):
             nn.Linear(third * (side // 8) ** 2, width),
         )
 
-    def forward(self, pixels_BFSS: Tensor) -> Tensor:
+    def forward(self, pixels_BFCSS: Tensor) -> Tensor:
         """An item a frame."""
-        seen: Tensor = self.layers(pixels_BFSS.flatten(0, 1)[:, None])
-        items: Tensor = seen.unflatten(0, pixels_BFSS.shape[:2])
+        seen: Tensor = self.layers(pixels_BFCSS.flatten(0, 1))
+        items: Tensor = seen.unflatten(0, pixels_BFCSS.shape[:2])
         return items
 
 
@@ -230,19 +240,19 @@ class MotionEncoder(nn.Module):
     motion. An item knows of two frames before and behind it, and of the frame before those.
     """
 
-    def __init__(self, side: int, width: int) -> None:
+    def __init__(self, side: int, width: int, channels: int = 1) -> None:
         super().__init__()
         first, second = _MOTION_CHANNELS
-        self.first = nn.Conv3d(1, first, (3, 5, 5), (1, 2, 2), (1, 2, 2))
+        self.first = nn.Conv3d(channels, first, (3, 5, 5), (1, 2, 2), (1, 2, 2))
         self.second = nn.Conv3d(first, second, (3, 3, 3), (1, 2, 2), (1, 1, 1))
         self.out = nn.Linear(second * (side // 8) ** 2, width)
 
-    def forward(self, pixels_BFSS: Tensor) -> Tensor:
+    def forward(self, pixels_BFCSS: Tensor) -> Tensor:
         """An item a frame: [B, F, W]."""
-        changes_BFSS = pixels_BFSS.diff(dim=1, prepend=pixels_BFSS[:, :1])
-        halved_B1FSS = F.avg_pool2d(changes_BFSS, 2)[:, None]
-        seen_BCFSS = F.relu(self.second(F.relu(self.first(halved_B1FSS))))
-        items: Tensor = self.out(seen_BCFSS.transpose(1, 2).flatten(2))
+        changes_BFCSS = pixels_BFCSS.diff(dim=1, prepend=pixels_BFCSS[:, :1])
+        halved_BCFSS = F.avg_pool3d(changes_BFCSS, (1, 2, 2)).transpose(1, 2)
+        seen_BWFSS = F.relu(self.second(F.relu(self.first(halved_BCFSS))))
+        items: Tensor = self.out(seen_BWFSS.transpose(1, 2).flatten(2))
         return items
 
 

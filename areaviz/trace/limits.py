@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
 
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import Advised, InputError
 
 MAX_CODE_POINTS = 4096
 MAX_COMBINING_MARKS = 30
@@ -103,28 +103,32 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
     """
     a_layer, whole = 4 * heads * queries * areas, 4 * layers * heads * queries * items
     if not has_room(a_layer):
-        raise InputError(
+        raise Advised(
             f"A layer of the attention ({heads:,} heads, {queries:,} queries, {areas:,} areas)"
             f" would take {a_layer / 2**20:,.0f} MiB but at most"
-            f" {MAX_ATTENDED_BYTES // 2**20:,} MiB are possible; take a shorter text, fewer heads"
-            " (heads=) or smaller areas (area_size=)."
+            f" {MAX_ATTENDED_BYTES // 2**20:,} MiB are possible",
+            "input",
+            "heads",
+            "areas",
         )
     if whole > MAX_BY_LAYER_BYTES:
-        raise InputError(
+        raise Advised(
             f"The attention of {layers:,} layers ({heads:,} heads, {queries:,} queries, {items:,}"
             f" items) would take {whole / 2**20:,.0f} MiB but at most"
-            f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB are possible; take fewer layers (layers=) or a"
-            " shorter text."
+            f" {MAX_BY_LAYER_BYTES // 2**20:,} MiB are possible",
+            "layers",
+            "input",
         )
 
 
 def check_layer_bytes(size: int) -> None:
     """Refuse a layer that is too large to be read at once with an InputError."""
     if size > MAX_LAYER_BYTES:
-        raise InputError(
+        raise Advised(
             f"A layer of the attention would take {size / 2**20:,.0f} MiB but at most"
-            f" {MAX_LAYER_BYTES // 2**20:,} MiB are possible; take fewer heads, fewer items or"
-            " smaller areas (area_size=1 leaves them out)."
+            f" {MAX_LAYER_BYTES // 2**20:,} MiB are possible",
+            "part",
+            "areas",
         )
 
 

@@ -1,6 +1,7 @@
-"""Training of watchers: clips of moving digits, drawn anew for every batch.
+"""Training of watchers: clips, and the sentences that say what happens in them.
 
-Shapes: B clips, F frames, S side in pixels, T words, V vocabulary, A areas.
+Shapes: B clips, F frames, S side in pixels, T words, V vocabulary. Where clips are in colour they
+are [B, F, S, S, 3].
 """
 
 from __future__ import annotations
@@ -15,40 +16,17 @@ import torch
 from torch import Tensor
 
 from areaviz.data.batches import pad, shifted
-from areaviz.data.moving_digits import (
-    ACTIONS,
-    DIGITS,
-    FUNCTION_WORDS,
-    DigitBank,
-    MovingDigit,
-    moving_digits,
-)
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.watcher import Watcher, WatcherConfig
+from areaviz.trace.limits import choice
 from areaviz.training.config import TrainConfig
 from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, chance_by_step, fastest
+from areaviz.training.watched_clips import CLIPS, Clips, Watchable
 
-EACH, EACH_HELD_OUT = 400, 100
-"""Drawn digits of every kind in training, and of validation and test."""
-TRAIN_SEED, VALID_SEED = 11, 12
-VALIDATED = 512
-"""Clips of a validation, always the same."""
-
-DATA = {
-    "name": "Clips of a digit that does two things, one after the other; generated",
-    "train": f"clips of {EACH * len(DIGITS):,} drawn digits, drawn anew for every batch",
-    "valid": f"{VALIDATED} clips of {EACH_HELD_OUT * len(DIGITS):,} other digits, used to choose"
-    " the checkpoint",
-    "test": "1,000 clips of further digits",
-    "licence": "drawn by this repository's own code, free of rights",
-}
-LICENCE = "Apache-2.0"
-LIMITS = (
-    "Knows drawn digits that move, turn, grow or shrink, and nothing else: of any other clip it"
-    " says the same kind of sentence."
-)
+LARGEST_VOCABULARY = 400
+"""More words than any kind of clips has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,10 +34,12 @@ class VideoConfig(TrainConfig):
     """The recipe of a watcher.
 
     Args:
+        clips: what is watched, a key of `CLIPS`.
         batch: clips an update.
         label_smoothing: of the next word, 0..1.
     """
 
+    clips: str = "digits"
     batch: int = 32
     label_smoothing: float = 0.05
 
@@ -73,27 +53,25 @@ class Video:
     config: VideoConfig
     tokenizer: Tokenizer
     network: Watcher
-    bank: DigitBank
-    valid: Sequence[MovingDigit]
+    clips: Clips
     device: torch.device
 
     @classmethod
     def build(cls, config: VideoConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Draw the digits and the clips of validation, and make the network."""
-        held_out = DigitBank(EACH_HELD_OUT, VALID_SEED)
-        valid = moving_digits(held_out, np.random.default_rng(VALID_SEED), VALIDATED)
-        tokenizer = run_tokenizer(folder / TOKENIZER, _sentences(), 40)
+        """Read or draw the clips, and make the network."""
+        choice("clips", config.clips, tuple(CLIPS))
+        clips = CLIPS[config.clips](data, config.model)
+        tokenizer = run_tokenizer(folder / TOKENIZER, clips.sentences(), LARGEST_VOCABULARY)
         torch.manual_seed(config.seed)
         network = Watcher(WatcherConfig(len(tokenizer), **config.model)).to(device)
-        bank = DigitBank(EACH, TRAIN_SEED)
-        return cls(config, tokenizer, fastest(network, device), bank, valid, device)
+        return cls(config, tokenizer, fastest(network, device), clips, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
         """New clips for ever."""
         for rng in chance_by_step(self.config.seed, first_step):
-            yield self.batch(moving_digits(self.bank, rng, self.config.batch))
+            yield self.batch(self.clips.drawn(rng, self.config.batch))
 
-    def batch(self, clips: Sequence[MovingDigit]) -> tuple[Tensor, Tensor]:
+    def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:
         """Frames uint8 [B, F, S, S] and the words of what happens [B, T]."""
         frames_BFSS = torch.from_numpy(np.stack([one.frames for one in clips]))
         ids_BT = pad([self.tokenizer.ids(one.text) for one in clips])
@@ -107,16 +85,16 @@ class Video:
 
     def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a word in nats, and the share of telling words that would be chosen."""
-        totals, right = [], []
-        for first in range(0, len(self.valid), self.config.batch):
-            clips = self.valid[first : first + self.config.batch]
+        totals, right, valid = [], [], self.clips.valid
+        for first in range(0, len(valid), self.config.batch):
+            clips = valid[first : first + self.config.batch]
             frames_BFSS, ids_BT = self.batch(clips)
             logits_BTV = self.network.attend(frames_BFSS, shifted(ids_BT), False).logits
             totals.append(total_loss(logits_BTV, ids_BT))
             for chosen_T, clip in zip(logits_BTV.argmax(2).tolist(), clips, strict=True):
                 wanted = self.tokenizer.ids(clip.text)
                 for place, word in enumerate(clip.text.split()):
-                    if word not in FUNCTION_WORDS:
+                    if word not in self.clips.function_words:
                         right.append(chosen_T[place] == wanted[place])
         loss = mean_loss(totals)
         return {"valid_loss": loss, "valid_words": float(np.mean(right)), "score": loss}
@@ -127,26 +105,17 @@ class Video:
 
     def describe(self) -> Description:
         """The task's part of the card."""
-        options = self.network.config
+        options, about = self.network.config, self.clips.about
         return Description(
             family="watcher",
-            title=f"Clips, {options.about}",
+            title=f"{about.title}, {options.about}",
             task="video",
             level="word",
             mechanism=options.mechanism if options.attends else "none",
             trained_length=options.frames,
             config=asdict(options),
-            data=DATA,
-            limits=LIMITS,
-            licence=LICENCE,
+            data=about.data,
+            limits=about.limits,
+            licence=about.licence,
             recipe={"chosen_by": "validation loss"},
         )
-
-
-def _sentences() -> Iterator[str]:
-    """Every sentence there is, in the order of the words."""
-    for digit in DIGITS:
-        for first in ACTIONS:
-            for second in ACTIONS:
-                if first != second:
-                    yield f"the {digit} {first} and then {second}"

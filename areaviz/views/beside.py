@@ -15,6 +15,7 @@ from plotly.graph_objects import Figure
 from areaviz.drawing import matrix
 from areaviz.drawing.base import Row, Table, caption, view
 from areaviz.drawing.matrix import Matrix
+from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import FocusedMap, field_name, fits_spans, select, shown
 from areaviz.drawing.theme import nice_top
 from areaviz.trace.attribution import TOP, WAYS, agreements, beside
@@ -70,7 +71,7 @@ def agreement_words(trace: Trace, focus: Focus) -> str:
     parts = []
     for way, (correlation, common, chance) in found.items():
         shared = f"{_share(common)} of the top {TOP} in common (by chance {_share(chance)})"
-        parts.append(f"{way}: rank correlation {_signed(correlation)}, {shared}")
+        parts.append(f"{way}: rank correlation {number_text(correlation, '+.2f')}, {shared}")
     return "; ".join(parts)
 
 
@@ -88,10 +89,6 @@ def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
 
 def _share(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:.0%}"
-
-
-def _signed(value: float) -> str:
-    return "–" if np.isnan(value) else f"{value:+.2f}".replace("-", "−")
 
 
 def _draw(found: Beside) -> Figure:

@@ -16,6 +16,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.drawing.axes import legend
 from areaviz.drawing.base import Row, Table
 from areaviz.drawing.labels import escape
+from areaviz.drawing.numbers import number_text
 from areaviz.drawing.theme import ACCENT, RULE, SECOND, Drawing, screen_figure
 
 THIRDS = ("short", "middle", "long")
@@ -88,9 +89,8 @@ def gain_words(task: str, card: Card) -> str:
     key = others[0]
     name = key.removeprefix("over ")
     parts = "short", "long", "growth", "growth_low", "growth_high"
-    # A minus sign, which is not the hyphen that Python writes.
     short, long, growth, low, high = (
-        f"{figures[f'{key}, {part}']:+.1f}".replace("-", "−") for part in parts
+        number_text(figures[f"{key}, {part}"], "+.1f") for part in parts
     )
     return (
         f"Against {name}, {card.name} has {short} BLEU in the shortest third and {long} in the"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import visible
+from areaviz.drawing.numbers import number_text
 from areaviz.drawing.select import area_words, quote
 from areaviz.drawing.theme import Drawing
 from areaviz.trace.areas import Area, AreaGrid
@@ -229,4 +230,4 @@ def _differences(asked: Sequence[Asked]) -> str:
 
 
 def signed(value: float) -> str:
-    return f"{value:+.2f}".replace("-", "−")
+    return number_text(value, "+.2f")

@@ -138,7 +138,7 @@ def test_many_token_ids_are_refused_before_a_model_runs() -> None:
         areaviz.attend(model, [5] * 100_000)
     endless = small.t5()
     endless.register_forward_pre_hook(lambda *given: pytest.fail("it runs"))
-    with pytest.raises(InputError, match="4 heads, 4,000 queries, .* take a shorter text"):
+    with pytest.raises(InputError, match="4 heads, 4,000 queries, .* give a shorter text"):
         areaviz.attend(endless, [5] * 4000)
 
 

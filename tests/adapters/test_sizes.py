@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import transformers
 from torch import Tensor, nn
 
 import areaviz
+from areaviz.adapters import sizes
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.mapped import mapped
 from areaviz.drawing.sites import sites
@@ -23,7 +24,9 @@ from areaviz.trace import limits
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace, held_bytes
 from areaviz.views import VIEWS
-from tests.adapters import small
+from tests.adapters import architectures, small
+from tests.adapters.architectures import ARCHITECTURES
+from tests.adapters.test_architectures import REFUSED
 
 IDS = [5, 6, 7, 8, 9, 10, 11, 12, 5, 6]
 LAYER = 4 * 4 * len(IDS) * len(IDS)
@@ -144,7 +147,7 @@ def test_a_mapped_tensor_is_the_same_and_its_file_has_no_name() -> None:
 
 def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
-    with pytest.raises(BackendError, match=r"The disk has no room for 0 MiB .* fewer layers"):
+    with pytest.raises(BackendError, match=r"The disk has no room for 0 MiB .* free some, or"):
         mapped(torch.ones(3))
 
 
@@ -160,11 +163,11 @@ def test_the_size_is_checked_before_a_model_runs(
     make: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MAX_BY_LAYER_BYTES", LAYER)
-    with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* take fewer layers"):
+    with pytest.raises(InputError, match=r"of 2 layers \(4 heads, 10 .* keep fewer layers"):
         areaviz.attend(never_run(make()), IDS)
     areaviz.attend(make(), IDS, layers=[1], sites=["encoder self", "decoder self"], steps=5)
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER - 1)
-    with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*; take a shorter text"):
+    with pytest.raises(InputError, match=r"A layer of .* \(4 heads, 10 .*; give a shorter text"):
         areaviz.attend(never_run(make()), IDS, layers=[1])
 
 
@@ -172,3 +175,75 @@ def test_a_long_target_is_refused_before_it_is_read(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", LAYER)
     with pytest.raises(InputError, match="4 heads, 40 queries, 40 areas"):
         areaviz.attend(never_run(small.t5()), IDS, target=[5] * 40, area_size=1)
+
+
+def timm_vit() -> Any:
+    import timm
+
+    return timm.create_model("vit_tiny_patch16_224", img_size=48, depth=2, num_classes=3)
+
+
+class Around(nn.Module):
+    """A module around a model of `transformers`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = small.bert()
+
+    def forward(self, **given: Tensor) -> Tensor:
+        return self.inner(**given).last_hidden_state.mean(1)
+
+
+WORDS = {"tokenizer": small.tokenizer()}
+BEFORE: dict[str, tuple[Callable[[], Any], Any, dict[str, Any], str]] = {
+    "a picture": (small.vit, (24, 32), {}, "4 heads, 12 queries, 35 areas"),
+    "a picture to be described": (small.captioner, (24, 32), {}, "4 heads, 12 queries, 35 areas"),
+    "a picture for timm": (timm_vit, (48, 48), {}, "3 heads, 9 queries, 25 areas"),
+    "a text for a module": (Around, "a small dog", WORDS, "4 heads, 5 queries, 9 areas"),
+}
+
+
+@pytest.mark.parametrize("case", BEFORE)
+def test_whatever_a_model_reads_is_checked_before_it_runs(
+    case: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make, given, options, said = BEFORE[case]
+    if isinstance(given, tuple):
+        given = np.zeros((*given, 3), np.uint8)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    with pytest.raises(InputError, match=said):
+        areaviz.attend(never_run(make()), given, area_size=2, **options)
+
+
+@pytest.mark.parametrize("kind", ["picture", "both", "sound", "speech"])
+def test_what_is_said_before_a_run_is_what_it_gives(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[tuple[int, ...]] = []
+    monkeypatch.setattr(sizes, "check_attended", lambda *counts: said.append(counts))
+    for architecture in ARCHITECTURES:
+        if architecture.reads != kind or architecture.family in REFUSED:
+            continue
+        said.clear()
+        given, options = architectures.inputs(architecture)
+        trace = areaviz.attend(architecture.model(), given, area_size=2, **options)
+        found = {attention.weights.shape[1:] for attention in trace.maps.values()}
+        for _, heads, queries, _, areas in said:
+            assert (heads, queries, areas) in found, architecture.family
+        assert said or architecture.family in UNKNOWN
+
+
+# Before their pictures lies more than one convolution.
+UNKNOWN = {"DetrModel"}
+
+
+def test_a_module_of_ones_own_is_refused_by_its_first_layer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = nn.TransformerEncoder(layer, 3)
+    for later in model.layers[1:]:
+        never_run(later)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    with pytest.raises(InputError, match=r"2 heads, 10 queries, 10 areas"):
+        areaviz.attend(model, torch.randn(1, 10, 8))

@@ -10,7 +10,7 @@ from areaviz.data.moving_digits import ACTIONS, FRAMES, SIDE, DigitBank, MovingD
 from areaviz.evaluation.video import SEEDS
 from areaviz.trace.clip import check_clip
 from areaviz.trace.errors import InputError
-from areaviz.training.video import TRAIN_SEED, VALID_SEED
+from areaviz.training.watched_clips import TRAIN_SEED, VALID_SEED
 from tests.trace.sentence import assert_one_sentence
 
 

@@ -92,3 +92,13 @@ def test_a_clip_is_not_changed_by_being_watched() -> None:
     before = clip.copy()
     as_watched(clip, 3, 12)
     assert np.array_equal(clip, before)
+
+
+def test_in_colour_a_clip_is_watched_as_it_is() -> None:
+    clip = 255 - noise(3, 6, 12)
+    clip[..., 1] //= 2
+    seen = as_watched(clip, 3, 12, colour=True)
+    assert seen.shape == (3, 12, 12, 3) and seen.dtype == np.uint8
+    # Light at its edges, and yet no negative; black above and below.
+    assert np.array_equal(seen[:, 3:9], clip)
+    assert (seen[:, :3] == 0).all() and (seen[:, 9:] == 0).all()

@@ -21,6 +21,7 @@ from areaviz.models.watcher import ENCODERS, Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
 from areaviz.trace.check import validate
+from areaviz.trace.clip import Clip
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.request import Request
@@ -209,9 +210,9 @@ def test_without_attention_the_mean_of_what_is_seen_is_read(
         for frame in range(FRAMES):
             item = network.time[frame].clone()
             if network.seeing is not None:
-                item += network.seeing(shown[None, frame : frame + 1])[0, 0]
+                item += network.seeing(shown[None, frame : frame + 1, None])[0, 0]
             if network.moving is not None:
-                item += network.moving(shown[None])[0, frame]
+                item += network.moving(shown[None, :, None])[0, frame]
             if frame not in hidden:
                 mean, seen = mean + item, seen + 1
         mean = mean / max(1, seen)
@@ -227,7 +228,8 @@ def test_without_attention_the_mean_of_what_is_seen_is_read(
 def test_frames_are_seen_one_by_one() -> None:
     seeing = watcher("frames").seeing
     assert seeing is not None
-    pixels, other = clips(1).float() / 255, clips(1).float() / 255
+    pixels = clips(1).float()[:, :, None] / 255
+    other = pixels.clone()
     other[:, 2] = 1 - other[:, 2]
     differs = (seeing(pixels) - seeing(other)).abs().amax(2)[0] > 1e-6
     assert differs.tolist() == [False, False, True, False, False]
@@ -236,12 +238,12 @@ def test_frames_are_seen_one_by_one() -> None:
 def test_motion_is_what_changes_and_not_what_is_there() -> None:
     moving = watcher("motion").moving
     assert moving is not None
-    still = moving(torch.zeros(1, FRAMES, SIDE, SIDE))
+    still = moving(torch.zeros(1, FRAMES, 1, SIDE, SIDE))
     for seed in (1, 2):
-        picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1) / 255
+        picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1)[:, :, None] / 255
         torch.testing.assert_close(moving(picture), still)
     # The same brightness more in every frame is no motion.
-    pixels = clips(1).float() / 510
+    pixels = clips(1).float()[:, :, None] / 510
     torch.testing.assert_close(moving(pixels + 0.5), moving(pixels), atol=1e-5, rtol=1e-4)
     assert (moving(pixels) - still).abs().max() > 1e-4
 
@@ -249,7 +251,7 @@ def test_motion_is_what_changes_and_not_what_is_there() -> None:
 def test_motion_reaches_two_frames_each_way_and_the_one_before() -> None:
     moving = watcher("motion").moving
     assert moving is not None
-    pixels = clips(1, 12).float() / 255
+    pixels = clips(1, 12).float()[:, :, None] / 255
     other = pixels.clone()
     other[:, 6] = 1 - other[:, 6]
     differs = (moving(pixels) - moving(other)).abs().amax(2)[0] > 1e-6
@@ -348,3 +350,20 @@ def test_what_a_watcher_cannot_do_is_one_sentence(tmp_path: Path) -> None:
     blind = model(tmp_path, attends=False)
     with pytest.raises(InputError, match="attends to nothing, so there is nothing to change"):
         blind.trace([replace(hidden, changes=(Hide("clip", (0,)),))])
+
+
+@pytest.mark.parametrize("encoder", ENCODERS)
+def test_only_who_sees_colours_tells_red_from_its_grey(tmp_path: Path, encoder: str) -> None:
+    red = np.zeros((FRAMES, 20, 20, 3), np.uint8)
+    for frame in range(FRAMES):
+        red[frame, 5:15, 5:15, 0] = 20 + 10 * frame
+    grey = np.round(red[..., :1] * 0.299).astype(np.uint8).repeat(3, 3)
+    for colour in (False, True):
+        run = model(tmp_path, encoder=encoder, colour=colour)
+        traces = []
+        for pixels in (red, grey):
+            asked = Request("watcher", "", clip=Clip.of("film", pixels), target="the three grows")
+            traces.append(run.trace([replace(asked, attribution=True)])[0])
+            validate(traces[-1])
+        one, other = (trace.output.probabilities for trace in traces)
+        assert (np.abs(one - other).max() > 1e-6) == colour

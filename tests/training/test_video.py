@@ -18,7 +18,7 @@ from areaviz.data.tokenizer import PAD, UNKNOWN, Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import Pass
 from areaviz.models.writers import WRITERS
-from areaviz.training import video
+from areaviz.training import watched_clips
 from areaviz.training.loop import Trainer
 from areaviz.training.video import Video, VideoConfig
 
@@ -29,7 +29,7 @@ CPU = torch.device("cpu")
 def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Fewer digits than the app's own watchers are trained on, and fewer clips of validation."""
     for name, value in (("EACH", 3), ("EACH_HELD_OUT", 2), ("VALIDATED", 12)):
-        monkeypatch.setattr(video, name, value)
+        monkeypatch.setattr(watched_clips, name, value)
     yield
 
 
@@ -90,9 +90,9 @@ def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
 
 def test_a_batch_has_frames_and_what_happens_in_them(tmp_path: Path) -> None:
     task = build(tmp_path)
-    frames, ids = task.batch(task.valid[:4])
+    frames, ids = task.batch(task.clips.valid[:4])
     assert frames.shape == (4, FRAMES, SIDE, SIDE) and frames.dtype == torch.uint8
-    for row, clip in enumerate(task.valid[:4]):
+    for row, clip in enumerate(task.clips.valid[:4]):
         assert torch.equal(frames[row], torch.from_numpy(clip.frames))
         words = [one for one in ids[row].tolist() if one != PAD]
         assert task.tokenizer.decode(words)[0] == clip.text
@@ -108,8 +108,8 @@ def test_every_word_is_known(tmp_path: Path) -> None:
 
 def test_validation_has_clips_of_its_own_and_always_the_same(tmp_path: Path) -> None:
     one, other = build(tmp_path), build(tmp_path, seed=9)
-    assert len(one.valid) == 12
-    for clip, twin in zip(one.valid, other.valid, strict=True):
+    assert len(one.clips.valid) == 12
+    for clip, twin in zip(one.clips.valid, other.clips.valid, strict=True):
         assert clip.text == twin.text and torch.equal(
             *map(torch.from_numpy, (clip.frames, twin.frames))
         )
@@ -120,7 +120,7 @@ class Knows:
 
     def __init__(self, task: Video, wrong: dict[str, str]) -> None:
         self.tokenizer, self.wrong = task.tokenizer, wrong
-        self.texts = {clip.frames.tobytes(): clip.text for clip in task.valid}
+        self.texts = {clip.frames.tobytes(): clip.text for clip in task.clips.valid}
 
     def attend(self, frames: Tensor, target: Tensor, need_weights: bool = True) -> Pass:
         logits = torch.zeros(*target.shape, len(self.tokenizer))
@@ -139,7 +139,7 @@ def test_validation_counts_the_words_that_clips_tell(tmp_path: Path) -> None:
     # Function words count for nothing, and telling words of an action one by one.
     task.network = Knows(task, {"then": "the", "moves": "turns"})  # type: ignore[assignment]
     told, moves = 0, 0
-    for clip in task.valid:
+    for clip in task.clips.valid:
         for word in clip.text.split():
             told += word not in ("the", "and", "then")
             moves += word == "moves"
@@ -149,7 +149,7 @@ def test_validation_counts_the_words_that_clips_tell(tmp_path: Path) -> None:
 def test_the_loss_is_that_of_the_next_word(tmp_path: Path) -> None:
     task = build(tmp_path, label_smoothing=0.0)
     task.network.eval()
-    frames, ids = task.batch(task.valid[:3])
+    frames, ids = task.batch(task.clips.valid[:3])
     likely = task.network.attend(frames, shifted(ids)).logits.log_softmax(-1)
     losses = []
     for row in range(3):

@@ -9,6 +9,7 @@ import streamlit as st
 
 from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
 from areaviz.analysis.table import measures_of
+from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
 from areaviz.ui.shell.table import read_table
@@ -53,7 +54,7 @@ def _changes(table: pd.DataFrame) -> pd.DataFrame:
         counts = [f"{count:,}" for count in wins(change, measure.better)]
         if not measure.better:
             counts[0] = counts[2] = "–"
-        mean, low, high = (f"{value:+.3g}".replace("-", "−") for value in mean_change(change))
+        mean, low, high = (number_text(value, "+.3g") for value in mean_change(change))
         rows.append((measure.title, *counts, mean, f"{low} to {high}"))
     heads = ["Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval"]
     return pd.DataFrame(rows, columns=heads)

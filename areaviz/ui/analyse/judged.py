@@ -15,6 +15,7 @@ from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
 from areaviz.analysis.table import with_scores
 from areaviz.data.examples import Dataset
+from areaviz.drawing.numbers import number_text
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.notes.judgement_files import to_jsonl
@@ -74,7 +75,7 @@ def _agreement(judgements: Sequence[Judgement]) -> None:
         return
     rows = []
     for one in found:
-        alpha = "–" if one.alpha != one.alpha else f"{one.alpha:.3f}".replace("-", "−")
+        alpha = number_text(one.alpha, ".3f")
         rows.append((one.about, alpha, str(one.raters), f"{one.units:,}"))
     heads = ["Agreement on", "Krippendorff's alpha", "Raters", "Rated by two or more"]
     read_table(pd.DataFrame(rows, columns=heads))

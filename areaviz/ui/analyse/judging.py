@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.analysis.report_parts import number_text
 from areaviz.data.examples import Dataset
+from areaviz.drawing.numbers import three_digits
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import Judgements, id_of
@@ -209,8 +209,8 @@ def _others(others: Sequence[Judgement]) -> None:
 
 def _in_words(judgement: Judgement) -> None:
     """What a rater marked, line by line."""
-    score = "no score" if judgement.score is None else f"score {number_text(judgement.score)}"
-    about = f"{judgement.rater}: {score}, cost by MQM {number_text(judgement.mqm)}"
+    score = "no score" if judgement.score is None else f"score {three_digits(judgement.score)}"
+    about = f"{judgement.rater}: {score}, cost by MQM {three_digits(judgement.mqm)}"
     if judgement.differs:
         about += ", brought in and different from what is here"
     st.caption(escaped(about))

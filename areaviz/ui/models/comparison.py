@@ -8,6 +8,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS, Task
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.form_tables import FORM_TABLES
 from areaviz.evaluation.forms import missing, read_forms
 from areaviz.ui.look.chart import data_table, titled
@@ -129,7 +130,7 @@ def comparison_table(task: Task, places: Mapping[Place, Card], network: str) -> 
 
 def _gain(regular: float | None, area: float | None) -> str:
     """What areas add, signed; a dash where either is missing."""
-    return "–" if regular is None or area is None else f"{area - regular:+.2f}".replace("-", "−")
+    return "–" if regular is None or area is None else number_text(area - regular, "+.2f")
 
 
 def _bleu(task: Task, card: Card | None) -> float | None:

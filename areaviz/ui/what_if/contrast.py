@@ -7,6 +7,7 @@ from functools import partial
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrast import LONGEST, Contrast, Odds, odds, output_words, text_of
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
@@ -131,8 +132,8 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
         "": [name for name, _ in found],
         f"p({escaped(word)})": [_share(one.word) for _, one in found],
         f"p({escaped(asked.foil)})": [_share(one.foil) for _, one in found],
-        "Difference": [_signed(one.difference) for _, one in found],
-        "Log ratio": [f"{one.log_ratio:+.2f}".replace("-", "−") for _, one in found],
+        "Difference": [number_text(one.difference, "+.3f") for _, one in found],
+        "Log ratio": [number_text(one.log_ratio, "+.2f") for _, one in found],
     }
     read_table(columns)
     st.caption(
@@ -144,7 +145,3 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
 def _share(probability: float) -> str:
     """With more digits where it is small, as foils are."""
     return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.3f}".replace("-", "−")

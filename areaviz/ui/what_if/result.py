@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
+from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrast import Contrast
 from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, spread
 from areaviz.evaluation.probe import Probe
@@ -142,7 +143,7 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
     chance = []
     for draws in (found.random_comprehensiveness, found.random_sufficiency):
         mean, deviation = spread(draws)
-        chance.append(f"{mean:.3f} ± {deviation:.3f}".replace("-", "−"))
+        chance.append(f"{number_text(mean, '.3f')} ± {deviation:.3f}")
     columns = {
         _FALL[probe.contrast is not None]: rows,
         "As the map points": [_signed(found.comprehensiveness), _signed(found.sufficiency)],
@@ -165,4 +166,4 @@ def _figures(found: Faithfulness, probe: Probe) -> None:
 
 
 def _signed(value: float) -> str:
-    return f"{np.round(value, 3) + 0.0:.3f}".replace("-", "−")
+    return number_text(np.round(value, 3) + 0.0, ".3f")

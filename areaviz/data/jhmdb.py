@@ -1,0 +1,104 @@
+"""J-HMDB: 928 clips of a second in which a person does one of 21 things (Jhuang et al. 2013).
+
+Each has a sentence (Gavrilyuk et al. 2018) and, in 12 frames evenly through it, the person's box.
+The clips are cut from films and uploads of others, for research and education only; they are read
+from the reader's folder, and no frame and no sentence is part of this repository. The splits are
+this project's own: no film is in two of them.
+Shapes: N clips, F = 12 frames, H, W of a frame in pixels.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.grounding import Box
+
+Pixels = npt.NDArray[np.uint8]
+
+FRAMES, COLUMNS = 12, 4
+"""Of every clip; they stand side by side on one picture, row by row, so many in a row."""
+_FOLDER = "video_jhmdb"
+
+
+@dataclass(frozen=True, slots=True)
+class Film:
+    """What is known of a clip but its pixels."""
+
+    # Of its picture in the archive.
+    name: str
+    # One of 21, such as "brush_hair".
+    action: str
+    # Lower-cased, words split by single blanks.
+    text: str
+    # The person's in each frame.
+    boxes: tuple[Box, ...]
+
+
+def read_films(folder: Path, split: str) -> list[Film]:
+    """The clips of "train", "val" or "test", in the corpus's order.
+
+    Raises:
+        FileNotFoundError: the corpus is not in `folder`.
+    """
+    rows = _rows(folder / _FOLDER / "clips.jsonl")
+    return [_film(row) for row in rows if row["split"] == split]
+
+
+def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
+    """The frames of each of these clips, uint8 [F, H, W, 3]. Needs Pillow.
+
+    Raises:
+        FileNotFoundError: the archive, or a clip in it, is not in `folder`.
+    """
+    path = _there(folder / _FOLDER / "clips.tar")
+    with tarfile.open(path) as archive:
+        members = {member.name: member for member in archive}
+        for film in films:
+            content = archive.extractfile(members[film.name]) if film.name in members else None
+            if content is None:
+                raise FileNotFoundError(
+                    f"{film.name} is not in {path}; put the whole archive of J-HMDB there."
+                )
+            yield frames_of_sheet(content.read())
+
+
+def frames_of_sheet(content: bytes) -> Pixels:
+    """The frames that stand on a picture, `COLUMNS` in a row: uint8 [F, H, W, 3]."""
+    # Here, so that sentences are read without it.
+    from PIL import Image
+
+    sheet = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+    rows = FRAMES // COLUMNS
+    height, width = sheet.shape[0] // rows, sheet.shape[1] // COLUMNS
+    tiles = sheet.reshape(rows, height, COLUMNS, width, 3).swapaxes(1, 2)
+    frames: Pixels = tiles.reshape(FRAMES, height, width, 3)
+    return frames
+
+
+def _film(row: dict[str, Any]) -> Film:
+    boxes = tuple(tuple(box) for box in row["boxes"])
+    text = " ".join(row["sentence"].lower().split())
+    return Film(row["file"], row["action"], text, boxes)
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    with _there(path).open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise FileNotFoundError(
+            f"{path} is missing; put J-HMDB (clips.tar, clips.jsonl) there, or name another folder"
+            " with --data."
+        )
+    return path

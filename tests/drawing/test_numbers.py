@@ -1,0 +1,28 @@
+from math import inf, nan
+
+import pytest
+
+from areaviz.drawing.numbers import number_text, three_digits
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "text"),
+    [
+        (-0.25, "+.2f", "−0.25"),
+        (0.25, "+.2f", "+0.25"),
+        (-1e-9, ".1e", "−1.0e−09"),
+        (-12.5, ".0%", "−1250%"),
+        (nan, "+.2f", "–"),
+        (-inf, ".1f", "–"),
+    ],
+)
+def test_a_number_has_a_minus_sign_and_none_is_a_dash(value: float, form: str, text: str) -> None:
+    assert number_text(value, form) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(12345.0, "12,345"), (-3, "−3"), (0.12345, "0.123"), (-0.5, "−0.5"), (nan, "–")],
+)
+def test_whole_numbers_keep_their_digits_and_others_have_three(value: float, text: str) -> None:
+    assert three_digits(value) == text

@@ -1,0 +1,188 @@
+"""What is wrong with a folder, or too large for it, is one sentence on the page.
+
+It is said before any model runs, in words of what a page has, and the result before stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import transformers
+from streamlit.testing.v1 import AppTest
+
+from areaviz.adapters import transformers_models, weights
+from areaviz.adapters.library import library
+from areaviz.adapters.weights import WHOLE
+from areaviz.backend.cached import CachedBackend
+from areaviz.backend.local import LocalBackend
+from areaviz.data.places import FOLDERS_SETTING
+from areaviz.trace import limits
+from tests import marian
+from tests.adapters.test_bad_folders import GIGA, LONG, WRONG, no_folder, of_size
+from tests.pages.conftest import Open, errors, shown
+
+TEXT = "a small dog runs."
+Serve = Callable[..., None]
+# Names of arguments of Python, which no page has.
+ARGUMENT = re.compile(r"\w=|areaviz\.|docs/")
+
+
+@pytest.fixture
+def serve(
+    use_backend: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Serve:
+    """Have the app run the models of these folders, on a machine of 8 GB."""
+    monkeypatch.setattr(weights, "free_bytes", lambda device: 8 * GIGA)
+
+    def served(*folders: str) -> None:
+        monkeypatch.setenv(FOLDERS_SETTING, ":".join(folders))
+        use_backend(CachedBackend(LocalBackend(tmp_path / "ours", "cpu", folders)))
+
+    return served
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Path:
+    """A small GPT-2 with a tokenizer."""
+    library()
+    from tests.adapters import small
+
+    small.gpt2().save_pretrained(tmp_path / "reader")
+    small.tokenizer().save_pretrained(tmp_path / "reader")
+    return tmp_path / "reader"
+
+
+@pytest.fixture
+def captioner(tmp_path: Path) -> Path:
+    """A small model that describes pictures."""
+    library()
+    from tests.adapters import small
+
+    small.captioner().save_pretrained(tmp_path / "captioner")
+    small.tokenizer().save_pretrained(tmp_path / "captioner")
+    return tmp_path / "captioner"
+
+
+def said(app: AppTest, words: str) -> str:
+    """The one sentence that a page refuses with."""
+    assert not app.exception
+    [sentence] = errors(app)
+    assert re.search(words, sentence), sentence
+    assert not ARGUMENT.search(sentence) and sentence.count(". ") == 0, sentence
+    return sentence
+
+
+def never(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on nothing heavy may happen: no weights are loaded, and no model runs."""
+
+    def refuse(*given: Any, **named: Any) -> Any:
+        pytest.fail("it was begun")
+
+    monkeypatch.setattr(transformers.PreTrainedModel, "from_pretrained", refuse)
+    monkeypatch.setattr(transformers.PreTrainedModel, "__call__", refuse)
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_folder_that_cannot_be_used_is_a_sentence_on_the_page(
+    kind: str, reader: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spoil, words = WRONG[kind]
+    serve(spoil(reader))
+    never(monkeypatch)
+    app = open_page("read", model=reader.name, text=TEXT)
+    assert not app.exception
+    assert any(re.search(words, sentence) for sentence in errors(app)), errors(app)
+
+
+def test_others_stay_beside_a_folder_that_is_none(
+    reader: Path, serve: Serve, open_page: Open
+) -> None:
+    serve(no_folder(reader), str(reader))
+    app = open_page("read", model="reader", text=TEXT)
+    said(app, "There is no folder .*; check the path")
+    assert TEXT in shown(app) and app.session_state["result"].traces
+
+
+def test_weights_that_grew_too_large_leave_the_result_before(
+    reader: Path, serve: Serve, open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.adapters import small
+
+    large = tmp_path / "large"
+    small.bert("BertForMaskedLM").save_pretrained(large)
+    small.tokenizer().save_pretrained(large)
+    of_size(large / WHOLE, 20 * GIGA)
+    serve(str(reader), str(large))
+    app = open_page("read", model="reader", text=TEXT)
+    [before] = app.session_state["result"].traces
+    never(monkeypatch)
+    app = app.selectbox(key="read_model").set_value("large").run()
+    said(app, r"needs 24\.0 GB of memory in bfloat16, but 8\.0 GB are free; ")
+    assert app.session_state["result"].traces == (before,)
+    assert "still the result of what you asked before" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (LONG, "has 400,000 characters but at most 4,096 are possible"),
+        (LONG[:4000], r"has 1,\d+ tokens but the model takes at most 32; shorten it"),
+    ],
+)
+def test_a_text_that_is_too_long_leaves_the_result_before(
+    text: str,
+    words: str,
+    reader: Path,
+    serve: Serve,
+    open_page: Open,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    serve(str(reader))
+    app = open_page("read", model="reader", text=TEXT)
+    [before] = app.session_state["result"].traces
+    never(monkeypatch)
+    app = app.text_area(key="read_text").set_value(text).run()
+    said(app, words)
+    assert app.session_state["result"].traces == (before,) and TEXT in shown(app)
+
+
+def test_attention_that_is_too_large_is_advised_in_words_of_the_page(
+    reader: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(str(reader))
+    app = open_page("read", model="reader", text="a dog")
+    never(monkeypatch)
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    app = app.text_area(key="read_text").set_value(TEXT).run()
+    advised = said(app, r"A layer of the attention \(4 heads, .* are possible; ")
+    assert advised.endswith("; shorten the text or choose another model.")
+    assert "a dog" in shown(app)
+
+
+def test_a_translator_advises_the_same(
+    marian_folder: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(str(marian_folder))
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    app = open_page("translate", model="small-marian", text=marian.SENTENCE)
+    assert said(app, "A layer of the").endswith("; shorten the text or choose another model.")
+
+
+def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
+    captioner: Path, serve: Serve, open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(str(captioner))
+    monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 1)
+    monkeypatch.setattr(transformers_models, "generated", lambda *given: pytest.fail("it runs"))
+    app = open_page("caption", model="captioner", picture="scene-34")
+    assert said(app, "A layer of the").endswith("are possible; choose another model.")
+
+
+def test_a_picture_goes_to_no_model_of_texts(reader: Path, serve: Serve, open_page: Open) -> None:
+    serve(str(reader))
+    app = open_page("caption", model="reader", picture="scene-34")
+    said(app, "No model here does what this page is for")

@@ -1,0 +1,39 @@
+"""What is advised, in the words of each who is told."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import combinations
+from typing import get_args
+
+import pytest
+
+from areaviz.trace.errors import IN_PYTHON, Advised, InputError, Way
+
+WAYS = get_args(Way)
+
+
+def test_python_has_words_for_every_way() -> None:
+    assert set(IN_PYTHON) == set(WAYS)
+
+
+@pytest.mark.parametrize("ways", [*combinations(WAYS, 1), *combinations(WAYS, 2), WAYS])
+def test_a_message_names_its_ways_in_order(ways: tuple[Way, ...]) -> None:
+    error = Advised("It is too large", *ways)
+    places = [str(error).index(IN_PYTHON[way]) for way in ways]
+    assert places == sorted(places) and str(error).startswith("It is too large; ")
+    assert str(error).endswith(".") and isinstance(error, InputError)
+
+
+def test_ways_without_words_are_left_out() -> None:
+    error = Advised("It is too large", "input", "heads", "areas")
+    words = {"input": "shorten the text", "areas": "take smaller ones"}
+    assert error.said(words) == "It is too large; shorten the text or take smaller ones."
+    assert error.said(words, "leave it").endswith("text, take smaller ones or leave it.")
+    assert error.said({}, "leave it") == "It is too large; leave it."
+
+
+def test_it_travels_between_processes() -> None:
+    error = Advised("It is too large", "layers", "input")
+    found = pickle.loads(pickle.dumps(error))
+    assert str(found) == str(error) and found.said({}, "stop") == "It is too large; stop."
