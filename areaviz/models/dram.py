@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from areaviz.attention.hard import Retina, sample_place
+from areaviz.models.coarse import coarse_look, convolutions
 from areaviz.models.reading import Reading, coordinates, glimpsed
 
 
@@ -55,8 +56,8 @@ class Dram(nn.Module):
         super().__init__()
         self.config = config
         width = config.width
-        self.context = _convolutions(3, config.coarse, width) if config.context else None
-        self.what = _convolutions(config.scales, config.side, width)
+        self.context = convolutions(3, config.coarse, width) if config.context else None
+        self.what = convolutions(config.scales, config.side, width)
         self.where = nn.Linear(2, width)
         self.reader = nn.LSTMCell(width, width)
         self.mover = nn.LSTMCell(width, width)
@@ -72,7 +73,8 @@ class Dram(nn.Module):
         """
         config, zeros = self.config, pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         retina = Retina(pictures_BHW, config.side, config.scales)
-        coarse = None if blind or self.context is None else self._coarse(pictures_BHW)
+        looks_first = self.context is not None and not blind
+        coarse = coarse_look(pictures_BHW, config.coarse) if looks_first else None
         mover = (zeros if coarse is None else self._begin(coarse), zeros)
         reader = (zeros, zeros)
         glimpses, means = [], []
@@ -89,31 +91,9 @@ class Dram(nn.Module):
             glimpses.append((boxes, patches, logits, log_probability, baseline))
             means.append(mean)
         reading = glimpsed(glimpses, config.digits, coarse)
-        return replace(reading, means=torch.stack(means, 1))
-
-    def _coarse(self, pictures_BHW: Tensor) -> Tensor:
-        """The whole picture, averaged to a few pixels: [B, coarse, coarse]."""
-        return F.interpolate(pictures_BHW[:, None], (self.config.coarse,) * 2, mode="area")[:, 0]
+        return replace(reading, aims=torch.stack(means[:: config.glimpses], 1))
 
     def _begin(self, coarse_BGG: Tensor) -> Tensor:
         """The first state of the mover: [B, N]."""
         assert self.context is not None
         return torch.tanh(self.context(coordinates(coarse_BGG)))
-
-
-def _convolutions(channels: int, side: int, width: int) -> nn.Sequential:
-    """Three convolutions, of which the last two halve, and a linear layer: [B, channels, side,
-    side] to [B, width].
-    """
-    last = (side + 3) // 4
-    return nn.Sequential(
-        nn.Conv2d(channels, 24, 3, stride=1, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(24, 32, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Conv2d(32, 48, 3, stride=2, padding=1),
-        nn.ReLU(),
-        nn.Flatten(),
-        nn.Linear(48 * last * last, width),
-        nn.ReLU(),
-    )

@@ -6,7 +6,7 @@ Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor, nn
@@ -63,7 +63,7 @@ class Ram(nn.Module):
         retina = Retina(pictures_BHW, self.config.side, self.config.scales)
         hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         mean = pictures_BHW.new_zeros(len(pictures_BHW), 2)
-        glimpses = []
+        glimpses, means = [], []
         for _ in range(self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
             # Detached here and below: where to look is learned from rewards alone (section 3.2).
@@ -73,6 +73,8 @@ class Ram(nn.Module):
             glimpse = F.relu(self.glimpse(torch.cat([what, where], 1)))
             hidden = F.relu(self.core(torch.cat([hidden, glimpse], 1)))
             mean = torch.tanh(self.locator(hidden.detach()))
+            means.append(mean)
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        return glimpsed(glimpses, digits=1)
+        # The first look is at the middle, so its hidden state makes the first choice.
+        return replace(glimpsed(glimpses, digits=1), aims=means[0][:, None])

@@ -33,7 +33,8 @@ class Reading:
         chosen: int64 [B, T], the cell read by hard attention.
         log_probability: [B, T], of each choice.
         baseline: [B, T], the reward expected before each choice.
-        means: [B, T, 2], where each look would go without chance, (x, y) in -1..1.
+        aims: [B, D, 2], where the first look that was chosen for each digit would go without
+            chance, (x, y) in -1..1.
         coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
     """
 
@@ -45,7 +46,7 @@ class Reading:
     chosen: Tensor | None = None
     log_probability: Tensor | None = None
     baseline: Tensor | None = None
-    means: Tensor | None = None
+    aims: Tensor | None = None
     coarse: Tensor | None = None
 
     @property
@@ -88,17 +89,6 @@ def reading_loss(
         right_BD = (answers_BDC.argmax(2) == labels_BD).float()
         to_go_BT = right_BD.flip(1).cumsum(1).flip(1).repeat_interleave(each, 1)
     return loss + reinforce(reading.log_probability, to_go_BT, reading.baseline)
-
-
-def told_loss(means_BT2: Tensor, middles_BD2: Tensor) -> Tensor:
-    """How far the first look at each digit would go past its middle: mean squared distance.
-
-    Args:
-        means_BT2: `Reading.means`.
-        middles_BD2: of the digits, (x, y) in -1..1.
-    """
-    each = means_BT2.shape[1] // middles_BD2.shape[1]
-    return F.mse_loss(means_BT2[:, ::each], middles_BD2)
 
 
 # Of one look of glimpses: its boxes [B, K, 4] and what was seen there, the logits it led to, and

@@ -24,6 +24,7 @@ class StnConfig:
             whole picture.
         side: of the transformer's output, in pixels.
         width: channels of the reader's convolutions.
+        hidden: units of its last hidden layer.
         classes: labels.
     """
 
@@ -31,6 +32,7 @@ class StnConfig:
     attends: bool = True
     side: int = 28
     width: int = 32
+    hidden: int = 128
     classes: int = 10
 
 
@@ -42,7 +44,7 @@ class Stn(nn.Module):
         self.config = config
         self.localiser = _localiser() if config.attends else None
         cells = 3 if config.attends else 4
-        self.reader = convolutional_reader(config.width, config.classes, cells)
+        self.reader = convolutional_reader(config.width, config.classes, cells, config.hidden)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
         """Read pictures (0..1) in one look; there is nothing to sample."""
@@ -56,13 +58,14 @@ class Stn(nn.Module):
         )
 
 
-def convolutional_reader(width: int, classes: int, cells: int) -> nn.Sequential:
+def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128) -> nn.Sequential:
     """A picture of any size, [B, 1, H, W], to logits [B, classes].
 
     Args:
         width: channels of the first convolutions.
         classes: labels.
         cells: along a side, of which the greatest values are read.
+        hidden: units of the last hidden layer.
     """
     return nn.Sequential(
         nn.Conv2d(1, width, 5, padding=2),
@@ -76,13 +79,13 @@ def convolutional_reader(width: int, classes: int, cells: int) -> nn.Sequential:
         # Pictures differ in size, and what is behind has to be as large for all.
         nn.AdaptiveMaxPool2d(cells),
         nn.Flatten(),
-        nn.Linear(2 * width * cells**2, 128),
+        nn.Linear(2 * width * cells**2, hidden),
         nn.ReLU(),
-        nn.Linear(128, classes),
+        nn.Linear(hidden, classes),
     )
 
 
-def first_identity(width: int) -> nn.Linear:
+def _first_identity(width: int) -> nn.Linear:
     """A layer that says the six numbers of theta; they begin as those of the identity."""
     layer = nn.Linear(width, 6)
     # Zeros: at first every picture gets the same, the whole of it.
@@ -105,5 +108,5 @@ def _localiser() -> nn.Sequential:
         nn.Flatten(),
         nn.Linear(500, 64),
         nn.ReLU(),
-        first_identity(64),
+        _first_identity(64),
     )

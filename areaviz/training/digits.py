@@ -13,6 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from areaviz.data.digit_scenes import DigitScenes, compose
 from areaviz.data.mnist import Images, Labels, read_digits
@@ -20,7 +21,7 @@ from areaviz.models.digits import NETWORKS, DigitOptions
 from areaviz.models.dram import DramConfig
 from areaviz.models.items import ItemsConfig
 from areaviz.models.ram import RamConfig
-from areaviz.models.reading import REWARDS, Reading, reading_loss, told_loss
+from areaviz.models.reading import REWARDS, Reading, reading_loss
 from areaviz.models.reading_figures import pixels, reading_figures
 from areaviz.models.rnn_stn import RnnStnConfig
 from areaviz.models.stn import StnConfig
@@ -82,9 +83,16 @@ class DigitsConfig(TrainConfig):
 
     def __post_init__(self) -> None:
         choice("reward", self.reward, REWARDS)
-        if self.told and self.network != "dram":
-            raise InputError('Only the network "dram" can be told where digits are; set told to 0.')
+        choice("network", self.network, tuple(NETWORKS))
+        if self.told and self.network not in CAN_BE_TOLD:
+            raise InputError(
+                f'The network "{self.network}" cannot be told where digits are; set told to 0, or'
+                f" choose one of: {', '.join(CAN_BE_TOLD)}."
+            )
 
+
+CAN_BE_TOLD = ("ram", "dram", "rnn-stn")
+"""Networks whose readings have aims."""
 
 TOLD_WEIGHT = 10.0
 """Of the squared distance to a digit, beside cross-entropies and rewards."""
@@ -139,15 +147,17 @@ class Digits:
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
-        """See `reading_loss`; while the network is told where digits are, `told_loss`, too."""
+        """See `reading_loss`; while the network is told where digits are, also how far its aims are
+        from their middles.
+        """
         scenes = batch.scenes
         reading: Reading = self.network(pixels(scenes.pictures, self.device), sample=True)
         labels_BD = torch.from_numpy(scenes.labels).to(self.device)
         loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
-        if not batch.told or reading.means is None:
+        if not batch.told or reading.aims is None:
             return loss
         middles_BD2 = _middles(scenes).to(self.device)
-        return loss + TOLD_WEIGHT * told_loss(reading.means, middles_BD2)
+        return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BD2)
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""

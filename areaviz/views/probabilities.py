@@ -239,7 +239,7 @@ VIEW = View(
     print=lambda trace, focus: finish(paper(certainty(trace))),
     how_to_read=(
         "A bar for each written item, as high as the model was sure of it. A low bar is a place"
-        " where it nearly wrote something else; pointing at it names what."
+        " where it nearly wrote something else; the table names what."
     ),
 )
 

@@ -12,10 +12,11 @@ import torch
 from areaviz.attention.stn import transform
 from areaviz.data.digit_scenes import KINDS, compose
 from areaviz.models.checkpoint import save_weights
+from areaviz.models.coarse import coarse_look
 from areaviz.models.digits import NETWORKS, DigitOptions, DigitReader
 from areaviz.models.dram import Dram, DramConfig
 from areaviz.models.items import ItemsConfig
-from areaviz.models.ram import RamConfig
+from areaviz.models.ram import Ram, RamConfig
 from areaviz.models.reading import Reading, box_corners, coordinates, reading_loss
 from areaviz.models.rnn_stn import RnnStn, RnnStnConfig
 from areaviz.models.stn import StnConfig
@@ -184,11 +185,12 @@ def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
     assert reading.corners is not None and reading.seen is not None
     assert not torch.equal(reading.corners[:, 0], reading.corners[:, 1])
     for number, picture in enumerate(pictures):
-        found_1F = network.localiser(coordinates(picture[None]))
+        found_1F = network.localiser(coordinates(coarse_look(picture[None], 25)))
         hidden_1N = torch.zeros(1, 8)
         for look in range(2):
             hidden_1N = network.core(found_1F, hidden_1N)
-            theta_123 = network.place(hidden_1N).view(1, 2, 3)
+            x, y = network.place(hidden_1N)[0].tolist()
+            theta_123 = torch.tensor([[[0.32, 0, x], [0, 0.32, y]]])
             seen_11SS = transform(picture[None, None], theta_123, 28)
             torch.testing.assert_close(reading.seen[number, look], seen_11SS[0], rtol=0, atol=1e-4)
             logits_1C = network.reader(seen_11SS)
@@ -197,12 +199,41 @@ def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
             )
 
 
-def test_a_transformer_of_looks_begins_with_the_whole_picture() -> None:
+@pytest.mark.parametrize("extent", [1.0, 0.32])
+def test_looks_of_a_transformer_have_one_size_and_its_aim_as_middle(extent: float) -> None:
     torch.manual_seed(0)
-    reading = RnnStn(RnnStnConfig(width=4, hidden=8))(torch.rand(1, 100, 100))
-    assert reading.corners is not None and reading.digits == 2
-    corners = torch.tensor([[0.0, 0], [100, 0], [100, 100], [0, 100]])
-    torch.testing.assert_close(reading.corners[0, :, 0], torch.stack([corners, corners]))
+    network = RnnStn(RnnStnConfig(extent=extent, width=4, hidden=8))
+    reading = network(torch.rand(5, 100, 100))
+    assert reading.corners is not None and reading.digits == 2 and reading.aims is not None
+    middles = 50 * (reading.aims + 1)
+    torch.testing.assert_close(reading.corners[:, :, 0].mean(2), middles)
+    half = 50 * extent
+    around = torch.tensor([[-half, -half], [half, -half], [half, half], [-half, half]])
+    torch.testing.assert_close(
+        reading.corners[:, :, 0] - middles[:, :, None], around.expand(5, 2, 4, 2)
+    )
+
+
+def test_a_coarse_look_averages() -> None:
+    """Against means over squares of four pixels."""
+    torch.manual_seed(0)
+    pictures = torch.rand(2, 100, 100)
+    expected = pictures.view(2, 25, 4, 25, 4).mean((2, 4))
+    torch.testing.assert_close(coarse_look(pictures, 25), expected)
+
+
+def test_the_aims_of_glimpses_are_where_they_go_without_chance() -> None:
+    torch.manual_seed(0)
+    pictures = torch.rand(3, 60, 60)
+    for network, chosen in (
+        (Ram(RamConfig("cluttered", 3, 12, 3, 16)), [1]),
+        (Dram(DramConfig(glimpses=2, width=16)), [0, 2]),
+    ):
+        reading = network(pictures, sample=False)
+        assert reading.corners is not None and reading.aims is not None
+        middles = reading.corners[:, chosen, 0].mean(2)
+        # Patches lie at whole pixels.
+        torch.testing.assert_close((reading.aims + 1) * 30, middles, rtol=0, atol=0.51)
 
 
 def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
