@@ -84,7 +84,11 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
     for task in TASKS.values():
         if task.samples and task.inputs == inputs and task.texts == dataset.texts:
             tasks.add(task.key)
-    return {name: card for name, card in cards.items() if card.task in tasks}
+    found = {}
+    for name, card in cards.items():
+        if card.task in tasks and card.reads(dataset.kind):
+            found[name] = card
+    return found
 
 
 def _models(
@@ -94,7 +98,9 @@ def _models(
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
     fit_kind(page, cards, dataset.kind)
-    card, other = pickers(page, cards, compares=compares)
+    # A reader of digits writes nothing that could be decoded otherwise.
+    decodes = any("target" in TASKS[card.task].can for card in cards.values())
+    card, other = pickers(page, cards, compares=compares, decodes=decodes)
     both = [card] if other is None else [card, other]
     for warning in dict.fromkeys(one.unfamiliar(dataset.kind) for one in both):
         if warning:
