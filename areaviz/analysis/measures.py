@@ -6,6 +6,7 @@ A measure that does not apply, such as a score without a reference, is left out 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
@@ -31,11 +32,19 @@ from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
-from areaviz.trace.query import head_shares, head_summary, item_shares, query_dependence
+from areaviz.trace.query import (
+    head_shares,
+    head_summary,
+    is_one_text,
+    item_shares,
+    query_dependence,
+)
 from areaviz.trace.record import Trace
 
-# The site whose attention is measured: from the output to what is read.
+# The site whose attention is measured: from the output to what is read, ...
 CROSS = "encoder-decoder"
+# ... or, of a language model, to what stands before.
+OWN = "decoder self"
 # What stands at the ends of words and is no part of them.
 _PUNCTUATION = " .,;:!?\"'()"
 Measured = Mapping[str, float]
@@ -133,6 +142,9 @@ def _score_spoken(output: str, example: Example) -> Measured:
 def _output(trace: Trace, example: Example) -> Measured:
     """What `score_output` says of the output, and its probabilities."""
     is_spoken = trace.request.sound is not None
+    if is_one_text(trace):
+        # It was read, so it is nobody's answer to anything.
+        example = replace(example, references=())
     values = dict(score_output(output_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
@@ -161,9 +173,10 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
     """The spread of the weights, the size of areas and how far they depend on the query, mean of
     layers and heads.
     """
-    if CROSS not in trace.maps:
+    site = OWN if is_one_text(trace) else CROSS
+    if site not in trace.maps:
         return {}
-    attention = trace.maps[CROSS]
+    attention = trace.maps[site]
     heads = head_summary(attention)
     bits, shares = [], []
     for layer in range(attention.layers):

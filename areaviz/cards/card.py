@@ -143,6 +143,11 @@ class Card:
         return (can | {"areas"} if has_areas else can) - frozenset(self.lacks)
 
     @property
+    def given(self) -> str | None:
+        """The output that it is given with every example of a set; None where it writes its own."""
+        return TASKS[self.task].given if "target" in self.can else None
+
+    @property
     def has_logits(self) -> bool:
         """Whether its weights are those of queries and keys of items, so that a logit has parts."""
         # Keys of whole areas, the largest of their items or those of Eq. 9, have none.

@@ -22,6 +22,7 @@ from areaviz.data.grounding import Box, Grounded
 from areaviz.data.media import CLIP, SOUND
 from areaviz.data.moving_digits import DigitBank, moving_digits
 from areaviz.data.places import ASSETS
+from areaviz.data.reading_samples import sentences_to_read
 from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.sound_files import flac
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
@@ -173,6 +174,7 @@ SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Sentences with trees": sentences_with_trees,
     "Stories": stories,
     "Points": points,
+    "Sentences to read": sentences_to_read,
 }
 """By name, the function that makes it."""
 

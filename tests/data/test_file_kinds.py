@@ -75,5 +75,6 @@ def test_a_set_says_what_its_pictures_show() -> None:
         "Sentences with trees": "",
         "Stories": "",
         "Points": "",
+        "Sentences to read": "",
     }
     assert read_lines("a.en", {"a.en": b"A dog."}).kind == ""
