@@ -52,8 +52,8 @@ _READS = (
 )
 LIMITS = f"{_READS} Where it looks is learned from being right or wrong alone."
 TOLD_LIMITS = (
-    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for its first look"
-    " at it; after that where it looks is learned from being right or wrong alone."
+    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for the first look"
+    " that it chooses at it; after that where it looks is learned from being right or wrong alone."
 )
 
 
@@ -69,8 +69,8 @@ class DigitsConfig(TrainConfig):
         reward: of a look, see `reading_loss`.
         start_run: name of a run whose best weights this one starts from, as hard attention does
             from soft, and pairs from single digits; "" to start from nothing.
-        told: updates in the beginning in which the first look at each digit is also told where the
-            digit is, so that looks show something before their rewards are all noise.
+        told: updates in the beginning in which the first look chosen for each digit is also told
+            where the digit is, so that looks show something before their rewards are all noise.
     """
 
     network: str
