@@ -76,7 +76,6 @@ class Ram(nn.Module):
             mean = torch.tanh(self.locator(hidden.detach()))
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        # The first look is at the middle, so what it showed makes the first choice. Whoever is told
-        # where to look learns to see it, too: this state is not detached.
-        aims = torch.tanh(self.locator(states[0]))[:, None]
+        # Whoever is told where to look learns to see it, too: these states are not detached.
+        aims = torch.tanh(self.locator(torch.stack(states[:-1], 1)))[:, None]
         return replace(glimpsed(glimpses, digits=1), aims=aims)
