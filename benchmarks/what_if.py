@@ -35,7 +35,8 @@ from areaviz.backend.local import LocalBackend
 from areaviz.cards.tasks import TASKS
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.places import CHECKPOINTS
-from areaviz.evaluation.faithfulness import Probe, faithfulness
+from areaviz.evaluation.faithfulness import faithfulness
+from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change, Gate, Weigh
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request

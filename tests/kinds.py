@@ -26,6 +26,7 @@ from areaviz.models.lstm import LstmConfig
 from areaviz.models.memory_network import MemoryConfig, MemoryNetwork
 from areaviz.models.pointer import PointerConfig, PointerNetwork
 from areaviz.models.ram import RamConfig
+from areaviz.models.text_decoder import TextDecoderConfig
 from areaviz.models.two_memories import TwoMemoriesConfig
 from areaviz.models.watcher import WatcherConfig
 from areaviz.models.writers import WRITERS
@@ -93,7 +94,7 @@ _CASES = (
         "glimpses",
         ("picture",),
         None,
-        "",
+        "Digits among clutter",
     ),
     Case(
         Request("sound", "", sound=fakes.sound(), target="3141"),
@@ -123,6 +124,14 @@ _CASES = (
         ("text",),
         Hide("source", (0,)),
         "Sentences with trees",
+    ),
+    # What it reads stands behind itself, so there is no field beside that of the output.
+    Case(
+        Request("history", "a small red circle", target=""),
+        "decoder self",
+        (),
+        Hide("history", (1,)),
+        "Sentences to read",
     ),
 )
 CASES: Mapping[str, Case] = {case.name: case for case in _CASES}
@@ -159,6 +168,12 @@ def write_checkpoints(place: Path) -> None:
         _card("tree", "parsing", "lstm"),
         words,
         LstmConfig(count, depth=1, width=8, area_size=3, key_mode="boundary"),
+    )
+    _write(
+        place,
+        _card("history", "reading", "text decoder"),
+        words,
+        TextDecoderConfig(count, area_layers=1, key_mode="boundary", **small),
     )
     _write(place, _card("digit", "digits", "ram"), None, RamConfig("cluttered", 3, 12, 3, 16))
     known = sorted(set(words_of(STORY)))

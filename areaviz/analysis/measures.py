@@ -6,13 +6,21 @@ A measure that does not apply, such as a score without a reference, is left out 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.answered import MEASURES as OF_ANSWERS
-from areaviz.analysis.answered import facts_read, is_answer, pointed, score_answer
+from areaviz.analysis.answered import (
+    facts_read,
+    is_answer,
+    looked,
+    pointed,
+    score_answer,
+    shows_digits,
+)
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
@@ -24,11 +32,19 @@ from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
-from areaviz.trace.query import head_shares, head_summary, item_shares, query_dependence
+from areaviz.trace.query import (
+    head_shares,
+    head_summary,
+    is_one_text,
+    item_shares,
+    query_dependence,
+)
 from areaviz.trace.record import Trace
 
-# The site whose attention is measured: from the output to what is read.
+# The site whose attention is measured: from the output to what is read, ...
 CROSS = "encoder-decoder"
+# ... or, of a language model, to what stands before.
+OWN = "decoder self"
 # What stands at the ends of words and is no part of them.
 _PUNCTUATION = " .,;:!?\"'()"
 Measured = Mapping[str, float]
@@ -59,8 +75,9 @@ def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured
 
 
 def output_of(trace: Trace) -> str:
-    """The text that the model wrote."""
-    return trace.fields[trace.output.field].raw
+    """The text that the model wrote; of a reader of digits its answer, not what each look said."""
+    written = trace.fields[trace.output.field].raw
+    return written if trace.request.picture is None else trace.details.get("answer", written)
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
@@ -91,6 +108,8 @@ def score_output(output: str, example: Example, is_spoken: bool = False) -> Meas
     """
     if is_spoken:
         return _score_spoken(output, example)
+    if shows_digits(example):
+        return {"right": float(output in example.references)}
     kind = example.text_kind
     if kind == POINTS:
         return {}
@@ -123,6 +142,9 @@ def _score_spoken(output: str, example: Example) -> Measured:
 def _output(trace: Trace, example: Example) -> Measured:
     """What `score_output` says of the output, and its probabilities."""
     is_spoken = trace.request.sound is not None
+    if is_one_text(trace):
+        # It was read, so it is nobody's answer to anything.
+        example = replace(example, references=())
     values = dict(score_output(output_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
@@ -151,9 +173,10 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
     """The spread of the weights, the size of areas and how far they depend on the query, mean of
     layers and heads.
     """
-    if CROSS not in trace.maps:
+    site = OWN if is_one_text(trace) else CROSS
+    if site not in trace.maps:
         return {}
-    attention = trace.maps[CROSS]
+    attention = trace.maps[site]
     heads = head_summary(attention)
     bits, shares = [], []
     for layer in range(attention.layers):
@@ -202,7 +225,16 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 
 
 # Each computes related measures in one pass and leaves out those that do not apply.
-GROUPS = (_output, pointed, facts_read, _word_attention, _area_attention, _pointing, _alignment)
+GROUPS = (
+    _output,
+    pointed,
+    facts_read,
+    _word_attention,
+    _area_attention,
+    _pointing,
+    looked,
+    _alignment,
+)
 
 _OURS: Mapping[str, Measure] = {
     **OF_ANSWERS,
@@ -265,7 +297,7 @@ _OURS: Mapping[str, Measure] = {
     "pointing": Measure(
         "Points right",
         "Share of the output's words with gold boxes whose attention is largest within one of their"
-        " boxes.",
+        " boxes; of a reader of digits, of its looks.",
         "high",
     ),
     "alignment_error": Measure(

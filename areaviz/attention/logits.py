@@ -22,7 +22,11 @@ def has_parts(spec: AreaSpec) -> bool:
 
 
 def logits_of(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
-    """The parts of the logits that `area_attention` computes of the same, of one example."""
+    """The parts of the logits that `area_attention` computes of the same, of one example.
+
+    They are products in double precision, each kept with one rounding, so they are nearer to the
+    logits than the weights are, which come of many roundings.
+    """
     query_HQD = query_1HQD[0].double() * spec.scale
 
     def products(key_HMD: Tensor) -> FloatArray:

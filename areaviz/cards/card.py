@@ -143,6 +143,11 @@ class Card:
         return (can | {"areas"} if has_areas else can) - frozenset(self.lacks)
 
     @property
+    def given(self) -> str | None:
+        """The output that it is given with every example of a set; None where it writes its own."""
+        return TASKS[self.task].given if "target" in self.can else None
+
+    @property
     def has_logits(self) -> bool:
         """Whether its weights are those of queries and keys of items, so that a logit has parts."""
         # Keys of whole areas, the largest of their items or those of Eq. 9, have none.
@@ -200,6 +205,13 @@ class Card:
     def question(self) -> str:
         """What it is asked about a picture where nothing is said; "" where it takes no question."""
         return str(self.recipe.get("question", ""))
+
+    def reads(self, kind: str) -> bool:
+        """Whether it is meant for what a set's pictures show, as `Dataset.kind` has it.
+
+        Readers of digits know one kind of pictures each; a reader's own may be of any.
+        """
+        return kind in (self.config.get("kind", kind), "photos", "")
 
     def unfamiliar(self, kind: str) -> str:
         """A sentence where it has never seen pictures of a kind; "" where it has, or for no kind.

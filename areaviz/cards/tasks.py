@@ -35,6 +35,8 @@ class Task:
         texts: what the texts of its examples are, a kind of `areaviz.data.text_kinds`; "" for none.
         samples: the app's own examples of it, a key of `SAMPLE_SETS`; "" for a task whose examples
             cannot be analysed.
+        given: the output that its models are given with every example of a set, None where they
+            write their own; "" for texts that are read alone.
         opens: the model that its page opens with, where that is there; after a change write the
             stored traces of the pages anew (`areaviz openings`).
         can: what a request may ask besides an input: kinds of changes, and "target".
@@ -60,6 +62,7 @@ class Task:
     inputs: frozenset[str] = frozenset()
     texts: str = ""
     samples: str = ""
+    given: str | None = None
     opens: str = ""
     can: frozenset[str] = WRITES
     headline: str = "test"
@@ -177,6 +180,9 @@ _ALL = (
         "areaviz.training.digits:Digits",
         evaluate="areaviz.evaluation.digits:evaluate_digits",
         inputs=frozenset({"picture"}),
+        texts="digits",
+        samples="Digits among clutter",
+        opens="items-soft",
         can=frozenset(),
         measures={"error": "Error"},
         about="Share of held-out pictures with any digit read wrongly, in a single pass without"
@@ -303,6 +309,9 @@ _ALL = (
         "areaviz.training.reading:Reading",
         evaluate="areaviz.evaluation.reading:evaluate_reading",
         inputs=frozenset({"source"}),
+        texts="sentences",
+        samples="Sentences to read",
+        given="",
         opens="language-model-boundary",
         headline="test_2016_flickr",
         measures={

@@ -134,7 +134,8 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
     """
     checkpoints, device, engine = place
     model = named(name, checkpoints, device)
-    name, request = model.name, replace(request, model=model.name)
+    name = model.name
+    request = replace(request, model=name, target=model.card.given)
     if warning := model.card.unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
     about = header(dataset, request, model.card)

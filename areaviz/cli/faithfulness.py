@@ -12,12 +12,8 @@ from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.evaluation.contrasted import contrasted
-from areaviz.evaluation.faithfulness import (
-    Faithfulness,
-    Probe,
-    measured,
-    spread,
-)
+from areaviz.evaluation.faithfulness import Faithfulness, measured, spread
+from areaviz.evaluation.probe import Probe
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
@@ -28,8 +24,11 @@ def faithfulness(
         int, typer.Option(min=1, help="How many of the app's own examples are measured.")
     ] = 24,
     site: Annotated[
-        str, typer.Option(help="The attention: encoder-decoder, encoder self ...")
-    ] = "encoder-decoder",
+        str,
+        typer.Option(
+            help="The attention: encoder-decoder, encoder self ...; else that from output to input."
+        ),
+    ] = "",
     layer: Annotated[int, typer.Option(min=1, help="Whose map; from 1.")] = 1,
     head: Annotated[
         int | None, typer.Option(min=1, help="Whose map, from 1; else the mean of all heads.")
@@ -58,7 +57,8 @@ def faithfulness(
     samples = _samples(card)
     probe = Probe(site, layer - 1, None if head is None else head - 1, k, unit, draws)
     dataset = SAMPLE_SETS[samples]()
-    requests = [dataset.asked(Request(card.name, ""), one) for one in dataset.examples[:examples]]
+    asked = Request(card.name, "", target=card.given)
+    requests = [dataset.asked(asked, one) for one in dataset.examples[:examples]]
     if not foil:
         found, taken = measured(requests, probe, run)
         if taken < len(requests):

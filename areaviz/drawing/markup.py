@@ -91,6 +91,7 @@ def document(
         f"style-src {' '.join(map(hash_of, styles))}",
         f"script-src {allowed}",
         "img-src data:",
+        "media-src data:",
         "base-uri 'none'",
         "form-action 'none'",
     ]

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from areaviz.evaluation.contrast import Contrast, SplitOtherwise, output_words, text_of
-from areaviz.evaluation.faithfulness import Faithfulness, Probe, TooFew, faithfulness, pooled
+from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, pooled
+from areaviz.evaluation.probe import Probe, TooFew, losing_queries, probed
 from areaviz.trace.errors import InputError
+from areaviz.trace.query import output_given
 from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
@@ -38,10 +40,13 @@ def contrasted(
     for request in requests:
         trace = run(request)
         output = trace.fields[trace.output.field]
-        contrast = likeliest(trace) if foil == LIKELIEST else contrast_of(output, word, foil)
+        if foil == LIKELIEST:
+            contrast = likeliest(trace, _measurable(trace, probe))
+        else:
+            contrast = contrast_of(output, word, foil)
         if contrast is None:
             continue
-        given = replace(request, target=output.raw)
+        given = replace(request, target=output_given(trace))
         try:
             found.append(faithfulness(given, replace(probe, contrast=contrast), run))
         except (TooFew, SplitOtherwise):
@@ -62,17 +67,38 @@ def contrast_of(output: Field, word: str, foil: str) -> Contrast | None:
     return None
 
 
-def likeliest(trace: Trace) -> Contrast | None:
-    """The item that came nearest to being another one, and that one; None where there is none."""
+def _measurable(trace: Trace, probe: Probe) -> Sequence[int]:
+    """The items of an output by which the map can be measured: of a text that attends to itself
+    those that see more than they are to lose.
+    """
+    items = range(len(trace.output.probabilities))
+    try:
+        attention = probed(trace, probe)
+    except TooFew:
+        return ()
+    if attention.memory != "history":
+        return items
+    losing_Q = losing_queries(trace, attention, probe)
+    return [item for item in items if losing_Q[item]]
+
+
+def likeliest(trace: Trace, items: Sequence[int]) -> Contrast | None:
+    """Of some items that which came nearest to being another one, and that one.
+
+    None where there is none.
+    """
     found: tuple[float, Contrast] | None = None
     output = trace.fields[trace.output.field]
-    for item, options in enumerate(trace.output.alternatives):
+    for item in items:
+        options = trace.output.alternatives[item]
         start, end = output.anchors[item].tolist()
         others = [one for one in options if one[0] != output.labels[item]]
         # What stands for no text, such as the end, cannot be read as an output.
         texts = [one for one in others if start < end and not one[0].startswith("⟨")]
         for label, probability in texts[:1]:
-            near = probability / max(float(trace.output.probabilities[item]), 1e-12)
+            # Of a text that was read, the other may be the more probable one.
+            ratio = probability / max(float(trace.output.probabilities[item]), 1e-12)
+            near = min(ratio, 1 / max(ratio, 1e-12))
             if label.strip() and (found is None or near > found[0]):
                 found = near, Contrast(item, item + 1, label)
     return found[1] if found else None

@@ -34,11 +34,13 @@ class Still:
         title: of its view.
         question: what it answers.
         source: data address of an SVG file.
+        how_to_read: what its marks mean, "" where that is said elsewhere.
     """
 
     title: str
     question: str
     source: str
+    how_to_read: str = ""
 
 
 def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
@@ -121,4 +123,5 @@ def first_site(trace: Trace) -> Focus | None:
 def still(view: View, trace: Trace, focus: Focus) -> Still:
     """The figure of a view, drawn for print."""
     drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
-    return Still(view.title, view.question, f"data:image/svg+xml;base64,{drawn}")
+    source = f"data:image/svg+xml;base64,{drawn}"
+    return Still(view.title, view.question, source, view.how_to_read)

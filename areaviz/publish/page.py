@@ -5,7 +5,6 @@ Nothing in it leads elsewhere, and nothing but its own scripts can run in it.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +13,7 @@ from areaviz import __version__
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.base import View
 from areaviz.drawing.labels import clip, readable
-from areaviz.drawing.markup import Markup, data_block, document, element, joined, raw
-from areaviz.interactive.grid import webp
-from areaviz.interactive.grid_print import is_coarse
+from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.publish.content import (
     KINDS,
     Payload,
@@ -32,6 +29,7 @@ from areaviz.publish.content import (
 )
 from areaviz.publish.figures import Still, beside, known_why, still, stills
 from areaviz.publish.options import PageOptions
+from areaviz.publish.page_input import heard, pictured, played
 from areaviz.publish.page_text import (
     facts,
     given_text,
@@ -43,7 +41,6 @@ from areaviz.publish.page_text import (
     sureness,
     title_of,
 )
-from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
@@ -227,17 +224,21 @@ def _tab_title(content: _Content) -> str:
 
 def _texts(trace: Trace) -> Markup:
     """What was given and what came of it, side by side."""
-    text = given_text(trace)
-    picture = trace.request.picture
+    text, request = given_text(trace), trace.request
     given: list[Markup] = []
     if text.strip():
         given = [element("p", "Input", class_="label"), element("p", text, class_="reading")]
+    if request.sound is not None:
+        given += heard(request.sound)
     output = _output(trace) if has_output(trace) else []
-    if picture is not None:
+    seen: list[Markup] = []
+    if request.picture is not None:
+        seen = pictured(request.picture)
+    elif request.clip is not None:
+        seen = played(request.clip)
+    if seen:
         beside = element("div", *given, *output)
-        return element(
-            "section", element("div", _picture(picture)), beside, class_="texts pictured"
-        )
+        return element("section", element("div", *seen), beside, class_="texts pictured")
     columns = [element("div", *column) for column in (given, output) if column]
     return element("section", *columns, class_="texts") if columns else Markup()
 
@@ -250,14 +251,6 @@ def _output(trace: Trace) -> list[Markup]:
         element("p", text, class_="reading"),
         element("p", sureness(trace), class_="sure"),
     ]
-
-
-def _picture(picture: Picture) -> Markup:
-    source = f"data:image/webp;base64,{base64.b64encode(webp(picture).tobytes()).decode()}"
-    look = "coarse" if is_coarse(picture) else "fine"
-    alt = f"The picture {picture.name}, as the model got it"
-    image = element("img", id="picture", class_=look, alt=alt, src=source)
-    return joined([element("p", "Picture", class_="label"), image])
 
 
 def _panel(kind: str) -> Markup:
@@ -274,7 +267,10 @@ def _figure(still: Still) -> Markup:
     question = element("p", still.question, class_="facts")
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure", alt=alt, src=still.source)
-    return element("section", element("h2", still.title), question, drawn, class_="panel")
+    parts = [element("h2", still.title), question, drawn]
+    if still.how_to_read:
+        parts.append(element("p", still.how_to_read, class_="aside"))
+    return element("section", *parts, class_="panel")
 
 
 def _folded(still: Still) -> Markup:

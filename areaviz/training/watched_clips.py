@@ -57,6 +57,9 @@ class Clips(Protocol):
     about: About
     # Words that no frame tells, which validation does not count.
     function_words: frozenset[str]
+    # "loss" or "words": what chooses the checkpoint on validation. Where clips are few a network
+    # grows too sure long before it tells fewer words.
+    chosen_by: str
     # Always the same.
     valid: Sequence[Watchable]
 
@@ -86,6 +89,7 @@ class MovingDigits:
         "Apache-2.0",
     )
     function_words = digits.FUNCTION_WORDS
+    chosen_by = "loss"
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
         held_out = digits.DigitBank(EACH_HELD_OUT, VALID_SEED)
@@ -144,6 +148,7 @@ class Films:
         " only",
     )
     function_words = grounding.FUNCTION_WORDS
+    chosen_by = "words"
 
     def __init__(self, data: Path, options: Mapping[str, Any]) -> None:
         config = WatcherConfig(0, **options)

@@ -253,6 +253,7 @@ VIEW = view(
     how_to_read=(
         "Time runs to the right. A row is a word: the higher a bar, the more of its attention is on"
         " that frame; a line around bars is the word's heaviest area, several frames taken as one."
-        " Words of an action should have theirs between the dotted lines of that action."
+        " Words of an action should have theirs between the dotted lines of that action,"
+        " where these are known."
     ),
 )

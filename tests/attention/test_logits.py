@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +16,7 @@ from areaviz.attention.features import AreaFeatures
 from areaviz.attention.logits import has_parts, logits_of
 from areaviz.attention.masks import item_mask
 from areaviz.attention.spec import AreaSpec, KeyModule
-from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.areas import Area, AreaGrid, FloatArray
 from areaviz.trace.logits import Logits
 
 HEADS, QUERIES, WIDTH = 2, 6, 5
@@ -104,6 +107,60 @@ def check_row(
         logits.append(total)
     apart = np.subtract.outer(logits, logits) - np.subtract.outer(np.log(allowed), np.log(allowed))
     assert np.abs(apart).max() < 1e-5, "differences are the logarithms of ratios"
+
+
+# A rounding of a number is at most half of this share of it.
+ROUNDING = float(np.finfo(np.float32).eps)
+
+
+@pytest.mark.parametrize("largest", [1, 10, 40])
+@pytest.mark.parametrize("form", ["mean", "boundary"])
+@torch.no_grad()
+def test_parts_are_the_logit_and_weights_of_single_precision_are_further_from_it(
+    form: str, largest: float
+) -> None:
+    """Parts add up to the logit but for the roundings with which each is kept.
+
+    A weight comes of products and sums that were rounded many more times, each by a share of the
+    logits: at a logit of 40 that alone is more than 1e-5, whatever the precision of the parts.
+    """
+    torch.manual_seed(5)
+    width, grid = 32, AreaGrid(8, 8, 3, 3)
+    query, key = torch.randn(1, HEADS, QUERIES, width), torch.randn(1, HEADS, grid.items, width)
+    keys = BoundaryKeys(width, (3, 3)) if form == "boundary" else None
+    mask = item_mask(query, key, None, None, False)
+    spec = AreaSpec(grid, width**-0.5, mask, form, keys, need_weights=True)
+    query *= largest / np.abs(totals(logits_of(query, key, spec))).max()
+    parts_HQR = totals(logits_of(query, key, spec))
+    single_HQR = log_weights(query, key, spec)
+    exact = replace(spec, features=None if keys is None else deepcopy(keys).double())
+    exact_HQR = log_weights(query.double(), key.double(), exact)
+    # Smaller weights may be none in single precision.
+    parts_HQR[exact_HQR < np.log(1e-6)] = np.nan
+    apart = largest_difference(parts_HQR, exact_HQR)
+    assert apart < 3 * ROUNDING * largest
+    assert apart < largest_difference(parts_HQR, single_HQR) < 10 * ROUNDING * largest
+
+
+def totals(logits: Logits) -> FloatArray:
+    """The sums of the parts of all areas: float64 [H, Q, R]."""
+    areas = [logits.grid.area(index) for index in range(logits.grid.count)]
+    found_HQR = np.empty((HEADS, QUERIES, len(areas)))
+    for head, query, place in np.ndindex(found_HQR.shape):
+        found_HQR[head, query, place] = sum(logits.parts(head, query, areas[place]).values())
+    return found_HQR
+
+
+def log_weights(query: Tensor, key: Tensor, spec: AreaSpec) -> FloatArray:
+    weights = area_attention(query, key, key, spec).weights
+    assert weights is not None
+    return weights[0].double().log().numpy()
+
+
+def largest_difference(one_HQR: FloatArray, other_HQR: FloatArray) -> float:
+    """Between areas of a query: a number that they all share changes no weight."""
+    apart_HQR = one_HQR - other_HQR
+    return float((np.nanmax(apart_HQR, -1) - np.nanmin(apart_HQR, -1)).max())
 
 
 @pytest.mark.parametrize(

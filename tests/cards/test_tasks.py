@@ -25,7 +25,8 @@ def test_what_a_task_names_is_there(task: Task) -> None:
     assert task.inputs <= set(INPUTS)
 
 
-def test_no_two_tasks_are_for_the_same_examples() -> None:
-    inputs = [(task.inputs, task.texts) for task in TASKS.values() if task.samples]
+def test_no_two_tasks_that_write_are_for_the_same_examples() -> None:
+    """Nor two that read them alone."""
+    inputs = [(one.inputs, one.texts, one.given) for one in TASKS.values() if one.samples]
     assert len(inputs) == len(set(inputs))
     assert "key" in {one.name for one in fields(Task)}

@@ -13,6 +13,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.cli import build
 from areaviz.cli.faithfulness import as_lines
 from areaviz.evaluation.faithfulness import Faithfulness
+from tests.models.test_language_model import language_model, save
 from tests.pages import folder
 from tests.tiny import checkpoint
 
@@ -46,6 +47,18 @@ def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
     assert code == 0 and "examples: 1, p(word) - p(foil): " in said
     code, said = run("tiny-area", *there, "--foil", "sie", "--word", "no such word")
     assert code != 0 and "None of the 1 outputs has that word" in said
+
+
+def test_a_language_model_is_measured_on_what_stands_before(tmp_path: Path) -> None:
+    """Its own attention is found without being named; by a foil, too."""
+    save(language_model("character"), tmp_path, "reader")
+    there = ("--checkpoints", str(tmp_path), "--examples", "2", "--draws", "2", "--device", "cpu")
+    code, said = run("reader", *there, "--k", "2")
+    assert code == 0 and "examples: 2" in said and "by chance" in said
+    code, said = run("reader", *there, "--k", "2", "--foil", "likeliest")
+    assert code == 0 and "p(word) - p(foil): " in said
+    code, said = run("reader", *there, "--site", "encoder-decoder")
+    assert code != 0 and "choose one of: decoder self" in said
 
 
 @pytest.mark.parametrize(

@@ -69,10 +69,12 @@ def test_a_set_says_what_its_pictures_show() -> None:
         "Sentences": "",
         "Scenes to describe": "scenes",
         "Scenes with a sentence": "scenes",
+        "Digits among clutter": "cluttered",
         "Spoken digits": "",
         "Moving digits": "",
         "Sentences with trees": "",
         "Stories": "",
         "Points": "",
+        "Sentences to read": "",
     }
     assert read_lines("a.en", {"a.en": b"A dog."}).kind == ""

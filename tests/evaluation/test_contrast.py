@@ -19,7 +19,8 @@ from areaviz.evaluation.contrast import (
     shared_changes,
 )
 from areaviz.evaluation.contrasted import LIKELIEST, contrast_of, contrasted, likeliest
-from areaviz.evaluation.faithfulness import Probe, faithfulness
+from areaviz.evaluation.faithfulness import faithfulness
+from areaviz.evaluation.probe import Probe
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
@@ -134,7 +135,9 @@ def test_words_of_an_output_stand_without_marks() -> None:
 
 
 def test_the_likeliest_other_item_is_no_symbol() -> None:
-    assert likeliest(Letters()(ASKED)) == Contrast(0, 1, "y")
+    trace = Letters()(ASKED)
+    assert likeliest(trace, (0, 1)) == Contrast(0, 1, "y")
+    assert likeliest(trace, (1,)) == Contrast(1, 2, "z") and likeliest(trace, ()) is None
 
 
 def test_over_several_inputs() -> None:

@@ -13,14 +13,9 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.evaluation.faithfulness import (
-    Faithfulness,
-    Probe,
-    faithfulness,
-    measured,
-    pooled,
-    spread,
-)
+from areaviz.evaluation.contrast import Contrast
+from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, measured, pooled, spread
+from areaviz.evaluation.probe import Probe, TooFew
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
@@ -29,6 +24,7 @@ from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.tiny import checkpoint
+from tests.trace.sentence import assert_one_sentence
 
 ASKED = Request("fake", "abcd", target="xy")
 EVIDENCE = np.array([[0.4, 0.3, 0.1, 0.0], [0.0, 0.2, 0.2, 0.4]])
@@ -170,3 +166,68 @@ def test_a_real_model_is_measured_the_same_each_time(tmp_path: Path, unit: str) 
     assert found[0] == found[1]
     assert done[:3] == [(0, 3), (1, 3), (2, 3)]
     assert found[0].comprehensiveness != 0 and len(set(found[0].random_comprehensiveness)) == 2
+
+
+SELF_EVIDENCE = np.array([[0.5, 0.0, 0.0], [0.2, 0.4, 0.0], [0.0, 0.3, 0.3]])
+"""What each item before it adds to the probability of each of three items of a text, above 0.1."""
+
+
+class Remembering:
+    """A language model of three letters: one is as probable as what stands before it says."""
+
+    def __init__(self, size: int = 1) -> None:
+        self.asked: list[Request] = []
+        self.grid = AreaGrid(1, 3, 1, size)
+
+    def __call__(self, request: Request) -> Trace:
+        self.asked.append(request)
+        text = request.text + (request.target if request.target is not None else "c")
+        weighs = [change for change in request.changes if isinstance(change, Weigh)]
+        free_QA = area_factors(weighs, self.grid.table(), 3, 1, 3)[0] > 0
+        likely = (0.1 + (SELF_EVIDENCE * free_QA[:, :3]).sum(1)).astype(np.float32)
+        weights = np.zeros((1, 1, 3, self.grid.count), np.float32)
+        weights[0, 0, :, :3] = SELF_EVIDENCE / SELF_EVIDENCE.sum(1, keepdims=True)
+        fields = {
+            "target": fakes.text_field("target", text, end=""),
+            "history": fakes.text_field("history", text, end=""),
+        }
+        attention = AttentionMap("decoder self", "target", "history", self.grid, weights)
+        return Trace(
+            request, fields, Output("target", likely, ((),) * 3), {"decoder self": attention}
+        )
+
+
+@pytest.mark.parametrize("given", ["", None])
+def test_items_of_a_language_model_that_see_too_little_do_not_count(given: str | None) -> None:
+    """With one lost, the first item has nothing to choose; by hand for the other two."""
+    model = Remembering()
+    text = "abc" if given == "" else "ab"
+    found = faithfulness(Request("fake", text, target=given), Probe("", k=1, draws=20), model)
+    assert found.items == 2 and found.probability == pytest.approx((0.7 + 0.7) / 2)
+    assert found.comprehensiveness == pytest.approx((0.4 + 0.3) / 2)
+    # The third attends to two items alike, of which the first counts.
+    assert found.sufficiency == pytest.approx((0.2 + 0.3) / 2)
+    assert model.asked[-1].target == ("" if given == "" else "c")
+    for request in model.asked[2:]:
+        for change in request.changes:
+            assert isinstance(change, Weigh) and change.query in (1, 2)
+            # Of what comes later there is nothing to take.
+            assert len(change.items) > 1 or change.items[0] <= change.query
+
+
+def test_by_areas_a_language_model_loses_what_it_sees() -> None:
+    """The second item sees two items and the span of them, the first one item alone."""
+    found = faithfulness(
+        Request("fake", "abc", target=""), Probe("decoder self", k=2, unit="area"), Remembering(2)
+    )
+    assert found.items == 2
+    assert found.comprehensiveness == pytest.approx(0.6)
+
+
+def test_a_word_of_a_language_model_needs_enough_before_it() -> None:
+    asked, model = Request("fake", "abc", target=""), Remembering()
+    found = faithfulness(asked, Probe("", k=1, contrast=Contrast(2, 3, "x")), model)
+    assert found.items == 1 and {one.text for one in model.asked} == {"abc", "abx"}
+    with pytest.raises(TooFew, match="later word") as refused:
+        faithfulness(asked, Probe("", k=2, contrast=Contrast(1, 2, "x")), model)
+    assert_one_sentence(refused.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,11 @@ import pytest
 import torch
 
 from areaviz.attention.interventions import Changed
+from areaviz.cards.card import write_card
 from areaviz.data.batches import shifted
 from areaviz.data.tokenizer import END, START
 from areaviz.models import MODELS
+from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.language_model import Begun, LanguageModel
 from areaviz.models.text_decoder import SITE, TextDecoder, TextDecoderConfig
@@ -40,6 +43,15 @@ def language_model(level: str = "token", **options: Any) -> LanguageModel:
         recipe={"source": "en"},
     )
     return LanguageModel(card, words, network)
+
+
+def save(model: LanguageModel, folder: Path, name: str) -> None:
+    """A checkpoint of it, as shipped ones lie."""
+    path = folder / name
+    path.mkdir(parents=True)
+    save_weights(model.network, path)
+    model.tokenizer.save(path / TOKENIZER)
+    write_card(replace(model.card, name=name, title=name.capitalize()), path / "card.json")
 
 
 @pytest.fixture(scope="module")

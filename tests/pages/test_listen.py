@@ -77,9 +77,21 @@ def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: 
     text = shown(app)
     assert "said: 3 1 4 1 5 9 2" in text and SAMPLES[FIRST].title in text.replace("\\", "")
     assert "How to read this" in text
-    assert (app.query_params["sound"], app.query_params["view"]) == (FIRST, "listening")
+    assert (app.query_params["sound"], app.query_params["view"]) == (FIRST, "probabilities")
     # The player and the two that every page has.
     assert app.get("bidi_component")
+
+
+def test_what_the_player_shows_is_not_drawn_again_below(
+    open_page: Open, backend: Listeners
+) -> None:
+    app = open_page("listen", view="listening")
+    assert not app.exception and not app.error
+    assert app.button_group(key="listen_view").options == ["Output probabilities"]
+    text = shown(app)
+    assert text.count("A good alignment is a staircase") == 1 and "brightest: " in text
+    # Its files are beneath the player, and the lines to copy name a view that there is.
+    assert "view='listening'" in "".join(code.value for code in app.code)
 
 
 def test_switches_are_part_of_the_request_and_of_the_link(

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.local import LocalBackend
-from areaviz.cards.card import Card, write_card
+from areaviz.cards.card import Card
 from areaviz.evaluation.contrast import output_words
-from areaviz.models.checkpoint import TOKENIZER, save_weights
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.look.doubt import doubts
-from tests.models.test_language_model import language_model
+from tests.models.test_language_model import language_model, save
+from tests.pages.analysed import listed, opened_first, ran
 from tests.pages.conftest import Open, shown
 
 TEXT = "A small dog runs"
@@ -39,12 +41,7 @@ def backend(tmp_path_factory: pytest.TempPathFactory) -> Backend:
         "single": {"area_size": 1, "key_mode": "mean"},
     }
     for name, options in kinds.items():
-        model = language_model(**options)
-        (folder / name).mkdir()
-        save_weights(model.network, folder / name)
-        model.tokenizer.save(folder / name / TOKENIZER)
-        named = replace(model.card, name=name, title=name.capitalize())
-        write_card(named, folder / name / "card.json")
+        save(language_model(**options), folder, name)
     return CachedBackend(LocalBackend(folder, "cpu"))
 
 
@@ -133,3 +130,20 @@ def test_a_text_that_it_finds_far_less_probable_is_told_of(
     measured = replace(card, figures={"test_2016_flickr": {"perplexity": usual}})
     told = doubts(measured, trace)
     assert [one.startswith("This text is unlike") for one in told] == [True] * is_told
+
+
+def test_a_set_is_read_on_analyse(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Nothing is chosen of how it writes, as it writes nothing; its attention is measured."""
+    monkeypatch.setenv(SETTING, str(tmp_path))
+    app = open_page("analyse", set="Sentences to read", model="reader")
+    assert not app.exception and not app.error and "24 examples, no references" in shown(app)
+    assert "Decoding" not in [one.label for one in app.button_group]
+    app = ran(app)
+    assert not app.exception and not app.error
+    table = listed(app)
+    assert {"Confidence", "Entropy", "Area size", "Query dependence"} <= set(table.columns)
+    assert not {"BLEU", "Output"} & set(table.columns)
+    app = opened_first(app)
+    assert not app.exception and not app.error and "A cat is sleeping" in shown(app)

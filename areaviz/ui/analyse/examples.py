@@ -76,7 +76,9 @@ def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str
         titles[page.state.measure] = measures[page.state.measure]
     titles["text"] = "Source"
     for run in range(runs):
-        titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
+        # What was read alone stands there already.
+        if not (table[f"output_{run}"] == table["text"]).all():
+            titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
         titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
     titles |= {"reference": "Reference"}
     titles |= {name: title for name, title in measures.items() if name not in titles}

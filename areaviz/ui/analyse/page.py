@@ -28,7 +28,7 @@ from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
-from areaviz.ui.shell.state import Cards
+from areaviz.ui.shell.state import Cards, default_model
 
 
 def analyse_page(page: AnalysePage) -> None:
@@ -74,17 +74,28 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
 
 
 def _fitting(dataset: Dataset, cards: Cards) -> Cards:
-    """The models that read what the examples have."""
+    """The models that read what the examples have; of a set of the app, those that it is for."""
+    own = {task.key for task in TASKS.values() if task.samples == dataset.name}
+    if own:
+        return {name: card for name, card in cards.items() if card.task in own}
     inputs = set()
     if dataset.texts in (SENTENCES, TREES):
         inputs.add("source")
     if any(one.file for one in dataset.examples):
         inputs.add(dataset.medium)
     tasks = set()
+    has_references = any(one.references for one in dataset.examples)
     for task in TASKS.values():
-        if task.samples and task.inputs == inputs and task.texts == dataset.texts:
+        # What is read alone is not compared with references.
+        is_scored = task.given is None or not has_references
+        is_read = task.inputs == inputs and task.texts == dataset.texts
+        if task.samples and is_read and is_scored:
             tasks.add(task.key)
-    return {name: card for name, card in cards.items() if card.task in tasks}
+    found = {}
+    for name, card in cards.items():
+        if card.task in tasks and card.reads(dataset.kind):
+            found[name] = card
+    return found
 
 
 def _models(
@@ -94,13 +105,22 @@ def _models(
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
     fit_kind(page, cards, dataset.kind)
-    card, other = pickers(page, cards, compares=compares)
+    first = cards[page.state.model if page.state.model in cards else default_model(cards)]
+    # A reader of digits writes nothing that could be decoded otherwise.
+    writes = first.given is None and "target" in TASKS[first.task].can
+    card, other = pickers(page, cards, compares=compares, decodes=writes)
     both = [card] if other is None else [card, other]
     for warning in dict.fromkeys(one.unfamiliar(dataset.kind) for one in both):
         if warning:
             st.warning(warning, icon=":material/warning:")
-    requests = with_options(page, Request(card.name, ""), other)
-    return tuple(_analysis(dataset, one, cards[one.model]) for one in requests)
+    found = []
+    for request in with_options(page, Request(card.name, ""), other):
+        card = cards[request.model]
+        if card.given is not None:
+            size = request.area_size
+            request = Request(card.name, "", area_size=size, target=card.given)
+        found.append(_analysis(dataset, request, card))
+    return tuple(found)
 
 
 def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:

@@ -10,17 +10,14 @@ from typing import Any
 import streamlit as st
 
 from areaviz.data.sound_files import flac
-from areaviz.drawing.base import Takeaway
 from areaviz.drawing.pictures import coloured, matrix_uri, uri
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import Sound
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.component import component
-from areaviz.views.listening import VIEW, listening
-
-HEARD = Takeaway(name="heard", table=VIEW.table, print=VIEW.print, how_to_read=VIEW.how_to_read)
-"""The picture of it as files."""
+from areaviz.ui.shell.markdown import escaped
+from areaviz.views.listening import listening
 
 
 def hearing(
@@ -44,6 +41,9 @@ def hearing(
         chosen = int(report["row"])
     st.session_state[known] = report
     component("hearing")(key=key, data={**data, "chosen": chosen}, on_row_change=lambda: None)
+    drawn = listening(trace, focus)
+    note = f"{drawn.note[:1].upper()}{drawn.note[1:]}; brightest: {drawn.top:.0%}"
+    st.caption(f"{escaped(note)}  \n{escaped(drawn.caption)}")
     items = (chosen,) if chosen >= 0 else ()
     return Selection.of(replace(focus, side="query", items=items))
 

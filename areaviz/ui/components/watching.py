@@ -16,8 +16,8 @@ from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import told_apart
 from areaviz.views.watching import VIEW, watching
 
-WATCHED = Takeaway(name="watched", table=VIEW.table, print=VIEW.print)
-"""The picture of it as files."""
+WATCHED = Takeaway(name=VIEW.name, table=VIEW.table, print=VIEW.print)
+"""The film strip as files; how to read it stands where it is drawn."""
 _WIDTH = 192
 
 

@@ -50,14 +50,9 @@ def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
     card, other = pickers(page, cards, decodes=writes)
     if not writes:
         both = [card] if other is None else [card, other]
-        return tuple(_read(Request(one.name, page.state.text), one) for one in both)
+        return tuple(Request(one.name, page.state.text, target=one.given) for one in both)
     st.caption("It writes up to 24 more items, and is then shown over all of them.")
     return with_options(page, Request(card.name, page.state.text), other)
-
-
-def _read(request: Request, card: Card) -> Request:
-    """Reading the text with nothing behind it; a model that never writes does no other."""
-    return replace(request, target="") if _can_write(card) else request
 
 
 def _can_write(card: Card) -> bool:

@@ -61,9 +61,15 @@ def confidence(trace: Trace) -> str:
     return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f})"
 
 
-def view_picker(page: AnyPage, trace: Trace, focus: Focus) -> View | None:
-    """Choose one of the views that fit; None where none does."""
-    fitting = {name: view for name, view in VIEWS.items() if view.fits(trace, focus)}
+def view_picker(
+    page: AnyPage, trace: Trace, focus: Focus, above: Takeaway | None = None
+) -> View | None:
+    """Choose one of the views that fit; None where none does.
+
+    above: what the page shows already, which is not offered again where there is another.
+    """
+    every = {name: view for name, view in VIEWS.items() if view.fits(trace, focus)}
+    fitting = {name: view for name, view in every.items() if view is not above} or every
     if not fitting:
         return None
     before, first = page.state.view, first_view(fitting.values(), trace, focus)

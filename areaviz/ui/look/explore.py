@@ -22,7 +22,7 @@ from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
-from areaviz.ui.components.hearing import HEARD, hearing
+from areaviz.ui.components.hearing import hearing
 from areaviz.ui.components.ribbon import Selection, ribbon
 from areaviz.ui.components.watching import WATCHED, watched
 from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
@@ -135,7 +135,7 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
             written(trace, titles[index], str(index))
             if asked.site in trace.maps:
                 matches = _matches(traces, trace, asked)
-                name = f"{takeaway.name}_{index}"
+                name = f"{draw.__name__}_{index}"
                 selection = draw(trace, asked, key=name, link=link, matches=matches)
                 chosen = clicked(selection, asked)
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
@@ -147,7 +147,7 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
                 st.rerun()
         if asked.site in trace.maps:
             with place:
-                takeaways(takeaway, trace, chosen, str(index))
+                takeaways(takeaway, trace, chosen, f"pointed_{index}")
         seen.append(chosen)
     return seen
 
@@ -166,14 +166,14 @@ def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple
 
 
 def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Takeaway]:
-    """What to point at, with its files: grid, steps or ribbon."""
+    """What to point at, with its files; of a sound it is a view, which is then not drawn twice."""
     attention = trace.maps.get(focus.site)
     if attention and trace.fields[attention.memory].kind == "picture":
         return grid, GRID
     if attention and trace.fields[attention.memory].kind == "points":
         return steps, POINTS
     if attention and trace.fields[attention.memory].kind == "sound":
-        return hearing, HEARD
+        return hearing, VIEWS["listening"]
     if attention and trace.fields[attention.memory].kind == "clip":
         return watched, WATCHED
     return ribbon, RIBBON
@@ -249,7 +249,8 @@ def clicked(selection: Selection, focus: Focus) -> Focus:
 
 def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
     """One view of every trace, with its files; returns its name."""
-    view = view_picker(page, traces[0], seen[0])
+    _, above = _pointed(traces[0], seen[0])
+    view = view_picker(page, traces[0], seen[0], above)
     if view is None:
         st.caption("No view fits this part of the trace.")
         return ""

@@ -12,7 +12,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
 from areaviz.views import VIEWS
 
-POINTS = Takeaway(name="steps", table=VIEWS["points"].table, print=VIEWS["points"].print)
+POINTS = Takeaway(name="points", table=VIEWS["points"].table, print=VIEWS["points"].print)
 """The picture of a step as files."""
 
 

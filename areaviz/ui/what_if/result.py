@@ -11,7 +11,9 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.drawing.numbers import number_text
 from areaviz.evaluation.contrast import Contrast
-from areaviz.evaluation.faithfulness import Faithfulness, Probe, faithfulness, spread
+from areaviz.evaluation.faithfulness import Faithfulness, faithfulness, spread
+from areaviz.evaluation.probe import Probe
+from areaviz.trace.query import is_one_text, output_given
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text
@@ -27,6 +29,10 @@ from areaviz.views import PAIRS
 CAVEAT = (
     "Attention is not by itself an explanation. These numbers say how much the output depends on"
     " what this map points at, in this model and on this input; they do not say why."
+)
+_OWN = (
+    "Each item sees what stands before it: one that sees no more than {k} {unit}s keeps them all"
+    " and does not count. What an item loses, items before it may still hand on."
 )
 _NAMES = {"item": "Items", "area": "Areas"}
 _FALL = (
@@ -81,7 +87,8 @@ def faithful(
     """
     trace = run.before
     attention = trace.maps[focus.site]
-    if attention.memory == "history" or attention.derived or not reads_output(run.request.model):
+    reads_input = attention.memory != "history" or is_one_text(trace)
+    if not reads_input or attention.derived or not reads_output(run.request.model):
         return
     st.markdown("**How faithful is this map?**")
     place = place_words(trace, focus.site, focus.layer, focus.head)
@@ -97,7 +104,7 @@ def faithful(
             probe = replace(probe, contrast=contrast)
         # As it was asked: a model may have seen a part of its picture.
         asked = run.request.checked()
-        request = replace(asked, target=trace.fields[trace.output.field].raw)
+        request = replace(asked, target=output_given(trace))
         subject = request, probe
         st.button(
             "Measure", key=page.key("measure"), on_click=page.set, kwargs={"measured": subject}
@@ -107,6 +114,8 @@ def faithful(
             if page.state.faithfulness.get(subject) is None:
                 page.set(faithfulness={subject: _measured(backend, request, probe)})
             _figures(page.state.faithfulness[subject], probe)
+            if attention.memory == "history":
+                st.caption(_OWN.format(k=probe.k, unit=probe.unit))
 
 
 def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:

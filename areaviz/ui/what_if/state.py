@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from areaviz.data.picture_samples import SAMPLES, sample
-from areaviz.evaluation.faithfulness import Faithfulness, Probe
+from areaviz.evaluation.faithfulness import Faithfulness
+from areaviz.evaluation.probe import Probe
 from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Focus, Request

@@ -149,4 +149,4 @@ def test_words_with_markup_stay_text() -> None:
 def test_files_to_take_away_are_those_of_the_film_strip() -> None:
     made = trace()
     assert WATCHED.table(made, FOCUS) == VIEW.table(made, FOCUS)
-    assert WATCHED.print(made, FOCUS).axes and WATCHED.name == "watched"
+    assert WATCHED.print(made, FOCUS).axes and WATCHED.name == VIEW.name

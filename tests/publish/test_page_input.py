@@ -1,0 +1,55 @@
+"""What was given stands on a page as it was: a sound can be heard there, and a clip plays."""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+from html import unescape
+
+import numpy as np
+import soundfile
+from PIL import Image
+
+from areaviz.data.clip_samples import clip_sample
+from areaviz.publish.page import page
+from areaviz.publish.page_input import heard, pictured, played
+from tests import fakes
+
+
+def content(markup: str, medium: str) -> bytes:
+    """What the one data address of this kind in some markup holds."""
+    (found,) = re.findall(rf'src="data:{medium};base64,([^"]+)"', unescape(markup))
+    return base64.b64decode(found)
+
+
+def test_a_sound_is_heard_as_it_was() -> None:
+    sound = fakes.sound("one", 0.5)
+    samples, rate = soundfile.read(
+        io.BytesIO(content(heard(sound)[1], "audio/flac")), dtype="int16"
+    )
+    assert np.array_equal(samples, sound.samples) and len(samples) / rate == sound.seconds
+
+
+def test_a_clip_plays_all_its_frames_again_and_again() -> None:
+    clip = clip_sample("three-left-grows")
+    with Image.open(io.BytesIO(content(played(clip)[1], "image/gif"))) as image:
+        assert image.n_frames == clip.frames and image.size == (clip.width, clip.height)
+        assert image.info["loop"] == 0 and image.info["duration"] == clip.milliseconds
+
+
+def test_a_picture_is_shown_coarse_where_it_has_few_pixels() -> None:
+    assert 'class="coarse"' in pictured(fakes.picture("digit", 20, 20))[1]
+    assert 'class="fine"' in pictured(fakes.picture("photo", 300, 300))[1]
+
+
+def test_names_are_text() -> None:
+    assert "<b>" not in "".join(heard(fakes.sound('"><b>x', 0.1)))
+
+
+def test_a_page_of_a_sound_lets_it_be_heard_and_says_how_to_read_its_figures() -> None:
+    html = page(fakes.sound_trace("3141"))
+    assert html.count("<audio controls") == 1 and "media-src data:" in unescape(html)
+    assert "A good alignment is a staircase" in html
+    # Nothing on it can be pointed at.
+    assert "pointing at" not in html
