@@ -94,7 +94,7 @@ _CASES = (
         "glimpses",
         ("picture",),
         None,
-        "",
+        "Digits among clutter",
     ),
     Case(
         Request("sound", "", sound=fakes.sound(), target="3141"),

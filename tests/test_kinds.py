@@ -61,8 +61,6 @@ EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 NO_CELL: Mapping[tuple[str, str], str] = {
     ("digit", "what if"): "glimpses are places in a picture and no weights that could be banned",
     ("digit", "faithfulness"): "the same: nothing can be taken away",
-    ("digit", "analyse"): "files of pictures are a captioner's; nothing says that these are digits",
-    ("digit", "table"): "Analyse has no such set",
 }
 """Kind and column -> why there is no such cell."""
 

@@ -89,6 +89,9 @@ class FolderModel:
             options = replace(options, target=None)
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
+        if self.card.task == READING and self.card.given is not None and request.target is None:
+            # What it read last is what it wrote before.
+            details.pop("decoding", None)
         if request.target is None and self._is_unfinished(found):
             written = f"it was stopped after {len(found.output.probabilities)} tokens."
             said = details.get("warning", "")

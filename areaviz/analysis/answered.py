@@ -1,20 +1,23 @@
-"""Measures of models that answer: trees against gold trees, answers about stories, hulls and tours.
+"""Measures of models that answer: trees, answers about stories, hulls and tours, digits read.
 
-Shapes: N points, K hops, M facts.
+Shapes: N points, K hops, M facts, T looks, D boxes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from areaviz.analysis.measure import Measure
 from areaviz.data.examples import Example
 from areaviz.data.points import exact, signed_area, tour_length
-from areaviz.data.text_kinds import STORIES, TREES
+from areaviz.data.text_kinds import STORIES, TREES, are_digits
+from areaviz.metrics.places import hits
 from areaviz.metrics.trees import bracket_scores
 from areaviz.trace.points import EXTENT
 from areaviz.trace.query import item_shares
-from areaviz.trace.record import Trace
+from areaviz.trace.record import FloatArray, Trace
 
 Measured = Mapping[str, float]
 
@@ -70,6 +73,40 @@ def facts_read(trace: Trace, example: Example) -> Measured:
         return {}
     read = {int(item_shares(attention, hop, None)[0].argmax()) for hop in range(attention.layers)}
     return {"facts_read": len(read & set(example.facts)) / len(example.facts)}
+
+
+def shows_digits(example: Example) -> bool:
+    """Whether an example is a picture whose digits are to be read."""
+    return bool(example.file) and not example.text and are_digits(example.references)
+
+
+def looked(trace: Trace, example: Example) -> Measured:
+    """The share of a digit reader's looks whose middle lies on a digit; {} for other examples.
+
+    Of attention to cells the middle of the heaviest one counts.
+    """
+    picture, places_T2 = trace.request.picture, _middles(trace)
+    if picture is None or places_T2 is None or not (example.boxes and shows_digits(example)):
+        return {}
+    size = np.array([picture.width, picture.height])
+    boxes_D4 = np.array([box for _, box in example.boxes])
+    found_1T = hits((places_T2 / size)[None], boxes_D4[None])
+    return {"pointing": float(found_1T.mean())}
+
+
+def _middles(trace: Trace) -> FloatArray | None:
+    """Where each look went, (x, y) in pixels [T, 2]; None where none went anywhere."""
+    for site in ("glimpses", "transformer"):
+        if site in trace.gazes:
+            middles_T2: FloatArray = trace.gazes[site].corners[:, 0].mean(1)
+            return middles_T2
+    for attention in trace.maps.values():
+        is_written = attention.query == trace.output.field
+        if is_written and trace.fields[attention.memory].kind == "picture":
+            chosen_T = item_shares(attention, attention.layers - 1, None).argmax(1)
+            anchors_T22 = trace.fields[attention.memory].anchors[chosen_T].reshape(-1, 2, 2)
+            return np.asarray(anchors_T22.mean(1))
+    return None
 
 
 def pointed(trace: Trace, example: Example) -> Measured:

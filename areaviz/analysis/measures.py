@@ -13,7 +13,14 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.answered import MEASURES as OF_ANSWERS
-from areaviz.analysis.answered import facts_read, is_answer, pointed, score_answer
+from areaviz.analysis.answered import (
+    facts_read,
+    is_answer,
+    looked,
+    pointed,
+    score_answer,
+    shows_digits,
+)
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
 from areaviz.data.text_kinds import POINTS
@@ -68,8 +75,9 @@ def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured
 
 
 def output_of(trace: Trace) -> str:
-    """The text that the model wrote."""
-    return trace.fields[trace.output.field].raw
+    """The text that the model wrote; of a reader of digits its answer, not what each look said."""
+    written = trace.fields[trace.output.field].raw
+    return written if trace.request.picture is None else trace.details.get("answer", written)
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
@@ -100,6 +108,8 @@ def score_output(output: str, example: Example, is_spoken: bool = False) -> Meas
     """
     if is_spoken:
         return _score_spoken(output, example)
+    if shows_digits(example):
+        return {"right": float(output in example.references)}
     kind = example.text_kind
     if kind == POINTS:
         return {}
@@ -215,7 +225,16 @@ def _alignment(trace: Trace, example: Example) -> Measured:
 
 
 # Each computes related measures in one pass and leaves out those that do not apply.
-GROUPS = (_output, pointed, facts_read, _word_attention, _area_attention, _pointing, _alignment)
+GROUPS = (
+    _output,
+    pointed,
+    facts_read,
+    _word_attention,
+    _area_attention,
+    _pointing,
+    looked,
+    _alignment,
+)
 
 _OURS: Mapping[str, Measure] = {
     **OF_ANSWERS,
@@ -278,7 +297,7 @@ _OURS: Mapping[str, Measure] = {
     "pointing": Measure(
         "Points right",
         "Share of the output's words with gold boxes whose attention is largest within one of their"
-        " boxes.",
+        " boxes; of a reader of digits, of its looks.",
         "high",
     ),
     "alignment_error": Measure(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from areaviz.analysis.answered import shows_digits
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
@@ -153,12 +154,17 @@ def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> 
     # CIDEr-D weighs words by how rare they are in the set, so it is taken of all rows together.
     pairs = list(zip(examples, rows, strict=True))
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
-    describes = all(examples[n].file and not examples[n].text for n in scored)
+    describes = all(_describes(examples[n]) for n in scored)
     if scored and describes and medium != SOUND:
         outputs = [caption_words(rows[n].output) for n in scored]
         references = [[caption_words(text) for text in examples[n].references] for n in scored]
         found.loc[scored, CIDER] = cider_d(outputs, references)
     return found
+
+
+def _describes(example: Example) -> bool:
+    """Whether its right answers describe what is in its file, and no digits are read there."""
+    return bool(example.file) and not example.text and not shows_digits(example)
 
 
 def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:

@@ -206,6 +206,13 @@ class Card:
         """What it is asked about a picture where nothing is said; "" where it takes no question."""
         return str(self.recipe.get("question", ""))
 
+    def reads(self, kind: str) -> bool:
+        """Whether it is meant for what a set's pictures show, as `Dataset.kind` has it.
+
+        Readers of digits know one kind of pictures each; a reader's own may be of any.
+        """
+        return kind in (self.config.get("kind", kind), "photos", "")
+
     def unfamiliar(self, kind: str) -> str:
         """A sentence where it has never seen pictures of a kind; "" where it has, or for no kind.
 

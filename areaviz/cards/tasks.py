@@ -180,6 +180,9 @@ _ALL = (
         "areaviz.training.digits:Digits",
         evaluate="areaviz.evaluation.digits:evaluate_digits",
         inputs=frozenset({"picture"}),
+        texts="digits",
+        samples="Digits among clutter",
+        opens="items-soft",
         can=frozenset(),
         measures={"error": "Error"},
         about="Share of held-out pictures with any digit read wrongly, in a single pass without"

@@ -16,6 +16,7 @@ from PIL import Image
 from areaviz.data.answer_samples import points, sentences_with_trees, stories
 from areaviz.data.clip_files import gif
 from areaviz.data.clip_samples import clip_of
+from areaviz.data.digit_scenes import compose
 from areaviz.data.examples import SHOW_SCENES, Dataset, Example
 from areaviz.data.grounding import Box, Grounded
 from areaviz.data.media import CLIP, SOUND
@@ -26,10 +27,13 @@ from areaviz.data.scenes import Scene, make_scene
 from areaviz.data.sound_files import flac
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.data.sound_samples import sound_sample
+from areaviz.data.strokes import draw_digits
 from areaviz.trace.sound import RATE, Sound
 
-SCENES, JOINED, MOVING = 60, 36, 40
-"""Scenes, strings of spoken digits that are joined anew, and clips."""
+SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60
+"""Scenes, strings of spoken digits that are joined anew, clips, and drawn digits to be read."""
+CLUTTERED = "cluttered"
+"""The kind of `digit_scenes` that most readers of digits know."""
 PAUSE = 0.15
 """Seconds between two joined digits, at most."""
 _SENTENCES = (
@@ -144,10 +148,27 @@ def _moving() -> Dataset:
     return Dataset("Moving digits", tuple(examples), files, medium=CLIP)
 
 
+@lru_cache(maxsize=1)
+def _drawn() -> Dataset:
+    """Drawn digits anywhere in a picture with pieces of others, each with its box."""
+    rng = np.random.default_rng(DRAWN)
+    labels_B = rng.permutation(np.arange(DRAWN) % 10)
+    made = compose(CLUTTERED, draw_digits(labels_B, rng), labels_B, rng)
+    examples, files = [], {}
+    for number, (grey_SS, label) in enumerate(zip(made.pictures, labels_B, strict=True), 1):
+        file = f"digit-{number}.png"
+        files[file] = _png(np.repeat(grey_SS[:, :, None], 3, axis=2))
+        left, top, right, bottom = (made.boxes[number - 1, 0] / len(grey_SS)).tolist()
+        box = (str(label), (left, top, right, bottom))
+        examples.append(Example(f"digit {number}", "", (str(label),), file, boxes=(box,)))
+    return Dataset("Digits among clutter", tuple(examples), files, CLUTTERED)
+
+
 SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Sentences": _sentences,
     "Scenes to describe": _described,
     "Scenes with a sentence": _translated,
+    "Digits among clutter": _drawn,
     "Spoken digits": _spoken,
     "Moving digits": _moving,
     "Sentences with trees": sentences_with_trees,
@@ -180,7 +201,11 @@ def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
 def _pictures() -> Mapping[str, bytes]:
     found = {}
     for scene in _scenes():
-        buffer = io.BytesIO()
-        Image.fromarray(scene.pixels()).save(buffer, "PNG")
-        found[_file(scene)] = buffer.getvalue()
+        found[_file(scene)] = _png(scene.pixels())
     return found
+
+
+def _png(pixels_HWC: npt.NDArray[np.uint8]) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(pixels_HWC).save(buffer, "PNG")
+    return buffer.getvalue()

@@ -12,7 +12,7 @@ from typing import Any
 
 from areaviz.data.grounding import Box
 from areaviz.data.media import PICTURE, read_medium
-from areaviz.data.text_kinds import common_kind, text_kind
+from areaviz.data.text_kinds import DIGITS, are_digits, common_kind, text_kind
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 from areaviz.trace.picture import Picture
@@ -76,7 +76,7 @@ class Dataset:
     kind: str = ""
     # What its files are, a key of `MEDIA`.
     medium: str = PICTURE
-    # What its texts are, see `common_kind`; "" where it has none.
+    # What its texts are, see `common_kind`; `DIGITS` of pictures of digits, "" of others without.
     texts: str = field(init=False)
     # Identifies this set: the SHA-256 of its examples and of every file's content.
     digest: str = field(init=False)
@@ -87,13 +87,21 @@ class Dataset:
         """Once: everything that is stored for a set is found by its digest."""
         found = hash_of(self.examples)
         kinds = [example.text_kind for example in self.examples]
-        object.__setattr__(self, "texts", common_kind(kinds))
+        texts = common_kind(kinds)
+        if not texts and self.medium == PICTURE and self._has_digits():
+            texts = DIGITS
+        object.__setattr__(self, "texts", texts)
         has_pictures = bool(self.files) and self.medium == PICTURE
         object.__setattr__(self, "earlier_digest", found.hexdigest() if has_pictures else "")
         for name in sorted(self.files):
             content = content_digest(name, self.files[name])
             found.update(f"\n{name!r} {content}".encode("utf-8", "surrogatepass"))
         object.__setattr__(self, "digest", found.hexdigest())
+
+    def _has_digits(self) -> bool:
+        """Whether every right answer that is known is one of digits."""
+        known = [example.references for example in self.examples if example.references]
+        return bool(known) and all(map(are_digits, known))
 
     def asked(self, request: Request, example: Example) -> Request:
         """A request with an example's text and what is in its file.

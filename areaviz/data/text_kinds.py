@@ -1,5 +1,7 @@
 """What the texts of examples are: sentences, sentences with trees, stories with a question, points.
 
+Of pictures without a text, whether they show digits to be read.
+
 A kind is known by what the texts and their right answers look like, so no file has to say it.
 """
 
@@ -14,6 +16,8 @@ from areaviz.trace.tree import is_opening, read_tree
 
 SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
 """Texts; sentences whose right answer is a linear tree; facts and a question; places of points."""
+DIGITS = "digits"
+"""No text: pictures whose right answers are digits."""
 
 
 def text_kind(text: str, references: Sequence[str]) -> str:
@@ -31,6 +35,11 @@ def text_kind(text: str, references: Sequence[str]) -> str:
     if references and all(len(one.split()) == 1 for one in references) and _is_story(text):
         return STORIES
     return SENTENCES
+
+
+def are_digits(references: Sequence[str]) -> bool:
+    """Whether right answers are digits alone, as of pictures whose digits are to be read."""
+    return bool(references) and all(one.isascii() and one.isdigit() for one in references)
 
 
 def common_kind(kinds: Sequence[str]) -> str:

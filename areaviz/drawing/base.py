@@ -152,8 +152,14 @@ def model_words(trace: Trace) -> str:
     request = trace.request
     if "history" not in trace.fields:
         return request.model
-    decoding = request.method if request.method == "greedy" else f"beam {request.beam}"
-    return f"{request.model}, {trace.details.get('decoding', decoding)}"
+    short = request.method if request.method == "greedy" else f"beam {request.beam}"
+    return f"{request.model}, {given_words(trace) or short}"
+
+
+def given_words(trace: Trace) -> str:
+    """That an output was given, in words; "" where it was written."""
+    is_given = trace.request.target is not None
+    return "given text" if is_given else trace.details.get("decoding", "")
 
 
 def changes_words(request: Request) -> str:

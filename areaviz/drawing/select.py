@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from areaviz.drawing.labels import clip, readable, visible
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import is_text
-from areaviz.trace.query import words
+from areaviz.trace.query import is_one_text, words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -119,7 +119,7 @@ def fits_spans(trace: Trace, focus: Focus) -> bool:
 def select(trace: Trace, focus: Focus) -> FocusedMap:
     """The part of `trace` that `focus` looks at."""
     attention = trace.maps[focus.site]
-    query, memory = trace.fields[attention.query], trace.fields[attention.memory]
+    query, memory = sides(trace, focus.site)
     focused = bool(focus.items) and focus.side == "query"
     queries = sorted(set(focus.items)) if focused else range(len(query))
     return FocusedMap(
@@ -136,6 +136,24 @@ def select(trace: Trace, focus: Focus) -> FocusedMap:
 def heads_of(attention: AttentionMap, head: int | None) -> range:
     """The focused head alone, or all heads, 0-based."""
     return range(attention.heads) if head is None else range(head, head + 1)
+
+
+def sides(trace: Trace, site: str) -> tuple[Field, Field]:
+    """What attends at a site and what is attended to, under the names that readers know."""
+    attention = trace.maps[site]
+    return known_as(trace, attention.query), known_as(trace, attention.memory)
+
+
+def known_as(trace: Trace, name: str) -> Field:
+    """A field with the name that it has for readers: a language model has one text, and before each
+    item what stands before.
+    """
+    field = trace.fields[name]
+    if not is_one_text(trace):
+        return field
+    # The decoders of others attend from the text itself.
+    is_whole = any(attention.query == name for attention in trace.maps.values())
+    return replace(field, name="text" if is_whole or name == "target" else "text so far")
 
 
 def field_name(field: Field) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from areaviz.drawing.gazes import CANVAS
 from areaviz.trace.attribution import WAYS, attributed_site
 from areaviz.trace.derived import AS_AREAS, SUMS, base_site
+from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
 _FIRST = ("encoder-decoder picture", "encoder-decoder")
@@ -68,6 +69,8 @@ def site_name(trace: Trace, site: str) -> str:
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
+    if is_one_text(trace):
+        names = names | {"decoder self": "Within the text"}
     for field, others in _OTHER_SITES.items():
         if field in trace.fields:
             names = names | others

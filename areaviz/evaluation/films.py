@@ -38,7 +38,8 @@ def evaluate_films(model: WritingModel, data: Path, split: str, options: Options
 
     Figures are those of `scores`; the same with `_common` are those of the sentence that stands
     most often in training, with `_other` those of what is written of the next film of another
-    action. "nats": of a token of the person's sentence; "nats_other": with that film's frames.
+    action. "nats": of a known token of the person's sentence; "nats_other": with that film's
+    frames.
     "action_reference": how often the persons' own sentences tell the action by the same rule.
     """
     films = read_films(data, split)
@@ -141,10 +142,14 @@ def _without(trace: Trace, frames: Sequence[int]) -> Request:
 
 
 def _likely(traces: Sequence[Trace]) -> float:
-    """The mean log-probability of a token, in nats: over a film's tokens, then over films."""
+    """The mean log-probability of a token, in nats: over a film's tokens, then over films.
+
+    Words that training never had are left out: no network writes them, whatever it sees.
+    """
     found = []
     for trace in traces:
-        found.append(float(np.log(trace.output.probabilities.astype(np.float64)).mean()))
+        likely_T = trace.output.probabilities.astype(np.float64)
+        found.append(float(np.log(likely_T[likely_T > 0]).mean()))
     return float(np.mean(found))
 
 

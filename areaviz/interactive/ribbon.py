@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.drawing.base import Takeaway
+from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS
 from areaviz.interactive.message import (
     narrow,
@@ -88,7 +89,7 @@ def ribbon_payload(
         )
     arrays = _attention_arrays(attention, focus.layer, most)
     names = list(dict.fromkeys((attention.query, attention.memory)))
-    fields = [trace.fields[name] for name in names]
+    fields = [known_as(trace, name) for name in names]
     read = readings(attention, focus.layer, trace.fields[attention.query])
     arrays |= read.arrays
     for number, field in enumerate(fields):

@@ -14,7 +14,7 @@ from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print, words_for_print
-from areaviz.drawing.select import field_name, heads_of
+from areaviz.drawing.select import field_name, heads_of, sides
 from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.ribbon_table import TOP, Span, amount, found_words, items_text, spans_of
 from areaviz.trace.query import smallest_area
@@ -52,7 +52,7 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
     if not focus.items:
         focus = replace(focus, side="query", items=(0,))
     attention = trace.maps[focus.site]
-    own, other = trace.fields[attention.query], trace.fields[attention.memory]
+    own, other = sides(trace, focus.site)
     spans, verb = spans_of(trace, focus), "attends to"
     if focus.side == "memory":
         own, other, verb = other, own, "is attended to by"

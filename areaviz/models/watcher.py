@@ -173,7 +173,9 @@ class Watcher(RecurrentTranslator):
             before = [other for other in visible if other <= frame]
             shown.append(before[-1] if before else (visible or [0])[0])
         pixels_BFSS = clip_BFSS[:, shown].float() / 255
-        seen_BFCSS = pixels_BFSS.movedim(4, 2) if self.config.colour else pixels_BFSS[:, :, None]
+        seen_BFCSS = pixels_BFSS[:, :, None]
+        if self.config.colour:
+            seen_BFCSS = _standardised(pixels_BFSS).movedim(4, 2)
         seen_BFW = self.time.expand(len(clip_BFSS), -1, -1)
         for encoder in (self.seeing, self.moving):
             if encoder is not None:
@@ -254,6 +256,13 @@ class MotionEncoder(nn.Module):
         seen_BWFSS = F.relu(self.second(F.relu(self.first(halved_BCFSS))))
         items: Tensor = self.out(seen_BWFSS.transpose(1, 2).flatten(2))
         return items
+
+
+def _standardised(pixels_BFSSC: Tensor) -> Tensor:
+    """Each clip with its mean colour at 0 and a standard deviation of 1: light says little."""
+    mean_B1113 = pixels_BFSSC.mean((1, 2, 3), keepdim=True)
+    spread_B1111 = pixels_BFSSC.std((1, 2, 3, 4), keepdim=True)
+    return (pixels_BFSSC - mean_B1113) / (spread_B1111 + 1e-3)
 
 
 def _mean(items_BFW: Tensor, hidden_BF: Tensor) -> Tensor:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from areaviz.drawing.base import given_words
 from areaviz.drawing.labels import readable, visible
 from areaviz.drawing.markup import Markup, element, joined
 from areaviz.interactive.grid import TAKEAWAY as GRID
@@ -36,7 +37,7 @@ def facts(trace: Trace, with_name: bool) -> str:
         decoding = "greedy decoding"
         if request.method != "greedy":
             decoding = f"beam search of width {request.beam}"
-        found.append(trace.details.get("decoding", decoding))
+        found.append(given_words(trace) or decoding)
     sizes = sorted({(one.layers, one.heads) for one in trace.maps.values()})
     shapes = []
     for layers, heads in sizes:

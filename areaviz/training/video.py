@@ -96,8 +96,9 @@ class Video:
                 for place, word in enumerate(clip.text.split()):
                     if word not in self.clips.function_words:
                         right.append(chosen_T[place] == wanted[place])
-        loss = mean_loss(totals)
-        return {"valid_loss": loss, "valid_words": float(np.mean(right)), "score": loss}
+        loss, words = mean_loss(totals), float(np.mean(right))
+        score = loss if self.clips.chosen_by == "loss" else -words
+        return {"valid_loss": loss, "valid_words": words, "score": score}
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer."""
@@ -117,5 +118,5 @@ class Video:
             data=about.data,
             limits=about.limits,
             licence=about.licence,
-            recipe={"chosen_by": "validation loss"},
+            recipe={"chosen_by": f"validation {self.clips.chosen_by}"},
         )

@@ -14,7 +14,7 @@ from plotly.graph_objects import Figure
 from areaviz.drawing.axes import frame, hover_points, lay_picture, print_scale, written
 from areaviz.drawing.base import Table, caption, view
 from areaviz.drawing.pictures import PIXELS, average, block_size
-from areaviz.drawing.select import field_name, fits_map, noun
+from areaviz.drawing.select import field_name, fits_map, noun, sides
 from areaviz.drawing.theme import (
     SCREEN_FONT,
     SCREEN_WIDTH,
@@ -129,7 +129,7 @@ def _tile_px(across: int) -> float:
 def overview(trace: Trace, focus: Focus) -> Overview:
     """Query x memory item shares of every head, layer by layer; of a large map, of one layer."""
     attention = trace.maps[focus.site]
-    fields = [trace.fields[attention.query], trace.fields[attention.memory]]
+    fields = sides(trace, focus.site)
     layers = _layers(attention, focus)
     summary, across = query.head_summary(attention, layers), min(attention.heads, 12)
     count = len(layers) * attention.heads

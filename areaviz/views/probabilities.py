@@ -26,7 +26,7 @@ from areaviz.drawing.base import Row, Table, View, changes_words, model_words
 from areaviz.drawing.labels import for_screen, visible
 from areaviz.drawing.matrix import block_names
 from areaviz.drawing.pictures import CELLS, average, block_size
-from areaviz.drawing.select import field_name, shown
+from areaviz.drawing.select import field_name, known_as, shown
 from areaviz.drawing.theme import (
     ACCENT,
     CLEAR,
@@ -92,7 +92,7 @@ def _title(title: str, items: int) -> str:
 
 def certainty(trace: Trace) -> Probabilities:
     """Bars of the items produced, rings of the likeliest other ones; alternatives on hovering."""
-    output, field = trace.output, trace.fields[trace.output.field]
+    output, field = trace.output, known_as(trace, trace.output.field)
     name, other_T = field_name(field), np.zeros(len(field), np.float32)
     for t, (label, options) in enumerate(zip(field.labels, output.alternatives, strict=True)):
         other_T[t] = max((p for other, p in options if other != label), default=0.0)
@@ -121,7 +121,7 @@ def certainty(trace: Trace) -> Probabilities:
 
 def change(before: Trace, after: Trace) -> Probabilities:
     """Bars after the change, rings before it."""
-    field, request = before.fields[before.output.field], after.request
+    field, request = known_as(before, before.output.field), after.request
     bars = _averaged(after.output.probabilities[: len(field)])
     rings = _averaged(before.output.probabilities[: len(field)])
     pairs = zip(rings.tolist(), bars.tolist(), strict=True)

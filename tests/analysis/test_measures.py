@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from areaviz.analysis.answered import facts_read, pointed
+from areaviz.analysis.answered import facts_read, looked, pointed
 from areaviz.analysis.measures import MEASURES, measure, score_output
 from areaviz.data.examples import Example
 from areaviz.trace.areas import AreaGrid
@@ -133,3 +133,27 @@ def test_an_answer_to_points_is_compared_with_the_exact_one(
     fields = {"points": points_field(text), "target": written}
     trace = replace(trace, fields=fields, maps={}, details={"kind": kind})
     assert pointed(trace, Example("1", text)) == pytest.approx(found)
+
+
+def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
+    trace = fakes.gaze_trace()
+    middles = trace.gazes["glimpses"].corners[:, 0].mean(1) / 60
+    first, second = (tuple(middles[look].tolist()) for look in (0, 1))
+    # A box around the first look alone, another around the second.
+    boxes = tuple(("8", (x - 0.01, y - 0.01, x + 0.01, y + 0.01)) for x, y in (first, second))
+    seen = Example("1", "", ("8",), "a.png", boxes=boxes)
+    found = measure(trace, seen)
+    assert found["right"] == 1.0 and found["pointing"] == pytest.approx(2 / 3)
+    assert "bleu" not in found and "length" not in found
+    assert measure(trace, replace(seen, boxes=boxes[:1]))["pointing"] == pytest.approx(1 / 3)
+    wrong = measure(trace, replace(seen, references=("3",), boxes=()))
+    # It is the answer that counts, and not what it said on the way.
+    assert wrong["right"] == 0.0 and "pointing" not in wrong
+    # Words of a caption are no digits to be found.
+    assert looked(trace, replace(seen, references=("a dog",))) == {}
+
+
+def test_attention_to_cells_hits_a_digit_with_its_heaviest_cell() -> None:
+    trace = looking("encoder-decoder", 0, 3, 0)
+    seen = Example("1", "", ("7",), "a.png", boxes=(("7", LEFT),))
+    assert looked(trace, seen) == {"pointing": pytest.approx(2 / 3)}

@@ -168,3 +168,14 @@ def test_what_json_cannot_hold_is_not_written(tmp_path: Path, value: Any) -> Non
     with pytest.raises(ValueError, match="JSON"):
         write_card(replace(CARD, recipe={"loss": value}), tmp_path / "card.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_of_digits_is_meant_for_one_kind_and_for_any_of_a_readers_own() -> None:
+    reader = replace(CARD, config={"kind": "pairs"})
+    assert [reader.reads(kind) for kind in ("pairs", "cluttered", "photos", "")] == [
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert CARD.reads("scenes")

@@ -53,3 +53,18 @@ def test_moving_digits_say_what_happens() -> None:
     texts = {one.references[0] for one in found.examples}
     assert len(texts) > 30
     assert all(re.fullmatch(r"the \w+ \w+.* and then .*", text) for text in texts)
+
+
+def test_digits_among_clutter_have_the_box_of_their_ink() -> None:
+    found = SAMPLE_SETS["Digits among clutter"]()
+    assert (found.texts, found.kind, len(found.examples)) == ("digits", "cluttered", 60)
+    assert {one.references[0] for one in found.examples} == set("0123456789")
+    for example in found.examples[:5]:
+        picture = found.picture(example)
+        assert picture is not None and picture.width == picture.height == 60
+        ((word, box),) = example.boxes
+        left, top, right, bottom = (round(60 * one) for one in box)
+        ink = picture.pixels[top:bottom, left:right, 0] > 32
+        assert word == example.references[0]
+        # The box is tight: ink on each of its sides.
+        assert ink[0].any() and ink[-1].any() and ink[:, 0].any() and ink[:, -1].any()

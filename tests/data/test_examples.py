@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from PIL import Image
 
 from areaviz.data import example_files, example_marks
 from areaviz.data.example_files import read_files, read_lines, read_table
-from areaviz.data.examples import Dataset
+from areaviz.data.examples import Dataset, Example
+from areaviz.data.media import SOUND
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import check_picture
 from areaviz.trace.request import Request
@@ -271,3 +273,14 @@ def test_a_line_that_is_far_too_long_is_never_decoded() -> None:
         InputError, match="row that ends in line 2 .* more than the 262,144 characters"
     ):
         read_lines("x", {"x": b"a\n" + b"b" * (5 << 18)})
+
+
+def test_pictures_are_of_digits_where_every_known_answer_is() -> None:
+    files = {"a.png": b"a", "b.png": b"b"}
+    seen = (Example("1", "", ("7",), "a.png"), Example("2", "", (), "b.png"))
+    assert Dataset("s", seen, files).texts == "digits"
+    assert Dataset("s", (replace(seen[0], references=()), seen[1]), files).texts == ""
+    assert Dataset("s", (*seen, Example("3", "", ("a dog",), "b.png")), files).texts == ""
+    assert Dataset("s", (replace(seen[0], text="What is it?"),), files).texts == "sentences"
+    # Sounds of digits are a listener's.
+    assert Dataset("s", seen, files, medium=SOUND).texts == ""

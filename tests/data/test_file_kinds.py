@@ -69,6 +69,7 @@ def test_a_set_says_what_its_pictures_show() -> None:
         "Sentences": "",
         "Scenes to describe": "scenes",
         "Scenes with a sentence": "scenes",
+        "Digits among clutter": "cluttered",
         "Spoken digits": "",
         "Moving digits": "",
         "Sentences with trees": "",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares
+from areaviz.trace.record import FloatArray
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from tests import films
@@ -117,5 +117,15 @@ def test_frames_are_taken_away_in_the_order_of_their_attention(
     assert found["taken"] == 3 and 0 <= found["multi_share"] <= 1
 
 
-def _mean_log(probabilities: Sequence[float]) -> float:
-    return float(np.log(np.asarray(probabilities, np.float64)).mean())
+def test_words_that_training_never_had_are_left_out(data: Path, tmp_path: Path) -> None:
+    watcher, asked = model(data, tmp_path), read_films(data, "val")[:1]
+    (pixels,) = read_frames(data, asked)
+    given = Request("watcher", "", clip=Clip.of("film", pixels), target="a zebra is climbing")
+    trace = watcher.trace([given])[0]
+    assert trace.output.probabilities[1] == 0
+    found = attention_figures(watcher, [trace])
+    assert all(np.isfinite(value) for value in found.values())
+
+
+def _mean_log(probabilities: FloatArray) -> float:
+    return float(np.log(probabilities.astype(np.float64)).mean())

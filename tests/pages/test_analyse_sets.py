@@ -110,7 +110,7 @@ def test_sounds_with_references_are_run_by_a_listener(
     assert "Error" in table and "BLEU" not in table and "Source" not in table
     app = opened_first(app)
     assert not app.exception and not app.error and "Reference: 3 1 4" in shown(app)
-    assert "Heard:" in shown(app)
+    assert "brightest: " in shown(app)
 
 
 def test_a_set_of_which_nothing_can_be_run_says_why_of_each(

@@ -91,7 +91,11 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
         is_read = task.inputs == inputs and task.texts == dataset.texts
         if task.samples and is_read and is_scored:
             tasks.add(task.key)
-    return {name: card for name, card in cards.items() if card.task in tasks}
+    found = {}
+    for name, card in cards.items():
+        if card.task in tasks and card.reads(dataset.kind):
+            found[name] = card
+    return found
 
 
 def _models(
@@ -101,8 +105,9 @@ def _models(
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
     fit_kind(page, cards, dataset.kind)
-    first = page.state.model if page.state.model in cards else default_model(cards)
-    writes = cards[first].given is None
+    first = cards[page.state.model if page.state.model in cards else default_model(cards)]
+    # A reader of digits writes nothing that could be decoded otherwise.
+    writes = first.given is None and "target" in TASKS[first.task].can
     card, other = pickers(page, cards, compares=compares, decodes=writes)
     both = [card] if other is None else [card, other]
     for warning in dict.fromkeys(one.unfamiliar(dataset.kind) for one in both):
