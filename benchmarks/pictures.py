@@ -21,7 +21,7 @@ from benchmarks.browser import chromium, hovers_and_switches, opened
 from benchmarks.report import command, markdown, percentile, processor, publish
 from tests.browser.server import Server
 
-MODELS = ("scene-captions-area", "photo-captions-area", "photo-teller-soft")
+MODELS = ("scene-captions-boundary", "photo-captions-area", "photo-teller-soft")
 UPLOADS, HOVERS, SWITCHES = 10, 60, 20
 SIZE = 480
 """Sides of the uploaded pictures, in pixels."""

@@ -42,7 +42,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from benchmarks.report import command, markdown, processor, publish
 
-MODELS = ("char-tiny-area", "token-boundary", "scene-captions-area")
+MODELS = ("char-tiny-area", "token-boundary", "scene-captions-boundary")
 EXAMPLES, ROUNDS = 3, 15
 SITE = "encoder-decoder"
 PROBE = Probe(SITE, k=3, draws=5)

@@ -117,7 +117,10 @@ class Heads:
             off = (weights_of(scores_1QN)[0] - weights[head]).abs().max()
             if not bool(off <= _SAME):
                 return self
-        return Heads(None, self.query, self.key, self.scale, self.bias, self.rounding)
+        assert self.query is not None and self.key is not None
+        # Copies, as they may be parts of a tensor that has the values, too.
+        query, key = copied(self.query), copied(self.key)
+        return Heads(None, query, key, self.scale, self.bias, self.rounding)
 
     @property
     def nbytes(self) -> int:
@@ -219,6 +222,11 @@ def weights_of(scores: Tensor) -> Tensor:
 def plain(tensor: Tensor) -> Tensor:
     """A tensor of a model as the maps are made from it: float32, on the CPU, without a graph."""
     return tensor.detach().float().cpu()
+
+
+def copied(tensor: Tensor) -> Tensor:
+    """The same numbers, one after the other in memory of their own."""
+    return tensor.clone(memory_format=torch.contiguous_format)
 
 
 def hidden(mask: Tensor) -> Tensor:

@@ -175,7 +175,7 @@ class Texts:
 
     def _needed(self) -> Any:
         if self.tokenizer is None:
-            raise Advised("The model has no tokenizer, so it reads no text", "tokenizer")
+            raise Advised("A text needs a tokenizer", "tokenizer")
         if type(self.tokenizer).__module__.startswith("tokenizers"):
             from transformers import PreTrainedTokenizerFast
 

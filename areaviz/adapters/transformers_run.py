@@ -37,6 +37,10 @@ def watch(
 ) -> Watched:
     """Run a model on named inputs, plainly and watched."""
     placed = placed_at(model, given)
+    if "use_cache" in takes(model) and not getattr(model.config, "is_encoder_decoder", False):
+        # Nothing is written after this pass, and the keys and values of all layers take memory.
+        # Some pairs, such as FSMT, run otherwise without it.
+        placed["use_cache"] = False
     site_of = site_of or sites_of_stacks(model)
     seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
     if options.on_seen is not None:

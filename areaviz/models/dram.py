@@ -91,7 +91,7 @@ class Dram(nn.Module):
             glimpses.append((boxes, patches, logits, log_probability, baseline))
             means.append(mean)
         reading = glimpsed(glimpses, config.digits, coarse)
-        return replace(reading, aims=torch.stack(means[:: config.glimpses], 1))
+        return replace(reading, aims=torch.stack(means[:: config.glimpses], 1)[:, :, None])
 
     def _begin(self, coarse_BGG: Tensor) -> Tensor:
         """The first state of the mover: [B, N]."""

@@ -63,7 +63,7 @@ class Ram(nn.Module):
         retina = Retina(pictures_BHW, self.config.side, self.config.scales)
         hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         mean = pictures_BHW.new_zeros(len(pictures_BHW), 2)
-        glimpses, means = [], []
+        glimpses, states = [], []
         for _ in range(self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
             # Detached here and below: where to look is learned from rewards alone (section 3.2).
@@ -72,9 +72,10 @@ class Ram(nn.Module):
             what, where = F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))
             glimpse = F.relu(self.glimpse(torch.cat([what, where], 1)))
             hidden = F.relu(self.core(torch.cat([hidden, glimpse], 1)))
+            states.append(hidden)
             mean = torch.tanh(self.locator(hidden.detach()))
-            means.append(mean)
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        # The first look is at the middle, so its hidden state makes the first choice.
-        return replace(glimpsed(glimpses, digits=1), aims=means[0][:, None])
+        # Whoever is told where to look learns to see it, too: these states are not detached.
+        aims = torch.tanh(self.locator(torch.stack(states[:-1], 1)))[:, None]
+        return replace(glimpsed(glimpses, digits=1), aims=aims)

@@ -33,8 +33,9 @@ class Reading:
         chosen: int64 [B, T], the cell read by hard attention.
         log_probability: [B, T], of each choice.
         baseline: [B, T], the reward expected before each choice.
-        aims: [B, D, 2], where the first look that was chosen for each digit would go without
-            chance, (x, y) in -1..1.
+        aims: [B, D, A, 2], where looks at each digit that can be told where it is would go without
+            chance, (x, y) in -1..1: the first one, or of glimpses at a single digit all but the
+            first, which is always at the middle of the picture.
         coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
     """
 

@@ -71,4 +71,4 @@ class RnnStn(nn.Module):
             corners_B42 = quadrilateral(theta_B23, *pictures_BHW.shape[1:])
             looks.append((self.reader(seen_B1SS), corners_B42[:, None], seen_B1SS, aim_B2))
         logits, corners, seen, aims = side_by_side(looks)
-        return Reading(logits, self.config.digits, corners, seen, aims=aims)
+        return Reading(logits, self.config.digits, corners, seen, aims=aims[:, :, None])

@@ -13,10 +13,10 @@ IN_PYTHON: Mapping[Way, str] = {
     "layers": "keep fewer layers (layers=)",
     "heads": "keep fewer heads (heads=)",
     "areas": "take smaller areas (area_size=)",
-    "part": "give fewer of its heads or items",
+    "part": "give fewer heads and items",
     "probe": "give a probe for its attention layers (see docs/your_models.md)",
     "arrays": "give its weights to areaviz.from_arrays",
-    "tokenizer": "give its tokenizer (tokenizer=), or token ids instead of a text",
+    "tokenizer": "give one (tokenizer=), or token ids instead of the text",
     "target": "give what it should write (target=)",
 }
 

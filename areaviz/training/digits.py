@@ -52,8 +52,8 @@ _READS = (
 )
 LIMITS = f"{_READS} Where it looks is learned from being right or wrong alone."
 TOLD_LIMITS = (
-    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for its first look"
-    " at it; after that where it looks is learned from being right or wrong alone."
+    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for {{looks}};"
+    " after that where it looks is learned from being right or wrong alone."
 )
 
 
@@ -69,8 +69,8 @@ class DigitsConfig(TrainConfig):
         reward: of a look, see `reading_loss`.
         start_run: name of a run whose best weights this one starts from, as hard attention does
             from soft, and pairs from single digits; "" to start from nothing.
-        told: updates in the beginning in which the first look at each digit is also told where the
-            digit is, so that looks show something before their rewards are all noise.
+        told: updates in the beginning in which looks are also told where the digits are, see
+            `Reading.aims`, so that they show something before their rewards are all noise.
     """
 
     network: str
@@ -156,8 +156,8 @@ class Digits:
         loss = reading_loss(reading, labels_BD, self.config.early, self.config.reward)
         if not batch.told or reading.aims is None:
             return loss
-        middles_BD2 = _middles(scenes).to(self.device)
-        return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BD2)
+        middles_BDA2 = _middles(scenes).to(self.device)[:, :, None].expand_as(reading.aims)
+        return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BDA2)
 
     def validate(self, step: int) -> dict[str, float]:
         """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
@@ -180,10 +180,19 @@ class Digits:
             trained_length=self.valid.labels.shape[1],
             config=asdict(self.options),
             data={**DATA, "train": DATA["train"].format(drawn=self.config.drawn)},
-            limits=TOLD_LIMITS.format(told=self.config.told) if self.config.told else LIMITS,
+            limits=self._limits(),
             licence=LICENCE,
             recipe={"chosen_by": CHOSEN_BY if mechanism != "none" else "validation error"},
         )
+
+    def _limits(self) -> str:
+        """What the card says that the model cannot do, and how it learned to look."""
+        if not self.config.told:
+            return LIMITS
+        looks = "its first look at it"
+        if self.config.network == "ram":
+            looks = "every look but the first"
+        return TOLD_LIMITS.format(told=self.config.told, looks=looks)
 
 
 def _middles(scenes: DigitScenes) -> Tensor:

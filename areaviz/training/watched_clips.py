@@ -6,7 +6,7 @@ Shapes: N clips, F frames, S side in pixels.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -54,14 +54,24 @@ class About:
 class Clips(Protocol):
     """Where a task has its clips from."""
 
-    about: About
-    # Words that no frame tells, which validation does not count.
-    function_words: frozenset[str]
-    # "loss" or "words": what chooses the checkpoint on validation. Where clips are few a network
-    # grows too sure long before it tells fewer words.
-    chosen_by: str
-    # Always the same.
-    valid: Sequence[Watchable]
+    @property
+    def about(self) -> About:
+        """What a card says of them."""
+
+    @property
+    def function_words(self) -> Collection[str]:
+        """Words that no frame tells, which validation does not count."""
+
+    @property
+    def chosen_by(self) -> str:
+        """What chooses the checkpoint on validation, "loss" or "words".
+
+        Where clips are few a network grows too sure long before it tells fewer words.
+        """
+
+    @property
+    def valid(self) -> Sequence[Watchable]:
+        """Those of validation, always the same."""
 
     def sentences(self) -> Iterator[str]:
         """What the vocabulary is learned from."""

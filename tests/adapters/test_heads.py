@@ -262,3 +262,15 @@ def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made()
     huge = Heads(torch.zeros(1).expand(12, 2048, 2048))
     with pytest.raises(InputError, match="MiB are possible"):
         site_maps("encoder self", "a", "a", (1, 2048), [huge] * 12, 3)
+
+
+def test_lean_heads_keep_nothing_but_their_queries_and_keys() -> None:
+    """A layer that makes queries, keys and values at once gives parts of one tensor."""
+    torch.manual_seed(0)
+    query, key, _ = torch.randn(3, 2, 4, 5)
+    lean = Heads(softmax(query, key, 1.0, None), query, key).lean()
+    assert lean.query is not None and lean.key is not None
+    for part, before in ((lean.query, query), (lean.key, key)):
+        assert torch.equal(part, before)
+        assert part.untyped_storage().nbytes() == part.nbytes
+    assert lean.nbytes == query.nbytes + key.nbytes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.clip import Clip
 from areaviz.trace.interventions import Hide
 from areaviz.trace.query import item_shares
+from areaviz.trace.record import FloatArray
 from areaviz.trace.request import Request
 from areaviz.training.sentences import run_tokenizer
 from tests import films
@@ -127,5 +127,5 @@ def test_words_that_training_never_had_are_left_out(data: Path, tmp_path: Path) 
     assert all(np.isfinite(value) for value in found.values())
 
 
-def _mean_log(probabilities: Sequence[float]) -> float:
-    return float(np.log(np.asarray(probabilities, np.float64)).mean())
+def _mean_log(probabilities: FloatArray) -> float:
+    return float(np.log(probabilities.astype(np.float64)).mean())

@@ -205,7 +205,7 @@ def test_looks_of_a_transformer_have_one_size_and_its_aim_as_middle(extent: floa
     network = RnnStn(RnnStnConfig(extent=extent, width=4, hidden=8))
     reading = network(torch.rand(5, 100, 100))
     assert reading.corners is not None and reading.digits == 2 and reading.aims is not None
-    middles = 50 * (reading.aims + 1)
+    middles = 50 * (reading.aims[:, :, 0] + 1)
     torch.testing.assert_close(reading.corners[:, :, 0].mean(2), middles)
     half = 50 * extent
     around = torch.tensor([[-half, -half], [half, -half], [half, half], [-half, half]])
@@ -226,12 +226,12 @@ def test_the_aims_of_glimpses_are_where_they_go_without_chance() -> None:
     torch.manual_seed(0)
     pictures = torch.rand(3, 60, 60)
     for network, chosen in (
-        (Ram(RamConfig("cluttered", 3, 12, 3, 16)), [1]),
-        (Dram(DramConfig(glimpses=2, width=16)), [0, 2]),
+        (Ram(RamConfig("cluttered", 3, 12, 3, 16)), [[1, 2]]),
+        (Dram(DramConfig(glimpses=2, width=16)), [[0], [2]]),
     ):
         reading = network(pictures, sample=False)
         assert reading.corners is not None and reading.aims is not None
-        middles = reading.corners[:, chosen, 0].mean(2)
+        middles = reading.corners[:, chosen, 0].mean(3)
         # Patches lie at whole pixels.
         torch.testing.assert_close((reading.aims + 1) * 30, middles, rtol=0, atol=0.51)
 

@@ -142,11 +142,11 @@ REFUSED = {
     "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
     "bytes": (
         {"weights": np.broadcast_to(np.float32(0), (12, 32, 4096, 4096)), "area_size": 1},
-        "1,024 MiB are possible; take fewer heads",
+        "1,024 MiB are possible; give fewer heads and items",
     ),
     "bytes of areas": (
         {"weights": np.broadcast_to(np.float32(0), (12, 12, 4096, 4096))},
-        "1,024 MiB are possible; take fewer heads, fewer items or smaller areas",
+        "1,024 MiB are possible; give fewer heads and items or take smaller areas",
     ),
 }
 
