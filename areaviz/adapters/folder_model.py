@@ -89,8 +89,8 @@ class FolderModel:
             options = replace(options, target=None)
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
-        if self.card.task == READING and self.card.given is not None and request.target is None:
-            # What it read last is what it wrote before.
+        if "target" in self.card.can and request.target is None:
+            # A decoder is given what it wrote itself just before.
             details.pop("decoding", None)
         if request.target is None and self._is_unfinished(found):
             written = f"it was stopped after {len(found.output.probabilities)} tokens."

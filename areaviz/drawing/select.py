@@ -11,7 +11,7 @@ import numpy as np
 from areaviz.drawing.labels import clip, readable, visible
 from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 from areaviz.trace.kinds import is_text
-from areaviz.trace.query import is_one_text, words
+from areaviz.trace.query import SAME_TEXT, is_one_text, words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.sound import RATE
@@ -145,15 +145,16 @@ def sides(trace: Trace, site: str) -> tuple[Field, Field]:
 
 
 def known_as(trace: Trace, name: str) -> Field:
-    """A field with the name that it has for readers: a language model has one text, and before each
-    item what stands before.
+    """A field with the name that it has for readers: a language model has one text, and for each
+    item what stands before it.
     """
     field = trace.fields[name]
-    if not is_one_text(trace):
+    # The decoders of others attend from the text itself, also to a picture.
+    is_whole = any(attention.query == "history" for attention in trace.maps.values())
+    if name not in SAME_TEXT or not (is_whole or is_one_text(trace)):
         return field
-    # The decoders of others attend from the text itself.
-    is_whole = any(attention.query == name for attention in trace.maps.values())
-    return replace(field, name="text" if is_whole or name == "target" else "text so far")
+    is_before = name == "history" and not is_whole
+    return replace(field, name="text so far" if is_before else "text")
 
 
 def field_name(field: Field) -> str:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.drawing.base import Takeaway
+from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
 from areaviz.interactive.grid_table import TOP, grid_table
@@ -101,7 +102,7 @@ def grid_payload(
     if query.kind == "text":
         arrays |= text_arrays(query)
         text = {
-            "title": title(query),
+            "title": title(known_as(trace, attention.query)),
             "raw": query.raw,
             "labels": list(query.labels),
         }

@@ -16,7 +16,7 @@ from matplotlib.patches import Rectangle
 
 from areaviz.drawing.base import caption
 from areaviz.drawing.labels import clip, for_print
-from areaviz.drawing.select import field_name, groups, heads_of
+from areaviz.drawing.select import field_name, groups, heads_of, known_as
 from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
 from areaviz.interactive.ribbon_table import amount, found_words
@@ -266,7 +266,7 @@ def _name(trace: Trace, focus: Focus) -> str:
 
 
 def _title(trace: Trace, focus: Focus) -> str:
-    field, name = trace.fields[trace.maps[focus.site].query], _name(trace, focus)
+    field, name = known_as(trace, trace.maps[focus.site].query), _name(trace, focus)
     kind = field_name(field)
     if focus.side == "memory":
         return f"What of the {kind} attends to {name}"

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.select import counterparts, matched_characters, quote, select
+from areaviz.drawing.select import (
+    counterparts,
+    field_name,
+    known_as,
+    matched_characters,
+    quote,
+    select,
+)
 from areaviz.trace.record import Field
 from areaviz.trace.request import Focus
 from tests import fakes
@@ -53,3 +62,17 @@ def test_a_caption_says_nothing_of_the_only_layer_and_the_only_head() -> None:
     assert "layer" not in said and "head" not in said
     several = caption(fakes.trace(layers=3, heads=2), Focus("encoder-decoder", layer=1))
     assert "layer 2 of 3, all heads" in several
+
+
+@pytest.mark.parametrize(
+    ("query", "names"), [("target", ["text", "text so far"]), ("history", ["text", "text"])]
+)
+def test_a_language_model_has_one_text(query: str, names: list[str]) -> None:
+    """Ours attends from each item to those before it, the decoders of others within their text."""
+    made = fakes.trace("A dog", "Ein Hund")
+    attention = replace(made.maps["decoder self"], query=query)
+    fields = {name: made.fields[name] for name in ("target", "history")}
+    alone = replace(made, fields=fields, maps={"decoder self": attention})
+    assert [field_name(known_as(alone, name)) for name in ("target", "history")] == names
+    written = [field_name(known_as(made, name)) for name in ("source", "target", "history")]
+    assert written == ["source", "output", "output so far"]

@@ -109,8 +109,10 @@ def test_a_word_that_a_decoder_reads_is_compared_with_another(
     app = open_page("read", model="decoder", text=TEXT, foil=f"{first + 1}.{label}")
     assert not app.exception and not app.error and last == first + 1
     table = app.table[0].value
-    assert float(table.iloc[0, 1]) == pytest.approx(trace.output.probabilities[first], abs=1e-3)
-    assert float(table.iloc[0, 2]) == pytest.approx(likely, abs=1e-3)
+    assert float(str(table.iloc[0, 1])) == pytest.approx(
+        trace.output.probabilities[first], abs=1e-3
+    )
+    assert float(str(table.iloc[0, 2])) == pytest.approx(likely, abs=1e-3)
 
 
 def test_their_cards_say_what_is_known(open_page: Open) -> None:
