@@ -67,13 +67,15 @@ def cells_before(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
     if values.dim() != 4 or len(values) != 1 or stack_of(model).heads is None:
         return None
     _, colours, *sides = values.shape
-    strides = set()
+    windows = set()
     for part in model.modules():
         if isinstance(part, nn.Conv2d) and part.in_channels == colours:
-            strides.add(part.stride if part.stride == part.kernel_size else None)
-    if len(strides) != 1 or None in strides:
+            windows.add((part.stride, part.kernel_size))
+    if len(windows) != 1:
         return None
-    [(high, wide)] = strides
+    [((high, wide), size)] = windows
+    if (high, wide) != size:
+        return None
     return sides[0] // high, sides[1] // wide
 
 

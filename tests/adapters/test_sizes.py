@@ -191,7 +191,8 @@ class Around(nn.Module):
         self.inner = small.bert()
 
     def forward(self, **given: Tensor) -> Tensor:
-        return self.inner(**given).last_hidden_state.mean(1)
+        found: Tensor = self.inner(**given).last_hidden_state
+        return found.mean(1)
 
 
 WORDS = {"tokenizer": small.tokenizer()}

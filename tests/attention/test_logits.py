@@ -6,6 +6,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 import torch
 from torch import Tensor
@@ -142,7 +143,7 @@ def test_parts_are_the_logit_and_weights_of_single_precision_are_further_from_it
     assert apart < largest_difference(parts_HQR, single_HQR) < 10 * ROUNDING * largest
 
 
-def totals(logits: Logits) -> FloatArray:
+def totals(logits: Logits) -> npt.NDArray[np.float64]:
     """The sums of the parts of all areas: float64 [H, Q, R]."""
     areas = [logits.grid.area(index) for index in range(logits.grid.count)]
     found_HQR = np.empty((HEADS, QUERIES, len(areas)))
@@ -157,7 +158,9 @@ def log_weights(query: Tensor, key: Tensor, spec: AreaSpec) -> FloatArray:
     return weights[0].double().log().numpy()
 
 
-def largest_difference(one_HQR: FloatArray, other_HQR: FloatArray) -> float:
+def largest_difference(
+    one_HQR: npt.NDArray[np.floating], other_HQR: npt.NDArray[np.floating]
+) -> float:
     """Between areas of a query: a number that they all share changes no weight."""
     apart_HQR = one_HQR - other_HQR
     return float((np.nanmax(apart_HQR, -1) - np.nanmin(apart_HQR, -1)).max())

@@ -27,7 +27,7 @@ def test_a_message_names_its_ways_in_order(ways: tuple[Way, ...]) -> None:
 
 def test_ways_without_words_are_left_out() -> None:
     error = Advised("It is too large", "input", "heads", "areas")
-    words = {"input": "shorten the text", "areas": "take smaller ones"}
+    words: dict[Way, str] = {"input": "shorten the text", "areas": "take smaller ones"}
     assert error.said(words) == "It is too large; shorten the text or take smaller ones."
     assert error.said(words, "leave it").endswith("text, take smaller ones or leave it.")
     assert error.said({}, "leave it") == "It is too large; leave it."
