@@ -1,0 +1,71 @@
+"""Models of others on a real Ray Serve: a translator, and one that sees and reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from areaviz.adapters.library import library
+from areaviz.backend.local import LocalBackend
+from areaviz.backend.remote import RemoteBackend
+from areaviz.server.on_ray import Scale, open_local
+from areaviz.trace import codec
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Weigh
+from areaviz.trace.request import Request
+from tests import fakes, marian
+from tests.server.models import TOKEN
+from tests.server.ray_server import served
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
+ASKED = Request("small-marian", marian.SENTENCE)
+
+
+@pytest.fixture(scope="module")
+def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    library()
+    from tests.adapters import seeing
+
+    seer = seeing.folder(tmp_path_factory.mktemp("folders") / "seer")
+    return str(marian_folder), str(seer)
+
+
+@pytest.fixture(scope="module")
+def there(
+    folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[RemoteBackend]:
+    opened = partial(open_local, tmp_path_factory.mktemp("ours"), "cpu", folders)
+    with served(opened, Scale(cpus=0.5)) as address:
+        yield RemoteBackend(address, TOKEN, answer_seconds=60)
+
+
+@pytest.fixture(scope="module")
+def here(folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> LocalBackend:
+    return LocalBackend(tmp_path_factory.mktemp("ours"), "cpu", folders)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        ASKED,
+        replace(ASKED, changes=(Weigh("encoder-decoder", items=(1,)),)),
+        Request("seer", "a dog", picture=fakes.picture("seen", 64, 48)),
+    ],
+)
+def test_folders_answer_there_as_here(
+    request_: Request, there: RemoteBackend, here: LocalBackend
+) -> None:
+    assert there.models() == here.models() and there.problems() == ()
+    found, own = there.trace(request_), here.trace(request_)
+    assert codec.to_bytes(found) == codec.to_bytes(own)
+
+
+def test_what_does_not_fit_is_refused_there(there: RemoteBackend) -> None:
+    with pytest.raises(InputError, match="at most 64"):
+        there.trace(replace(ASKED, text="dog " * 80))
+    with pytest.raises(InputError, match="reads texts alone"):
+        there.trace(replace(ASKED, picture=fakes.picture()))
