@@ -55,6 +55,10 @@ TOLD_LIMITS = (
     f"{_READS} In its first {{told:,}} updates it was told where each digit is, for {{looks}};"
     " after that where it looks is learned from being right or wrong alone."
 )
+ALWAYS_TOLD_LIMITS = (
+    f"{_READS} In all of its updates it was told where each digit is, for {{looks}}, beside being"
+    " told whether it was right."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +196,8 @@ class Digits:
         looks = "its first look at it"
         if self.config.network == "ram":
             looks = "every look but the first"
+        if self.config.told >= self.config.steps:
+            return ALWAYS_TOLD_LIMITS.format(looks=looks)
         return TOLD_LIMITS.format(told=self.config.told, looks=looks)
 
 

@@ -21,6 +21,7 @@ from areaviz.models.device import choose_device
 from areaviz.models.reading_figures import pixels
 from areaviz.trace.errors import InputError
 from areaviz.training.digits import (
+    ALWAYS_TOLD_LIMITS,
     CAN_BE_TOLD,
     TOLD_LIMITS,
     TOLD_WEIGHT,
@@ -73,6 +74,13 @@ def recipe(network: str, **options: Any) -> DigitsConfig:
     )
 
 
+def test_a_card_says_that_a_network_was_told_to_the_end(corpus: Path, tmp_path: Path) -> None:
+    steps = recipe("ram").steps
+    task = Digits.build(recipe("ram", told=steps), corpus, tmp_path, choose_device("cpu"))
+    looks = "every look but the first"
+    assert task.describe().limits == ALWAYS_TOLD_LIMITS.format(looks=looks)
+
+
 @pytest.mark.parametrize("network", MODELS_OF)
 def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
     folder = train(recipe(network), corpus, tmp_path, "cpu")
@@ -108,7 +116,7 @@ def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> 
 def test_a_network_is_told_where_digits_are_in_its_first_updates_alone(
     network: str, corpus: Path, tmp_path: Path
 ) -> None:
-    task = Digits.build(recipe(network, told=2), corpus, tmp_path, choose_device("cpu"))
+    task = Digits.build(recipe(network, told=2, steps=4), corpus, tmp_path, choose_device("cpu"))
     stream = task.batches(1)
     batches = [next(stream) for _ in range(2)]
     assert [batch.told for batch in batches] == [True, False]
