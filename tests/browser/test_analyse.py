@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from random import shuffle
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -163,6 +164,8 @@ def test_forty_own_sentences_to_a_note_and_a_table(
 ) -> None:
     """The tour "Find out where a model errs" of docs/tours.md, and what it leaves behind."""
     pairs = [(colour, thing) for colour in COLOURS for thing in THINGS]
+    # In another order each time: a second try must not find the analysis that the first began.
+    shuffle(pairs)
     english = [f"A {colour} {thing}." for colour, (thing, _) in pairs]
     (tmp_path / "my.en.txt").write_text("\n".join(english), "utf-8")
     german = "\n".join(f"Ein {colour} {thing}." for colour, (_, thing) in pairs)

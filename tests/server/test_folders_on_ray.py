@@ -7,13 +7,13 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from areaviz.adapters.library import library
 from areaviz.backend.local import LocalBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.on_ray import Scale, open_local
-from areaviz.trace import codec
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Weigh
 from areaviz.trace.request import Request
@@ -61,7 +61,14 @@ def test_folders_answer_there_as_here(
 ) -> None:
     assert there.models() == here.models() and there.problems() == ()
     found, own = there.trace(request_), here.trace(request_)
-    assert codec.to_bytes(found) == codec.to_bytes(own)
+    assert {name: field.raw for name, field in found.fields.items()} == {
+        name: field.raw for name, field in own.fields.items()
+    }
+    assert found.maps.keys() == own.maps.keys()
+    for site, attention in own.maps.items():
+        # Another process may add in another order, and weights are kept in half precision.
+        there_LHQA, here_LHQA = found.maps[site].weights, attention.weights
+        np.testing.assert_allclose(np.asarray(there_LHQA), np.asarray(here_LHQA), atol=1e-3)
 
 
 def test_what_does_not_fit_is_refused_there(there: RemoteBackend) -> None:
