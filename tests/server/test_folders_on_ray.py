@@ -66,9 +66,10 @@ def test_folders_answer_there_as_here(
     }
     assert found.maps.keys() == own.maps.keys()
     for site, attention in own.maps.items():
-        # Another process may add in another order, and weights are kept in half precision.
+        # Another process may add in another order, which can move a number that is kept in half
+        # precision to its neighbour.
         there_LHQA, here_LHQA = found.maps[site].weights, attention.weights
-        np.testing.assert_allclose(np.asarray(there_LHQA), np.asarray(here_LHQA), atol=1e-3)
+        np.testing.assert_allclose(np.asarray(there_LHQA), np.asarray(here_LHQA), atol=4e-3)
 
 
 def test_what_does_not_fit_is_refused_there(there: RemoteBackend) -> None:
