@@ -25,7 +25,7 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh, area_factors
-from areaviz.trace.record import AttentionMap, Output, Trace
+from areaviz.trace.record import AttentionMap, Output, Run, Trace
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.models.test_language_model import language_model
@@ -160,7 +160,11 @@ def test_on_a_model_a_foil_is_as_likely_as_its_alternative_says(tmp_path: Path) 
         return model.trace([request])[0]
 
     trace = run(Request("tiny-area", "A small dog", target="Ein Hund"))
-    item = 4
+    check_alternative(trace, 4, run)
+
+
+def check_alternative(trace: Trace, item: int, run: Run) -> None:
+    """A foil that is the likeliest other letter is as likely as the trace says of it."""
     label, probability = next(
         (label, p)
         for label, p in trace.output.alternatives[item]
@@ -181,14 +185,7 @@ def test_a_language_model_reads_the_foil_behind_what_stands_before(written: str 
     """Whether a text was read, given or gone on with, a foil is as likely as it was said to be."""
     trace = read(Request("reader", "A small dog in a", target=written))
     for item in (2, 9, len(trace.fields["target"]) - 2):
-        label, probability = next(
-            (label, p)
-            for label, p in trace.output.alternatives[item]
-            if label.isalpha() and label != trace.fields["target"].labels[item]
-        )
-        found = odds(trace, Contrast(item, item + 1, label), read)
-        assert found.foil == pytest.approx(probability, rel=1e-4)
-        assert found.word == pytest.approx(float(trace.output.probabilities[item]), rel=1e-6)
+        check_alternative(trace, item, read)
 
 
 def test_what_stands_behind_a_word_changes_neither_it_nor_its_foil() -> None:
