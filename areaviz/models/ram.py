@@ -1,11 +1,13 @@
 """The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): a few glimpses, then
-an answer.
+an answer; of more than one digit, one answer after the other.
 
-Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
+Shapes: B batch, H, W of the picture, T glimpses, D digits, A aims at each, K scales, S side of a
+patch, N hidden width.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -22,7 +24,8 @@ class RamConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        glimpses: how many.
+        digits: how many are read one after the other, `glimpses` each.
+        glimpses: looks at each digit.
         side: of a patch, in pixels.
         scales: how many patches a glimpse has, each twice as wide.
         width: hidden units.
@@ -31,6 +34,7 @@ class RamConfig:
     """
 
     kind: str = "centred"
+    digits: int = 1
     glimpses: int = 6
     side: int = 8
     scales: int = 1
@@ -64,7 +68,7 @@ class Ram(nn.Module):
         hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         mean = pictures_BHW.new_zeros(len(pictures_BHW), 2)
         glimpses, states = [], []
-        for _ in range(self.config.glimpses):
+        for _ in range(self.config.digits * self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
             # Detached here and below: where to look is learned from rewards alone (section 3.2).
             baseline = self.baseline(hidden.detach())[:, 0]
@@ -76,6 +80,19 @@ class Ram(nn.Module):
             mean = torch.tanh(self.locator(hidden.detach()))
             logits = self.classifier(hidden)
             glimpses.append((boxes, patches, logits, log_probability, baseline))
-        # Whoever is told where to look learns to see it, too: these states are not detached.
-        aims = torch.tanh(self.locator(torch.stack(states[:-1], 1)))[:, None]
-        return replace(glimpsed(glimpses, digits=1), aims=aims)
+        return replace(glimpsed(glimpses, self.config.digits), aims=self._aims(states))
+
+    def _aims(self, states: Sequence[Tensor]) -> Tensor:
+        """Where looks at each digit would go without chance: [B, D, T / D - 1, 2].
+
+        Of the first digit all but the first look, which is always at the middle; of the others as
+        many, from their first one on.
+        """
+        each, aims_DBA2 = self.config.glimpses, []
+        for digit in range(self.config.digits):
+            # A state says where the look after it goes.
+            first = max(digit * each - 1, 0)
+            # Whoever is told where to look learns to see it, too: these states are not detached.
+            before_BAN = torch.stack(list(states[first : first + each - 1]), 1)
+            aims_DBA2.append(torch.tanh(self.locator(before_BAN)))
+        return torch.stack(aims_DBA2, 1)

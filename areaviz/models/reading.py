@@ -34,8 +34,7 @@ class Reading:
         log_probability: [B, T], of each choice.
         baseline: [B, T], the reward expected before each choice.
         aims: [B, D, A, 2], where looks at each digit that can be told where it is would go without
-            chance, (x, y) in -1..1: the first one, or of glimpses at a single digit all but the
-            first, which is always at the middle of the picture.
+            chance, (x, y) in -1..1: the first one, or those that `Ram` chooses.
         coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
     """
 

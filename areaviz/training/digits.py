@@ -194,8 +194,10 @@ class Digits:
         if not self.config.told:
             return LIMITS
         looks = "its first look at it"
-        if self.config.network == "ram":
+        if isinstance(self.options, RamConfig):
             looks = "every look but the first"
+            if self.options.digits > 1:
+                looks = "all looks that it chooses, but the last at each later digit"
         if self.config.told >= self.config.steps:
             return ALWAYS_TOLD_LIMITS.format(looks=looks)
         return TOLD_LIMITS.format(told=self.config.told, looks=looks)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -63,6 +65,24 @@ def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> N
         reading_loss(reading, torch.zeros(4, 1).long(), 0.1), ram.locator.weight
     )
     assert bool(found.any())
+
+
+def test_two_digits_are_read_by_a_row_of_looks_and_told_of_at_the_looks_that_are_theirs() -> None:
+    torch.manual_seed(0)
+    ram = Ram(replace(CONFIG, digits=2))
+    with torch.no_grad():
+        ram.core.weight.normal_(std=0.4)
+        ram.locator.weight.normal_()
+    reading = ram(torch.rand(4, SIDE, SIDE), sample=False)
+    assert reading.corners is not None and reading.aims is not None
+    assert reading.logits.shape[1] == 6 and reading.answers.shape == (4, 2, 2)
+    torch.testing.assert_close(reading.answers, reading.logits[:, [2, 5]])
+    middles_BT2 = reading.corners[:, :, 0].mean(2) / SIDE * 2 - 1
+    # No two looks in a row lie at one place, so a wrong look would be noticed.
+    assert (middles_BT2[:, 1:] - middles_BT2[:, :-1]).abs().amax((0, 2)).min() > 0.2
+    # Look 0 is at the middle, 1 and 2 are chosen for the first digit, 3 to 5 for the second.
+    torch.testing.assert_close(reading.aims[:, 0], middles_BT2[:, 1:3], atol=0.1, rtol=0)
+    torch.testing.assert_close(reading.aims[:, 1], middles_BT2[:, 3:5], atol=0.1, rtol=0)
 
 
 @pytest.mark.slow
