@@ -112,6 +112,16 @@ class Texts:
         text = str(tokenizer.decode([token]))
         return text if text.strip() else self._pieces([token])[0]
 
+    def behind(self, tokens: Sequence[int], token: int) -> str:
+        """What a token adds to a text that ends with `tokens`, its blank as well."""
+        label = self.label(token)
+        if self.tokenizer is None:
+            return f" {label}"
+        tokenizer = self._needed()
+        before = str(tokenizer.decode(list(tokens)))
+        whole = str(tokenizer.decode([*tokens, token]))
+        return whole[len(before) :] if whole.startswith(before) else label
+
     def _text(self, text: str, second: str = "") -> Tokens:
         """A text, or two that are read as a pair."""
         whole = f"{text} {second}" if second else text

@@ -165,9 +165,11 @@ def decoder_run(
         return ModelRun([history], sites, history.raw, details=details)
     said = following(tokens, logits)
     # The target is what follows each item: the items behind the first, then one more.
-    label, end = texts.label(said[-1]), len(history.raw)
-    anchors = np.vstack([history.anchors[1:], [[end, end + len(label)]]])
-    target = Field("target", "text", history.raw + label, (*history.labels[1:], label), anchors)
+    label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
+    raw = history.raw + added
+    start = len(raw) - len(added.lstrip())
+    anchors = np.vstack([history.anchors[1:], [[start, len(raw)]]])
+    target = Field("target", "text", raw, (*history.labels[1:], label), anchors)
     output = output_of(logits[0], said, texts.label)
     details = {"decoding": "given text", **details}
     return ModelRun([history, target], sites, history.raw, output=output, details=details)

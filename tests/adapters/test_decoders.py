@@ -12,7 +12,8 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.texts import aligned
+from areaviz.adapters.texts import Texts, aligned
+from areaviz.adapters.transformers_stacks import decoder_run
 from areaviz.drawing.base import caption
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
@@ -45,6 +46,22 @@ def test_a_decoders_target_is_what_follows_each_item() -> None:
         trace.output.probabilities, likely[range(4), following].numpy(), rtol=1e-4
     )
     assert "given text" in caption(trace, Focus("decoder self"))
+    assert trace.fields["target"].raw == f"5 6 7 8 {following[-1]}"
+
+
+def test_what_follows_a_text_stands_behind_it_as_the_tokenizer_writes_it() -> None:
+    """A word behind a blank, and the end of a word without one."""
+    tokenizer = small.tokenizer()
+    words = tokenizer.convert_tokens_to_ids(["the", "dog", "run"])
+    texts = Texts(tokenizer)
+    for token, raw in (("cat", "the dog run cat"), ("##s", "the dog runs")):
+        logits = torch.zeros(1, 3, len(small.WORDS))
+        logits[0, -1, tokenizer.convert_tokens_to_ids(token)] = 1
+        run = decoder_run(texts.read(words), [], logits, texts, {})
+        target = run.fields[-1]
+        assert target.raw == raw
+        start, end = target.anchors[-1]
+        assert raw[start:end] == token.removeprefix("##")
 
 
 def test_a_decoder_without_a_head_shows_its_text_alone() -> None:
