@@ -46,17 +46,17 @@ LICENCE = (
     "Apache-2.0 for the weights file; trained on MNIST (Creative Commons Attribution-Share Alike"
     " 3.0)"
 )
-_READS = (
+READS = (
     "Reads white digits on black in pictures like those it was trained on; anything else gets a"
     " digit all the same."
 )
-LIMITS = f"{_READS} Where it looks is learned from being right or wrong alone."
+LIMITS = f"{READS} Where it looks is learned from being right or wrong alone."
 TOLD_LIMITS = (
-    f"{_READS} In its first {{told:,}} updates it was told where each digit is, for {{looks}};"
+    f"{READS} In its first {{told:,}} updates it was told where each digit is, for {{looks}};"
     " after that where it looks is learned from being right or wrong alone."
 )
 ALWAYS_TOLD_LIMITS = (
-    f"{_READS} In all of its updates it was told where each digit is, for {{looks}}, beside being"
+    f"{READS} In all of its updates it was told where each digit is, for {{looks}}, beside being"
     " told whether it was right."
 )
 
@@ -191,6 +191,8 @@ class Digits:
 
     def _limits(self) -> str:
         """What the card says that the model cannot do, and how it learned to look."""
+        if _named(self.options)[1] == "none":
+            return READS
         if not self.config.told:
             return LIMITS
         looks = "its first look at it"
@@ -232,7 +234,8 @@ def _named(config: DigitOptions) -> tuple[str, str]:
         case StnConfig(attends=True):
             return f"Spatial transformer on {WHERE[config.kind]}", "location-wise soft"
         case StnConfig():
-            return f"No attention, {WHERE[config.kind]}", "none"
+            title = f"No attention, {WHERE[config.kind]}, {config.width} channels"
+            return title, "none"
         case RnnStnConfig():
             return (
                 f"Spatial transformer, look by look, on {WHERE[config.kind]}",

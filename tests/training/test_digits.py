@@ -23,6 +23,7 @@ from areaviz.trace.errors import InputError
 from areaviz.training.digits import (
     ALWAYS_TOLD_LIMITS,
     CAN_BE_TOLD,
+    READS,
     TOLD_LIMITS,
     TOLD_WEIGHT,
     DigitBatch,
@@ -79,6 +80,13 @@ def test_a_card_says_that_a_network_was_told_to_the_end(corpus: Path, tmp_path: 
     task = Digits.build(recipe("ram", told=steps), corpus, tmp_path, choose_device("cpu"))
     looks = "every look but the first"
     assert task.describe().limits == ALWAYS_TOLD_LIMITS.format(looks=looks)
+
+
+def test_a_card_says_nothing_of_looks_where_there_are_none(corpus: Path, tmp_path: Path) -> None:
+    plain = replace(recipe("stn"), model={**MODELS_OF["stn"], "attends": False, "width": 3})
+    described = Digits.build(plain, corpus, tmp_path, choose_device("cpu")).describe()
+    assert (described.mechanism, described.limits) == ("none", READS)
+    assert described.title.startswith("No attention") and described.title.endswith("3 channels")
 
 
 @pytest.mark.parametrize("network", MODELS_OF)
