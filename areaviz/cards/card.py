@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.errors import BackendError
-from areaviz.trace.files import write_whole
+from areaviz.trace.files import write_json
 from areaviz.trace.limits import READINGS
 
 OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
@@ -268,12 +268,11 @@ def write_card(card: Card, path: Path) -> None:
         BackendError: the disk is full or the place cannot be written to.
     """
     try:
-        text = json.dumps(card.entries, indent=2, ensure_ascii=False, allow_nan=False)
+        write_json(path, card.entries)
     except TypeError as error:
         raise ValueError(
             f'The card "{card.name}" has an entry that JSON cannot hold: {error}.'
         ) from error
-    write_whole(path, (text + "\n").encode())
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:

@@ -8,7 +8,6 @@ several seeds. It is a JSON file of one entry a run, filled run by run:
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,7 +23,7 @@ from areaviz.metrics.heads import HeadCounts, count_heads
 from areaviz.models.device import choose_device
 from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import InputError
-from areaviz.trace.files import write_whole
+from areaviz.trace.files import write_json
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
@@ -132,21 +131,8 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
     """Write a run's entry into a table, in place of an older one of that run."""
     table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     table[name] = entry
-    text = json.dumps(dict(sorted(table.items())), indent=1, ensure_ascii=False) + "\n"
-    # A list of numbers on one line, which is a third less to ship.
-    text = _LIST.sub(_on_one_line, text)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, text.encode())
-
-
-# One that holds no other; no text in JSON has a line break.
-_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
-
-
-def _on_one_line(found: re.Match[str]) -> str:
-    """The list `[1, 2]` of one that stands on a line an item."""
-    items = [line.strip() for line in found[1].split("\n")]
-    return f"[{' '.join(items)}]"
+    write_json(path, dict(sorted(table.items())))
 
 
 def _about(card: Card) -> dict[str, Any]:

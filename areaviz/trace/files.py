@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import secrets
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -43,6 +45,28 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write JSON that people read and compare, whole or not at all; numbers in a list stand on one
+    line.
+
+    Raises:
+        TypeError: JSON cannot hold the value.
+        ValueError: a number in it is not finite.
+        BackendError: see `write_whole`.
+    """
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    write_whole(path, (_LIST.sub(_on_one_line, text) + "\n").encode())
+
+
+# A list without lists or objects in it; no text in JSON has a line break.
+_LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
+
+
+def _on_one_line(found: re.Match[str]) -> str:
+    items = [line.strip() for line in found[1].split("\n")]
+    return f"[{' '.join(items)}]"
 
 
 def private_folder(path: Path) -> None:

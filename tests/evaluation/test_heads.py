@@ -69,14 +69,6 @@ def test_a_model_that_attends_to_nothing_is_told(run: Path, tmp_path: Path) -> N
         table_entry(run, tmp_path)
 
 
-def test_a_table_has_each_list_of_numbers_on_one_line(tmp_path: Path) -> None:
-    table = tmp_path / "table.json"
-    entry = {"model": {}, "about": "[ 1,  2]", "heads": [[0.5, None], [1]], "none": []}
-    add_to_table(table, "run", entry)
-    assert json.loads(table.read_text()) == {"run": entry}
-    assert "[0.5, null],\n" in table.read_text()
-
-
 def test_the_command_adds_the_run_to_its_table(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
