@@ -57,10 +57,11 @@ def run_tokenizer(
     vocabulary: int,
     level: str = "word",
     symbols: Sequence[str] = (),
+    normalised: bool = True,
 ) -> Tokenizer:
     """The tokenizer of a run, learned from the training sentences on the first start."""
     if not path.exists():
-        Tokenizer.train(texts, level, vocabulary, symbols).save(path)
+        Tokenizer.train(texts, level, vocabulary, symbols, normalised).save(path)
     return Tokenizer.load(path)
 
 

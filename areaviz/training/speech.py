@@ -92,7 +92,8 @@ class Speech:
         rng = np.random.default_rng(1)
         others = read_recordings(data, "val")
         valid = [joined(others, rng, counts) for _ in range(VALIDATED)]
-        tokenizer = run_tokenizer(folder / TOKENIZER, (one.text for one in valid), 32, "character")
+        said = (one.text for one in valid)
+        tokenizer = run_tokenizer(folder / TOKENIZER, said, 32, "character", normalised=False)
         torch.manual_seed(config.seed)
         network = Listener(ListenerConfig(len(tokenizer), **config.model)).to(device)
         return cls(config, tokenizer, network, recordings, valid, device)

@@ -49,3 +49,14 @@ def test_unknown_words_that_follow_one_another_are_one_token() -> None:
     assert words.ids(text).count(UNKNOWN) == 1
     assert words.of_words(text) == [0, 1, 1, 2, 3]
     assert words.of_words("a dog runs") == [0, 1, 2]
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_without_normalisation_a_tokenizer_is_small_and_reads_plain_text_the_same(
+    level: str,
+) -> None:
+    full, plain = (Tokenizer.train(LINES, level, 40, normalised=given) for given in (True, False))
+    assert full.ids(LINES[0]) == plain.ids(LINES[0])
+    # The fullwidth letter is an "a" to NFKC alone.
+    assert full.ids("\uff41 dog") == full.ids("a dog") != plain.ids("\uff41 dog")
+    assert len(plain._model) < 2_000 < 200_000 < len(full._model)
