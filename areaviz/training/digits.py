@@ -226,7 +226,8 @@ def _named(config: DigitOptions) -> tuple[str, str]:
     """A title and the kind of attention, in the survey's words."""
     match config:
         case RamConfig():
-            return f"Glimpses at {WHERE[config.kind]}", "location-wise hard"
+            layer = ", one layer" if config.digits > 1 else ""
+            return f"Glimpses at {WHERE[config.kind]}{layer}", "location-wise hard"
         case DramConfig():
             # That there is a coarse look does not say that the trained network makes use of it.
             without = "" if config.context else ", without a coarse look"

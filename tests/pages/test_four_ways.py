@@ -12,8 +12,9 @@ from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import names
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
-from areaviz.ui.forms.ways_form import ALL, WAYS, models_of_ways
+from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
 from areaviz.ui.look import result_page
+from areaviz.ui.shell.markdown import escaped
 from tests import fakes
 from tests.models.test_digits import reader
 from tests.pages.conftest import Open, shown
@@ -66,7 +67,7 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
         way.mechanism.replace(" ", "-") for way in WAYS
     ]
     assert len({request.picture for request in backend.asked}) == 1
-    assert {way.title for way in WAYS} <= {element.value for element in app.header}
+    assert {escaped(way.title) for way in WAYS} <= {element.value for element in app.header}
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
 
 
@@ -129,9 +130,25 @@ def test_a_way_without_a_model_is_said_so(open_page: Open, use_backend: Use) -> 
     use_backend(backend)
     app = open_page("four_ways")
     assert not app.exception and "by these ways: item-wise, hard." in shown(app)
-    assert set(models_of_ways(backend.models(), "cluttered")) == {way.mechanism for way in WAYS} - {
-        "item-wise hard"
-    }
+    readers = readers_of(backend.models(), "cluttered")
+    assert [one.way for one in readers] == [
+        way for way in WAYS if way.mechanism != "item-wise hard"
+    ]
+
+
+def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
+    open_page: Open, use_backend: Use
+) -> None:
+    backend = Pictured()
+    card = backend.cards["location-wise-hard"]
+    backend.cards["other"] = replace(card, name="other", title="Glimpses, one layer")
+    use_backend(backend)
+    app = open_page("four_ways", reading="other")
+    assert not app.exception and not app.error
+    titles = [card.title, "Glimpses, one layer", "Location-wise, soft"]
+    assert {*map(escaped, titles)} <= {element.value for element in app.header}
+    assert len(app.table[0].value) == len(WAYS) + 1
+    assert app.segmented_control(key="four_ways_reading").value == "other"
 
 
 def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
@@ -147,7 +164,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     assert not app.exception and not app.error
     assert (
         app.slider(key="four_ways_look").value == 2
-        and app.segmented_control(key="four_ways_reading").value == "location-wise soft"
+        and app.segmented_control(key="four_ways_reading").value == "location-wise-soft"
     )
     assert (
         app.slider(key="four_ways_row").value == 2
@@ -156,7 +173,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     app.slider(key="four_ways_row").set_value(1).run()
     assert [app.query_params[name] for name in ("look", "reading", "row")] == [
         "2",
-        "location-wise soft",
+        "location-wise-soft",
         "1",
     ]
 

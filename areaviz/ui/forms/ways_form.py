@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -48,6 +48,21 @@ WAYS = (
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """A model that reads digits by one of the ways.
+
+    Args:
+        way: its kind of attention.
+        card: of the model.
+        title: the way's name, and where several models read the same pictures by it, the model's.
+    """
+
+    way: Way
+    card: Card
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
 class Pictures:
     """What models read.
 
@@ -88,7 +103,7 @@ class WaysState(PictureState):
     look: int | None = None
     row: int | None = None
     column: int | None = None
-    # The mechanism whose reading is looked at.
+    # The model whose reading is looked at; a link may name the first of a mechanism by that.
     reading: str = ""
 
     def from_link(self, link: Link) -> Self:
@@ -120,17 +135,18 @@ WaysPage = Page[WaysState]
 
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns one request for each way, nothing while there is no picture."""
+    """Draw the form; returns one request for each model, nothing while there is no picture."""
     pictures = _pictures(page, cards)
     picture = picture_input(page, (pictures.samples,), pictures.first)
     if picture is None:
         return ()
     sample = page.state.sample
     seed = page.state.seed if sample else 0
-    models = models_of_ways(cards, pictures.kind).values()
-    return tuple(
-        Request(card.name, "", picture=picture, sample=sample, seed=seed) for card in models
-    )
+    requests = []
+    for reader in readers_of(cards, pictures.kind):
+        name = reader.card.name
+        requests.append(Request(name, "", picture=picture, sample=sample, seed=seed))
+    return tuple(requests)
 
 
 def chance_picker(page: WaysPage) -> None:
@@ -150,15 +166,19 @@ def chance_picker(page: WaysPage) -> None:
         st.button("Try another random run", on_click=page.set, kwargs=another, disabled=disabled)
 
 
-def models_of_ways(cards: Cards, kind: str) -> Mapping[str, Card]:
-    """For each way that has one, by its mechanism, the model that reads pictures of a kind."""
-    models: dict[str, Card] = {}
+def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
+    """The models that read pictures of a kind, way by way."""
+    readers: list[Reader] = []
     for way in WAYS:
+        fitting: list[Card] = []
         for card in cards.values():
             fits = card.task == "digits" and card.config.get("kind") == kind
             if fits and card.mechanism == way.mechanism:
-                models.setdefault(way.mechanism, card)
-    return models
+                fitting.append(card)
+        for card in fitting:
+            title = way.title if len(fitting) == 1 else card.title
+            readers.append(Reader(way, card, title))
+    return readers
 
 
 def _pictures(page: WaysPage, cards: Cards) -> Pictures:

@@ -1,4 +1,7 @@
-"""The survey's four mechanisms at one and the same picture, look by look, and what they cost."""
+"""The survey's four mechanisms at one and the same picture, look by look, and what they cost.
+
+Where several models read a picture by one mechanism, they stand side by side.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from areaviz.drawing.gazes import TRANSFORMER
 from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.ways_form import WAYS, Way, WaysPage, chance_picker, models_of_ways
+from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, chance_picker, readers_of
 from areaviz.ui.look.chart import chart, view_picker, warning
 from areaviz.ui.look.doubt import first_sentence
 from areaviz.ui.look.result_page import up_to_date
@@ -36,20 +39,21 @@ HOW_TO_READ = (
 
 
 def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
-    """Run what is asked, one request for each way, and draw all ways at the chosen look."""
-    by_way = models_of_ways(cards, page.state.kind)
-    result = up_to_date(page, backend, requests, list(by_way))
+    """Run what is asked, one request for each model, and draw all of them at the chosen look."""
+    asked = readers_of(cards, page.state.kind)
+    result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
     traces = dict(zip(result.titles, result.traces, strict=True))
-    _own_picture(requests[0], by_way)
+    _own_picture(requests[0], asked[0].card)
     step = _step(page, result.traces)
     against = _against(page, result.traces)
-    shown = [way for way in WAYS if way.mechanism in traces]
-    missing = [way.title.lower() for way in WAYS if way not in shown]
+    shown = [reader for reader in asked if reader.card.name in traces]
+    ways = {reader.way for reader in shown}
+    missing = [way.title.lower() for way in WAYS if way not in ways]
     with st.container(key="ways"):
         places = st.columns(len(shown) + bool(missing), gap="small")
-        for way, place in zip(shown, places, strict=False):
+        for reader, place in zip(shown, places, strict=False):
             with place.container(border=True, height="stretch"):
-                _way(way, traces[way.mechanism], step, against)
+                _reading(reader, traces[reader.card.name], step, against)
         if missing:
             places[-1].caption(
                 f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
@@ -57,14 +61,14 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
             )
     st.caption(f"**How to read this.** {HOW_TO_READ}")
     chance_picker(page)
-    _costs(shown, traces, by_way)
+    _costs(shown, traces)
     look_closer(page, shown, traces, step, result.requests[0] if result.is_current else None)
 
 
-def _own_picture(request: Request, cards: Mapping[str, Card]) -> None:
+def _own_picture(request: Request, card: Card) -> None:
     """Of a picture that is not the app's own, what the models know."""
     if request.picture is not None and request.picture.name not in SAMPLES:
-        st.warning(escaped(first_sentence(next(iter(cards.values())).limits)))
+        st.warning(escaped(first_sentence(card.limits)))
 
 
 def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
@@ -94,11 +98,11 @@ def _number(
     return int(page.widget(st.slider, label, name, 1, most, help=help))
 
 
-def _way(way: Way, trace: Trace, step: int, against: str) -> None:
-    st.header(way.title, anchor=False)
-    st.caption(way.what)
+def _reading(reader: Reader, trace: Trace, step: int, against: str) -> None:
+    st.header(escaped(reader.title), anchor=False)
+    st.caption(reader.way.what)
     seen = min(step, steps(trace) - 1)
-    alt = f"{way.title}: what look {seen + 1} read"
+    alt = f"{reader.title}: what look {seen + 1} read"
     st.image(look_picture(trace, seen, against), width="stretch", alt=alt)
     label = trace.fields[trace.output.field].labels[seen]
     done = "its only look" if steps(trace) == 1 else f"look {seen + 1} of {steps(trace)}"
@@ -130,13 +134,13 @@ def _read(answer: str, done: int, looks: int) -> str:
     return " ".join(answer[: len(answer) * done // looks]) or "–"
 
 
-def _costs(shown: Sequence[Way], traces: Mapping[str, Trace], cards: Mapping[str, Card]) -> None:
+def _costs(shown: Sequence[Reader], traces: Mapping[str, Trace]) -> None:
     """What the whole reading cost, and how often the model errs on held-out digits."""
     st.header("What each of them costs", anchor=False)
-    table = {"Way to look": [way.title for way in shown]}
+    table = {"Way to look": [escaped(reader.title) for reader in shown]}
     for key, title in COSTS.items():
-        table[title] = [traces[way.mechanism].details.get(key, "–") for way in shown]
-    table["Error on held-out pictures"] = [_error(cards[way.mechanism]) for way in shown]
+        table[title] = [traces[reader.card.name].details.get(key, "–") for reader in shown]
+    table["Error on held-out pictures"] = [_error(reader.card) for reader in shown]
     read_table(table)
     st.caption(
         "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
@@ -153,7 +157,7 @@ def _error(card: Card) -> str:
 @st.fragment
 def look_closer(
     page: WaysPage,
-    ways: Sequence[Way],
+    readers: Sequence[Reader],
     traces: Mapping[str, Trace],
     step: int,
     request: Request | None,
@@ -162,13 +166,16 @@ def look_closer(
 
     Args:
         page: holds what is looked at.
-        ways: those that have a trace.
-        traces: by mechanism.
+        readers: those that have a trace.
+        traces: by model.
         step: the look that is shown, from 0.
         request: what a link restores; None where there is no link.
     """
     st.header("Look closer", anchor=False)
-    titles = {way.mechanism: way.title for way in ways}
+    titles = {reader.card.name: reader.title for reader in readers}
+    named = page.state.reading
+    first = next((one.card.name for one in readers if one.way.mechanism == named), named)
+    page.set(reading=first)
     with st.container(border=True):
         trace = traces[page.segments("Reading", "reading", titles)]
         focus = Focus(sites(trace)[0])
