@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import astuple
 
-from areaviz.analysis.measures import link_counts, measure, output_of
+from areaviz.analysis.measures import link_counts, measure
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import RunTogether, Trace
 from areaviz.trace.request import Request
+from areaviz.trace.summary import answer_of
 
 # Examples that run together: more save little time, and take memory.
 BATCH = 32
@@ -67,4 +68,4 @@ def row_of_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
     example = dataset.examples[index]
     counts = link_counts(trace, example)
     links = None if counts is None else astuple(counts)
-    return Row(index, output_of(trace), "", measure(trace, example), links)
+    return Row(index, answer_of(trace), "", measure(trace, example), links)

@@ -40,6 +40,7 @@ from areaviz.trace.query import (
     query_dependence,
 )
 from areaviz.trace.record import Trace
+from areaviz.trace.summary import answer_of
 
 # The site whose attention is measured: from the output to what is read, ...
 CROSS = "encoder-decoder"
@@ -72,12 +73,6 @@ def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured
             f'The measure "{name}" failed on the example {example.name} ({type(error).__name__}:'
             f" {error}); update or remove the package that brings it."
         ) from error
-
-
-def output_of(trace: Trace) -> str:
-    """The text that the model wrote; of a reader of digits its answer, not what each look said."""
-    written = trace.fields[trace.output.field].raw
-    return written if trace.request.picture is None else trace.details.get("answer", written)
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
@@ -145,7 +140,7 @@ def _output(trace: Trace, example: Example) -> Measured:
     if is_one_text(trace):
         # It was read, so it is nobody's answer to anything.
         example = replace(example, references=())
-    values = dict(score_output(output_of(trace), example, is_spoken))
+    values = dict(score_output(answer_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
         # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.

@@ -20,13 +20,19 @@ def line_of(trace: Trace) -> str:
     parts = [f"<Trace of {trace.request.model}"]
     if trace.request.text.strip():
         parts.append(f': "{_short(trace.request.text)}"')
-    output = trace.fields.get(trace.output.field)
-    if output is not None and output.raw.strip():
-        parts.append(f' to "{_short(output.raw)}"')
+    answer = answer_of(trace) if trace.output.field in trace.fields else ""
+    if answer.strip():
+        parts.append(f' to "{_short(answer)}"')
     counts = [_counted(len(trace.maps), "map")] if trace.maps else []
     if trace.gazes:
         counts.append(_counted(len(trace.gazes), "gaze"))
     return f"{''.join(parts)}, {', '.join(counts) or 'no attention'}>"
+
+
+def answer_of(trace: Trace) -> str:
+    """The text that the model wrote; of a reader of digits its answer, not what each look said."""
+    written = trace.fields[trace.output.field].raw
+    return written if trace.request.picture is None else trace.details.get("answer", written)
 
 
 def table_of(trace: Trace) -> str:

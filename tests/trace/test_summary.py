@@ -9,6 +9,7 @@ import pytest
 import areaviz
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from areaviz.trace.summary import answer_of
 from tests import fakes
 
 
@@ -27,6 +28,13 @@ from tests import fakes
 )
 def test_a_trace_is_one_short_line(trace: Trace, said: str) -> None:
     assert repr(trace).endswith(said) and "\n" not in repr(trace)
+
+
+def test_a_reader_of_digits_has_its_answer_and_not_the_label_of_every_look() -> None:
+    trace = fakes.gaze_trace()
+    assert len(trace.fields["target"].labels) > 1
+    read = replace(trace, details={**trace.details, "answer": "27"})
+    assert answer_of(read) == "27" and ' to "27", ' in repr(read)
 
 
 def test_a_long_or_strange_text_stays_one_short_line() -> None:

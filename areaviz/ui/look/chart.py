@@ -13,6 +13,7 @@ from areaviz.drawing.theme import WIDE
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.trace.summary import answer_of
 from areaviz.ui.components.player import player
 from areaviz.ui.look.doubt import doubts, mean_probability
 from areaviz.ui.look.downloads import downloads
@@ -37,8 +38,7 @@ def written(trace: Trace, title: str, key: str) -> None:
 
 def output_text(trace: Trace) -> None:
     """The output, or that there is none."""
-    output = trace.fields[trace.output.field]
-    st.text(visible(output.raw) or "The model wrote nothing.")
+    st.text(visible(answer_of(trace)) or "The model wrote nothing.")
 
 
 def warning(trace: Trace) -> None:
