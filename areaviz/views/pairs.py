@@ -15,7 +15,9 @@ from areaviz.drawing.theme import ACCENT, RULE, SECOND, Drawing, screen_figure
 TITLE = "Pairs of digits, read one after the other"
 CAPTION = (
     "The survey's figures are of Ba et al. (2015): pairs of MNIST in 100×100 pixels, as here, read"
-    " by other networks. Ours are one run each; a reader without a bar has no model here."
+    " by other networks. Ours are one run each, and do not tell what a second layer is worth: the"
+    " one layer has patches as wide as the picture, and was told where the digits are in all of its"
+    " updates, the others in their first ones. A reader without a bar has no model here."
 )
 _HEIGHT = 300.0
 
