@@ -326,6 +326,7 @@ _ALL = (
         " model chooses, on average. Beside it the same of triples, pairs and single pieces as"
         " they were counted in its training text, and of the network before it was trained.",
         splits=("val", "test_2016_flickr"),
+        follows_words=True,
     ),
     Task(
         "words of a picture",

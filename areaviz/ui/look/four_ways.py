@@ -49,13 +49,15 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     shown = [reader for reader in asked if reader.card.name in traces]
     ways = {reader.way for reader in shown}
     missing = [way.title.lower() for way in WAYS if way not in ways]
+    # What is missing stands beside the models where a screen has room for it.
+    beside = bool(missing) and len(shown) < len(WAYS)
     with st.container(key="ways"):
-        places = st.columns(len(shown) + bool(missing), gap="small")
+        places = st.columns(len(shown) + beside, gap="small")
         for reader, place in zip(shown, places, strict=False):
             with place.container(border=True, height="stretch"):
                 _reading(reader, traces[reader.card.name], step, against)
         if missing:
-            places[-1].caption(
+            (places[-1] if beside else st).caption(
                 f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
                 " read a digit among clutter: change what is read."
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
+from areaviz.cards.looks import LookMeasures
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.shell.markdown import escaped
@@ -20,6 +21,7 @@ SETS = {
     "test": "Test",
     "test_2016_flickr": "Test 2016",
     "test_2017_flickr": "Test 2017",
+    "test_genres": "Test, other kinds of text",
     "val": "Validation, which chose the checkpoint",
 }
 COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
@@ -45,29 +47,6 @@ WHAT_IT_MEANS = (
     " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )
 # Measures of looks at pictures, and the ends of keys of looks that know nothing.
-LOOKS = {
-    "pointing": "Words whose heaviest cell lies in the gold box",
-    "mass": "Attention inside the gold box",
-    "own_pointing": "The same of its own captions' words, where the caption is true",
-    "own_mass": "Attention of these inside the gold box",
-    "hit": "Looks whose middle lies on a digit",
-    "first_hit": "First looks whose middle lies on a digit",
-    "coverage": "Digit covered by the glimpses",
-    "picture_share": "Part of what is read that the picture gives",
-    "overlap": "Overlap of what was cut out and the digit's box",
-}
-BLIND = {
-    "_uniform": "Any place alike",
-    "_middle": "Middle of the picture",
-    "_position": "Blind to the picture",
-    "_untrained": "Untrained",
-}
-WHAT_BLIND_MEANS = (
-    "Any place alike: attention that is the same everywhere, or looks at random places. Middle of"
-    " the picture: all attention there, whatever the word. Blind to the picture: one mean map for"
-    " all words, or the looks at another picture. Untrained: the same network before it learned"
-    " anything."
-)
 SIZES = {
     "area_size": "Mean area size (items)",
     "uniform_area_size": "If all areas weighed the same",
@@ -173,14 +152,14 @@ def gate_table(gates: Sequence[Judged]) -> Columns:
     return columns_of((target, "Needed", "Result", "Verdict"), rows)
 
 
-def quality_table(attention: Attention) -> Columns:
-    """How well looks at pictures lie on what is there, beside looks that know nothing."""
-    rows = [(place, key) for place in attention for key in LOOKS if key in attention[place]]
+def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
+    """How well looks lie on what is meant, beside looks that know nothing."""
+    rows = [(place, key) for place in attention for key in looks.shares if key in attention[place]]
     # A place is a site and a set, such as "encoder-decoder, test".
     return {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
-        "Share": [LOOKS[key] for _, key in rows],
-        **_shares(attention, rows, {"": "Measured", **BLIND}),
+        "Share": [looks.shares[key] for _, key in rows],
+        **_shares(attention, rows, {"": "Measured", **looks.beside}),
     }
 
 

@@ -9,13 +9,12 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
 from areaviz.cards.gates import judged
+from areaviz.cards.looks import LOOK_MEASURES
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import PICTURE_SITES, TEXT_SITES
 from areaviz.ui.look.chart import as_columns
 from areaviz.ui.look.doubt import attention_doubt
 from areaviz.ui.models.card_tables import (
-    BLIND,
-    WHAT_BLIND_MEANS,
     WHAT_IS_COUNTED,
     WHAT_IT_MEANS,
     Attention,
@@ -154,10 +153,13 @@ def _attention(card: Card) -> None:
         draw_links(card)
         _follows_words(card.attention)
         return
-    st.write("**Does it look at what it speaks of?**")
-    draw_table(quality_table(card.attention))
-    if _has_key(card.attention, tuple(BLIND)):
-        st.caption(WHAT_BLIND_MEANS)
+    looks = LOOK_MEASURES.get(card.task)
+    if looks is None or not _has_key(card.attention, tuple(looks.shares)):
+        return
+    st.write(f"**{looks.question}**")
+    draw_table(quality_table(card.attention, looks))
+    if _has_key(card.attention, tuple(looks.beside)):
+        st.caption(looks.meaning)
 
 
 def _heads(card: Card) -> None:

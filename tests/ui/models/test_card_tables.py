@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from areaviz.cards.card import read_card
 from areaviz.cards.gates import Judged
+from areaviz.cards.looks import LOOK_MEASURES
+from areaviz.cards.tasks import TASKS
 from areaviz.ui.models.card_tables import (
     HEAVIEST,
     WEIGHTED,
@@ -16,6 +21,7 @@ from areaviz.ui.models.card_tables import (
     size_table,
 )
 
+CHECKPOINTS = Path(__file__).parents[3] / "checkpoints"
 ATTENTION = {
     "encoder self": {"multi_purity": 0.6, "multi_purity_random": 0.3, "multi_purity_lift": 2.0},
     "elsewhere": {
@@ -87,7 +93,7 @@ def test_values_and_names_in_words() -> None:
 
 def test_looks_stand_beside_looks_that_know_nothing() -> None:
     measured = {"pointing": 0.5, "pointing_uniform": 0.1, "mass": 0.25, "words": 7}
-    assert quality_table({"encoder-decoder, test": measured}) == {
+    assert quality_table({"encoder-decoder, test": measured}, LOOK_MEASURES["caption"]) == {
         "Measured on": ["Test", "Test"],
         "Share": [
             "Words whose heaviest cell lies in the gold box",
@@ -96,6 +102,21 @@ def test_looks_stand_beside_looks_that_know_nothing() -> None:
         "Measured": ["50.0%", "25.0%"],
         "Any place alike": ["10.0%", "–"],
     }
+
+
+def test_every_shipped_model_that_looks_has_its_measures_beside_those_of_no_looks() -> None:
+    """In the words of its task: a fact is no digit, and a moment no place in a picture."""
+    for path in sorted(CHECKPOINTS.glob("*/card.json")):
+        card = read_card(path)
+        if card.mechanism == "none" or TASKS[card.task].follows_words:
+            continue
+        looks = LOOK_MEASURES[card.task]
+        table = quality_table(card.attention, looks)
+        # Of photographs with a sentence nobody knows where things are.
+        if set(table["Share"]) == {looks.shares.get("picture_share")}:
+            continue
+        assert table["Share"] and {"Measured", "Untrained"} <= table.keys(), card.name
+        assert len(table) > 4, f"{card.name} stands beside its untrained self alone"
 
 
 def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
