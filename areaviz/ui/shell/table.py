@@ -34,6 +34,8 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
         st.table(frame, border="horizontal", hide_index=True)
         return
     right = {"text-align": "right !important"}
+    # A column of dashes stands like the numbers that it could have.
+    places += [place for place, name in enumerate(frame) if says_nothing(frame[name])]
     style = frame.style.set_properties(subset=frame.columns[places], **right)
     # The titles stand over the digits.
     rules: list[CSSDict] = []
@@ -44,10 +46,21 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
 
 def are_numbers(cells: Iterable[object]) -> bool:
     """Whether every cell that says something is a figure, and at least one does."""
+    said = _said(cells)
+    return bool(said) and all(_is_number(cell) for cell in said)
+
+
+def says_nothing(cells: Iterable[object]) -> bool:
+    """Whether there are cells and each is empty or a dash."""
+    cells = list(cells)
+    return bool(cells) and not _said(cells)
+
+
+def _said(cells: Iterable[object]) -> list[str]:
+    """What cells say, without those that say nothing."""
     # A cell may be escaped for Markdown.
     texts = [str(cell).replace("\\", "").strip() for cell in cells]
-    said = [text for text in texts if text not in _NONE]
-    return bool(said) and all(_is_number(cell) for cell in said)
+    return [text for text in texts if text not in _NONE]
 
 
 def _is_number(cell: str) -> bool:

@@ -8,7 +8,7 @@ import sys
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.ui.shell.table import are_numbers
+from areaviz.ui.shell.table import are_numbers, says_nothing
 
 
 @pytest.mark.parametrize(
@@ -31,6 +31,22 @@ def test_figures_with_signs_units_and_intervals_are_numbers(cells: list[str]) ->
 @pytest.mark.parametrize("cells", [[], ["", "–"], ["1", "two"], ["Layer 1"], ["to"], ["1 2"]])
 def test_words_and_columns_that_say_nothing_are_not(cells: list[str]) -> None:
     assert not are_numbers(cells)
+
+
+def test_a_column_says_nothing_where_all_its_cells_are_dashes_or_empty() -> None:
+    assert says_nothing(["–", "", r"\–"])
+    assert not says_nothing(["–", "0"]) and not says_nothing([])
+
+
+def test_a_column_of_dashes_stands_with_the_numbers() -> None:
+    def script() -> None:
+        from areaviz.ui.shell.table import read_table
+
+        read_table({"Model": ["a", "b"], "BLEU": ["38.9", "–"], "chrF": ["–", "–"]})
+
+    [table] = AppTest.from_function(script).run().table
+    style = table.proto.arrow_data.styler.styles
+    assert "th.col1" in style and "th.col2" in style and "col0" not in style
 
 
 def test_cells_come_through_as_they_are() -> None:
