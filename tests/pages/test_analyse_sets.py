@@ -63,6 +63,19 @@ def test_a_model_that_has_never_seen_such_pictures_says_so(
     assert app.selectbox(key="analyse_model").value == "photo-area" and GUESS in warned(app)
 
 
+def test_digits_among_clutter_are_for_models_that_learned_such_pictures(
+    open_page: Open, use_backend: Use
+) -> None:
+    backend = Pictured()
+    pairs = replace(backend.cards["location-wise-hard"], name="pairs", title="Two digits")
+    backend.cards["pairs"] = replace(pairs, config={"kind": "pairs"})
+    use_backend(backend)
+    app = open_page("analyse")
+    app.button_group(key="analyse_sample").set_value("Digits among clutter").run()
+    offered = app.selectbox(key="analyse_model").options
+    assert not app.exception and len(offered) == 4 and "Two digits" not in offered
+
+
 def warned(app: AppTest) -> str:
     assert not app.exception
     return "\n".join(one.value for one in app.warning)

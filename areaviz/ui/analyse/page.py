@@ -75,9 +75,17 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
 
 def _fitting(dataset: Dataset, cards: Cards) -> Cards:
     """The models that read what the examples have; of a set of the app, those that it is for."""
-    own = {task.key for task in TASKS.values() if task.samples == dataset.name}
-    if own:
-        return {name: card for name, card in cards.items() if card.task in own}
+    tasks = {task.key for task in TASKS.values() if task.samples == dataset.name}
+    tasks = tasks or _tasks_of(dataset)
+    found = {}
+    for name, card in cards.items():
+        if card.task in tasks and card.reads(dataset.kind):
+            found[name] = card
+    return found
+
+
+def _tasks_of(dataset: Dataset) -> set[str]:
+    """The tasks whose models read such examples."""
     inputs = set()
     if dataset.texts in (SENTENCES, TREES):
         inputs.add("source")
@@ -91,11 +99,7 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
         is_read = task.inputs == inputs and task.texts == dataset.texts
         if task.samples and is_read and is_scored:
             tasks.add(task.key)
-    found = {}
-    for name, card in cards.items():
-        if card.task in tasks and card.reads(dataset.kind):
-            found[name] = card
-    return found
+    return tasks
 
 
 def _models(
