@@ -33,6 +33,8 @@ class FormRow:
     # the least alignment error of any head or mean of heads on validation captions, in percent, of
     # each seed
     errors: tuple[float, ...] = ()
+    # of what each seed writes on validation, where that is scored
+    bleus: tuple[float, ...] = ()
     # BLEU in the paper, with its significance; "" where it has no such form
     paper: str = ""
 
@@ -50,6 +52,8 @@ class FormRow:
                 found.append(f"{span.exact_lift:.1f}" if span else "–")
         if not table.words:
             found.append(_spread(self.errors, decimals=1) if self.errors else "–")
+        if table.bleu:
+            found.append(_spread(self.bleus, decimals=1) if self.bleus else "–")
         seeds = ", ".join(map(str, self.seeds))
         against = _spread(self.differences, "+") if self.differences else "–"
         return (self.title, seeds, _spread(self.losses), against, *found, *paper)
@@ -116,12 +120,13 @@ def _row(title: str, entries: Sequence[dict[str, Any]], table: FormTable) -> For
     seeds = tuple(sorted(int(one["seed"]) for one in trained))
     losses = tuple(float(one["best_loss"]) for one in trained)
     errors = tuple(float(one["aer_val"]) for one in trained if "aer_val" in one)
+    bleus = tuple(float(one["bleu_val"]) for one in trained if "bleu_val" in one)
     spans = {}
     for site in table.sites:
         head = _span_head(median, site, table.words)
         if head is not None:
             spans[site] = head
-    return FormRow(title, seeds, losses, spans, errors=errors)
+    return FormRow(title, seeds, losses, spans, errors=errors, bleus=bleus)
 
 
 def _span_head(entry: Mapping[str, Any], site: str, words: bool) -> SpanHead | None:

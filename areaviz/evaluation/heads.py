@@ -136,8 +136,12 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
 
 
 def _about(card: Card) -> dict[str, Any]:
-    """What a table says of a run besides its heads; losses are in nats a token on validation."""
+    """What a table says of a run besides its heads; losses are in nats a token on validation, where
+    what it writes has been scored if it was evaluated.
+    """
     losses = {int(entry["step"]): round(entry["valid_loss"], 4) for entry in card.history}
+    bleu = card.figures.get("val", {}).get("bleu")
+    written = {} if bleu is None else {"bleu_val": round(bleu, 2)}
     return {
         "pair": card.pair,
         "seed": card.recipe["seed"],
@@ -146,6 +150,7 @@ def _about(card: Card) -> dict[str, Any]:
         "steps": card.recipe["steps"],
         "valid_loss": losses,
         "best_loss": min(losses.values()),
+        **written,
         "trained_on": card.trained_on,
         "code_version": card.code_version,
     }

@@ -133,16 +133,17 @@ def test_of_subwords_a_span_on_top_counts_without_being_a_word(table: Path) -> N
 
 
 def test_a_table_of_one_site_has_its_columns_alone_and_the_papers_figure(table: Path) -> None:
-    runs = {"lstm-1-head-mean-seed1": {**entry(1, 3.0, lift=None), "aer_val": 40.0}}
+    run = {**entry(1, 3.0, lift=None), "aer_val": 40.0, "bleu_val": 24.58}
+    runs = {"lstm-1-head-mean-seed1": run}
     table.write_text(json.dumps(runs))
     lstm = replace(LSTM_1_HEAD_TABLE, path=table)
     regular, mean, _ = (row.cells(lstm) for row in read_forms(lstm))
     assert lstm.columns[4:] == (
-        *("Encoder-decoder: spans on top", "Alignment error, %"),
+        *("Encoder-decoder: spans on top", "Alignment error, %", "BLEU"),
         "The paper's BLEU, other data",
     )
-    assert regular[1:] == (*["–"] * 5, "16.58")
-    assert mean[1:] == ("1", "3.000", "–", "50%", "40.0", "19.26 (p < 0.05)")
+    assert regular[1:] == (*["–"] * 6, "16.58")
+    assert mean[1:] == ("1", "3.000", "–", "50%", "40.0", "24.6", "19.26 (p < 0.05)")
 
 
 def test_a_table_of_one_seed_is_whole_with_it(table: Path) -> None:

@@ -62,6 +62,15 @@ def test_an_entry_has_every_head_beside_the_untrained_ones(run: Path, tmp_path: 
     assert entry["heads"] != entry["untrained"]
 
 
+def test_an_entry_has_the_bleu_of_what_was_written_where_that_was_scored(
+    run: Path, tmp_path: Path
+) -> None:
+    assert "bleu_val" not in table_entry(run, tmp_path, examples=2)[1]
+    card = read_card(run / "card.json")
+    write_card(replace(card, figures={"val": {"bleu": 25.8061}}), run / "card.json")
+    assert table_entry(run, tmp_path, examples=2)[1]["bleu_val"] == 25.81
+
+
 def test_a_model_that_attends_to_nothing_is_told(run: Path, tmp_path: Path) -> None:
     card = read_card(run / "card.json")
     write_card(replace(card, mechanism="none"), run / "card.json")
