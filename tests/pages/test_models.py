@@ -18,6 +18,7 @@ from areaviz.evaluation.form_tables import SUBWORDS_TABLE, TITLES
 from areaviz.ui.models.comparison import beside_the_paper, comparison_table
 from tests.pages import folder
 from tests.pages.conftest import Open, shown
+from tests.pages.pictured import Pictured
 from tests.views.test_by_length import ATTENDS, BLIND
 
 PAPER = TASKS["translation"]
@@ -205,6 +206,20 @@ def test_whether_areas_help_is_said_first_and_a_card_leads_to_its_model(open_pag
     assert "they change BLEU here by +1.30 for “Characters, area attention”." in shown(app)
     (link,) = [one.proto for one in app.get("page_link") if one.proto.label == "Try this model"]
     assert link.page == "translate" and "model=char-area" in link.query_string
+
+
+def test_a_reader_of_digits_is_tried_at_a_picture_of_its_kind_where_it_stands_with_others(
+    open_page: Open, use_backend: Callable[[Backend], None]
+) -> None:
+    backend = Pictured()
+    pairs = backend.cards["location-wise-hard"]
+    plain = replace(pairs, name="plain", mechanism="none")
+    backend.cards = {"pairs": replace(pairs, name="pairs", config={"kind": "pairs"})}
+    use_backend(backend)
+    (link,) = [one.proto for one in open_page("models").get("page_link")]
+    assert (link.page, link.query_string) == ("four_ways", "picture=pair-27&reading=pairs")
+    backend.cards = {"plain": plain}
+    assert not open_page("models").get("page_link")
 
 
 def test_a_card_says_what_its_heads_do_and_begins_with_what_they_do_not(

@@ -12,6 +12,7 @@ from areaviz.cards.gates import judged
 from areaviz.cards.looks import LOOK_MEASURES
 from areaviz.cards.tasks import TASKS
 from areaviz.drawing.sites import PICTURE_SITES, TEXT_SITES
+from areaviz.ui.forms.ways_form import ALL
 from areaviz.ui.look.chart import as_columns
 from areaviz.ui.look.doubt import attention_doubt
 from areaviz.ui.models.card_tables import (
@@ -38,8 +39,14 @@ PAGE_OF = {
     "caption": "caption",
     "picture translation": "translate_picture",
     "reading": "read",
+    "digits": "four_ways",
+    "speech": "listen",
+    "video": "watch",
+    "points": "reason",
+    "parsing": "reason",
+    "questions": "reason",
 }
-"""The page that runs a model of a task by its name."""
+"""The page that runs a model of a task."""
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:
@@ -70,8 +77,7 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
         if doubt := attention_doubt(card):
             st.warning(escaped(doubt))
         st.caption(escaped(_summary(card)))
-        if card.task in PAGE_OF:
-            page_link(f"pages/{PAGE_OF[card.task]}.py", "Try this model", {"model": card.name})
+        _link(card)
         if card.figures:
             _figures(card)
         _gates(card, cards)
@@ -86,6 +92,19 @@ def model_card(card: Card, cards: Mapping[str, Card]) -> None:
         st.write(f"**Limits.** {escaped(card.limits)}")
         st.caption(f"Licence: {escaped(card.licence)}")
         _recipe(card)
+
+
+def _link(card: Card) -> None:
+    """Draw a link to the page where the model can be tried, if there is one."""
+    if card.task not in PAGE_OF:
+        return
+    asked = {"model": card.name}
+    if card.task == "digits":
+        if card.mechanism == "none":
+            return
+        # There a picture brings along all who read such pictures; this one is looked at.
+        asked = {"picture": ALL[str(card.config["kind"])].first, "reading": card.name}
+    page_link(f"pages/{PAGE_OF[card.task]}.py", "Try this model", asked)
 
 
 def _summary(card: Card) -> str:
