@@ -122,11 +122,11 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
     free = free_bytes(device)
     if weights.needed <= free:
         return
-    help = "end other programs, or take a smaller model"
+    help = "take a smaller model, or end other programs on the machine where it runs"
     if weights.needed_in("bfloat16") <= min(free, 0.75 * weights.needed):
         help = (
-            f"stored in bfloat16 it would need {in_words(weights.needed_in('bfloat16'))}, so save"
-            " it as such where there is room, or end other programs"
+            f"stored in bfloat16 it would need {in_words(weights.needed_in('bfloat16'))}: save it"
+            f" as such where there is room, or {help}"
         )
     raise NoRoom(
         f"The model {name} needs {in_words(weights.needed)} of memory in {weights.kind}, but"

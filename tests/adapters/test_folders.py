@@ -168,7 +168,7 @@ def test_weights_larger_than_the_memory_are_not_loaded(
     bert: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(weights_module, "free_bytes", lambda device: 1000)
-    refusal = "needs .* MB of memory in float32, but 0.0 MB are free; end other programs"
+    refusal = "needs .* MB of memory in float32, but 0.0 MB are free; take a smaller"
     with pytest.raises(InputError, match=refusal):
         load(bert)
     needed = weights_module.weights_of(bert).needed
