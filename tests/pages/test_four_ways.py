@@ -47,6 +47,7 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     app = open_page("four_ways", reading="location-wise soft")
     assert not app.exception and not app.error
     assert shown(app).count("Digits read: **") == 2
+    assert "A frame is what was read" in shown(app) and "soft attention read" not in shown(app)
     assert "After look 2 of 2" in shown(app)
     assert "cut out, look 2 of 2" in shown(app)
     app.slider(key="four_ways_look").set_value(1).run()
@@ -68,6 +69,7 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
     ]
     assert len({request.picture for request in backend.asked}) == 1
     assert {escaped(way.title) for way in WAYS} <= {element.value for element in app.header}
+    assert "Bright is what soft attention read. A frame is" in shown(app)
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
 
 

@@ -32,9 +32,10 @@ COSTS = {
     "multiply-adds": "Multiply-adds",
     "draws": "Random choices",
 }
+SOFT = "Bright is what soft attention read. "
 HOW_TO_READ = (
-    "Bright is what soft attention read; a frame is what was read at this look. In a path of looks"
-    " the line joins their middles, and the filled dot is the newest."
+    "A frame is what was read at this look. In a path of looks the line joins their middles, and"
+    " the filled dot is the newest."
 )
 
 
@@ -61,7 +62,8 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
                 f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
                 " read a digit among clutter: change what is read."
             )
-    st.caption(f"**How to read this.** {HOW_TO_READ}")
+    soft = SOFT if any(way.mechanism == "item-wise soft" for way in ways) else ""
+    st.caption(f"**How to read this.** {soft}{HOW_TO_READ}")
     chance_picker(page)
     _costs(shown, traces)
     look_closer(page, shown, traces, step, result.requests[0] if result.is_current else None)
