@@ -144,12 +144,13 @@ def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
     backend = Pictured()
     card = backend.cards["location-wise-hard"]
     backend.cards["other"] = replace(card, name="other", title="Glimpses, one layer")
+    backend.cards["twin"] = replace(card, name="twin", title="Glimpses, one layer")
     use_backend(backend)
     app = open_page("four_ways", reading="other")
     assert not app.exception and not app.error
-    titles = [card.title, "Glimpses, one layer", "Location-wise, soft"]
+    titles = [card.title, "Glimpses, one layer", "Glimpses, one layer (2)", "Location-wise, soft"]
     assert {*map(escaped, titles)} <= {element.value for element in app.header}
-    assert len(app.table[0].value) == len(WAYS) + 1
+    assert len(app.table[0].value) == len(WAYS) + 2
     assert app.segmented_control(key="four_ways_reading").value == "other"
 
 

@@ -12,7 +12,7 @@ from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.picture_input import PictureState, picture_input
-from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.page import Page, told_apart
 from areaviz.ui.shell.state import Cards, Link
 
 
@@ -175,8 +175,10 @@ def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
             fits = card.task == "digits" and card.config.get("kind") == kind
             if fits and card.mechanism == way.mechanism:
                 fitting.append(card)
-        for card in fitting:
-            title = way.title if len(fitting) == 1 else card.title
+        titles = [way.title]
+        if len(fitting) > 1:
+            titles = told_apart([card.title for card in fitting])
+        for card, title in zip(fitting, titles, strict=False):
             readers.append(Reader(way, card, title))
     return readers
 

@@ -46,7 +46,6 @@ WHAT_IT_MEANS = (
     " text. Lift: measured over random. Where keys are means, no area outweighs its best item, so"
     " the heaviest area of all is always a single item: a table of heaviest areas leaves those out."
 )
-# Measures of looks at pictures, and the ends of keys of looks that know nothing.
 SIZES = {
     "area_size": "Mean area size (items)",
     "uniform_area_size": "If all areas weighed the same",

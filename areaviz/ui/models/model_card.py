@@ -100,10 +100,11 @@ def _link(card: Card) -> None:
         return
     asked = {"model": card.name}
     if card.task == "digits":
-        if card.mechanism == "none":
+        pictures = ALL.get(str(card.config.get("kind")))
+        if pictures is None or card.mechanism == "none":
             return
         # There a picture brings along all who read such pictures; this one is looked at.
-        asked = {"picture": ALL[str(card.config["kind"])].first, "reading": card.name}
+        asked = {"picture": pictures.first, "reading": card.name}
     page_link(f"pages/{PAGE_OF[card.task]}.py", "Try this model", asked)
 
 
