@@ -36,6 +36,8 @@ _OTHER_SITES = {
     "sound": {"encoder-decoder": "Output to sound"},
     "clip": {"encoder-decoder": "Words to frames"},
 }
+ONE_TEXT = {"decoder self": "Within the text"}
+"""Names where what is read and what is written are one text."""
 # Where two texts were given and none was written.
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
 # Where a layer has another name.
@@ -70,7 +72,7 @@ def site_name(trace: Trace, site: str) -> str:
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
     if is_one_text(trace):
-        names = names | {"decoder self": "Within the text"}
+        names = names | ONE_TEXT
     for field, others in _OTHER_SITES.items():
         if field in trace.fields:
             names = names | others

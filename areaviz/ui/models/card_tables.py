@@ -9,7 +9,7 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import Judged
 from areaviz.cards.looks import LookMeasures
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.sites import TEXT_SITES
+from areaviz.drawing.sites import ONE_TEXT, PICTURE_SITES, TEXT_SITES
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 
@@ -162,12 +162,13 @@ def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
     }
 
 
-def attention_table(attention: Attention, counted: str) -> Columns:
+def attention_table(attention: Attention, counted: str, names: Mapping[str, str]) -> Columns:
     """How attention follows words, and how by chance: a row for each site and kind that is known.
 
     Args:
         attention: site -> measure -> value.
         counted: WEIGHTED or HEAVIEST.
+        names: of sites, see `site_names`.
     """
     rows, kinds, lifts = [], [], []
     for site, values in attention.items():
@@ -177,7 +178,7 @@ def attention_table(attention: Attention, counted: str) -> Columns:
                 rows.append((site, key))
                 kinds.append(title)
                 lifts.append(number(values.get(f"{key}_lift")))
-    table = {"Attention": [_site(site) for site, _ in rows], "The area": kinds}
+    table = {"Attention": [names.get(site, site) for site, _ in rows], "The area": kinds}
     return table | _shares(attention, rows, BASELINES) | {"Lift": lifts}
 
 
@@ -193,27 +194,31 @@ def _shares(
     return columns
 
 
-def size_table(attention: Attention) -> Columns:
+def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
     """How large areas are and how spread their weights: one row a site."""
     attention = {site: values for site, values in attention.items() if "area_size" in values}
-    columns = {"Attention": [_site(site) for site in attention]}
+    columns = {"Attention": [names.get(site, site) for site in attention]}
     for key, title in SIZES.items():
         columns[title] = [number(values.get(key)) for values in attention.values()]
     shares = [_share(values.get("entropy_normalised")) for values in attention.values()]
     return columns | {"Entropy, share of the most possible": shares}
 
 
-def all_measures(attention: Attention) -> Columns:
+def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:
     """Every measure as a row, every site as a column."""
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
     columns = {"Measure": [measure_name(name) for name in names]}
     for site, values in attention.items():
-        columns[_site(site)] = [number(values.get(name), 4) for name in names]
+        columns[sites.get(site, site)] = [number(values.get(name), 4) for name in names]
     return columns
 
 
-def _site(site: str) -> str:
-    return TEXT_SITES.get(site, site)
+def site_names(card: Card) -> Mapping[str, str]:
+    """What a reader knows the sites of a card's attention by."""
+    task = TASKS[card.task]
+    names = TEXT_SITES if "source" in task.inputs else PICTURE_SITES
+    # What reads a text alone writes no translation.
+    return names | ONE_TEXT if task.given == "" else names
 
 
 def _share(value: float | None) -> str:

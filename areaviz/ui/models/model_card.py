@@ -11,7 +11,6 @@ from areaviz.cards.card import Card
 from areaviz.cards.gates import judged
 from areaviz.cards.looks import LOOK_MEASURES
 from areaviz.cards.tasks import TASKS
-from areaviz.drawing.sites import PICTURE_SITES, TEXT_SITES
 from areaviz.ui.forms.ways_form import ALL
 from areaviz.ui.look.chart import as_columns
 from areaviz.ui.look.doubt import attention_doubt
@@ -27,6 +26,7 @@ from areaviz.ui.models.card_tables import (
     measure_name,
     measured,
     quality_table,
+    site_names,
     size_table,
 )
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads, draw_links
@@ -171,7 +171,7 @@ def _attention(card: Card) -> None:
     """What the attention follows, beside what chance would give."""
     if TASKS[card.task].follows_words:
         draw_links(card)
-        _follows_words(card.attention)
+        _follows_words(card.attention, site_names(card))
         return
     looks = LOOK_MEASURES.get(card.task)
     if looks is None or not _has_key(card.attention, tuple(looks.shares)):
@@ -184,7 +184,7 @@ def _attention(card: Card) -> None:
 
 def _heads(card: Card) -> None:
     """What every head does, a table a site."""
-    names = TEXT_SITES if "source" in TASKS[card.task].inputs else PICTURE_SITES
+    names = site_names(card)
     if opened := _opened("What does each head do?", f"heads_{card.name}"):
         with opened:
             st.caption(WHAT_NAMES_MEAN)
@@ -193,16 +193,16 @@ def _heads(card: Card) -> None:
                 draw_heads(card, site, f"{card.name}_{site}")
 
 
-def _follows_words(attention: Attention) -> None:
+def _follows_words(attention: Attention, names: Mapping[str, str]) -> None:
     if not _has_key(attention, "area_size"):
         return
     st.write("**Does its attention follow words?**")
     for counted, words in WHAT_IS_COUNTED.items():
         if _has_key(attention, f"{counted}purity"):
             st.caption(words)
-            draw_table(attention_table(attention, counted))
+            draw_table(attention_table(attention, counted, names))
     st.caption(WHAT_IT_MEANS)
-    draw_table(size_table(attention))
+    draw_table(size_table(attention, names))
 
 
 def _has_key(attention: Attention, ending: str | tuple[str, ...]) -> bool:
@@ -226,7 +226,7 @@ def _recipe(card: Card) -> None:
         others = {site: one for site, one in card.attention.items() if site not in of_sites}
         for attention in (of_sites, others):
             if attention:
-                draw_table(all_measures(attention))
+                draw_table(all_measures(attention, site_names(card)))
 
 
 def _opened(label: str, key: str) -> DeltaGenerator | None:

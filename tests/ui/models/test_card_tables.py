@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from areaviz.cards.card import read_card
 from areaviz.cards.gates import Judged
 from areaviz.cards.looks import LOOK_MEASURES
 from areaviz.cards.tasks import TASKS
+from areaviz.drawing.sites import TEXT_SITES
 from areaviz.ui.models.card_tables import (
     HEAVIEST,
     WEIGHTED,
@@ -18,6 +21,7 @@ from areaviz.ui.models.card_tables import (
     measure_name,
     number,
     quality_table,
+    site_names,
     size_table,
 )
 
@@ -58,7 +62,7 @@ def test_targets_that_were_set_later_are_not_said_to_be_older() -> None:
 
 
 def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> None:
-    table = attention_table(ATTENTION, HEAVIEST)
+    table = attention_table(ATTENTION, HEAVIEST, TEXT_SITES)
     assert table["Attention"] == ["Within the source", "elsewhere"]
     assert table["Measured"] == ["60.0%", "50.0%"]
     assert table["Random places"] == ["30.0%", "–"] and table["Positions alone"] == ["–", "25.0%"]
@@ -66,7 +70,7 @@ def test_the_heaviest_areas_of_several_items_stand_beside_their_baselines() -> N
 
 
 def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_column() -> None:
-    assert attention_table(ATTENTION, WEIGHTED) == {
+    assert attention_table(ATTENTION, WEIGHTED, TEXT_SITES) == {
         "Attention": ["elsewhere"],
         "The area": ["is exactly one word"],
         "Measured": ["20.0%"],
@@ -78,12 +82,12 @@ def test_attention_by_weight_has_rows_only_where_it_was_measured_and_no_empty_co
 def test_every_table_has_columns_of_one_length() -> None:
     for table in (
         figure_table("translation", {}),
-        attention_table({}, HEAVIEST),
-        size_table(ATTENTION),
-        all_measures(ATTENTION),
+        attention_table({}, HEAVIEST, TEXT_SITES),
+        size_table(ATTENTION, TEXT_SITES),
+        all_measures(ATTENTION, TEXT_SITES),
     ):
         assert len({len(cells) for cells in table.values()}) == 1
-    assert len(all_measures(ATTENTION)["Measure"]) == 8
+    assert len(all_measures(ATTENTION, TEXT_SITES)["Measure"]) == 8
 
 
 def test_values_and_names_in_words() -> None:
@@ -117,6 +121,15 @@ def test_every_shipped_model_that_looks_has_its_measures_beside_those_of_no_look
             continue
         assert table["Share"] and {"Measured", "Untrained"} <= table.keys(), card.name
         assert len(table) > 4, f"{card.name} stands beside its untrained self alone"
+
+
+@pytest.mark.parametrize(
+    ("model", "name"),
+    [("token-boundary", "Within the translation"), ("language-model-boundary", "Within the text")],
+)
+def test_what_reads_a_text_alone_writes_no_translation(model: str, name: str) -> None:
+    card = read_card(CHECKPOINTS / model / "card.json")
+    assert name in size_table(card.attention, site_names(card))["Attention"]
 
 
 def test_shares_are_percent_and_measures_nobody_took_stay_away() -> None:
