@@ -24,23 +24,23 @@ class RamConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        digits: how many are read one after the other, `glimpses` each.
         glimpses: looks at each digit.
         side: of a patch, in pixels.
         scales: how many patches a glimpse has, each twice as wide.
         width: hidden units.
         std: of the places sampled in training, in half pictures.
         classes: labels.
+        digits: how many are read one after the other, `glimpses` each.
     """
 
     kind: str = "centred"
-    digits: int = 1
     glimpses: int = 6
     side: int = 8
     scales: int = 1
     width: int = 256
     std: float = 0.15
     classes: int = 10
+    digits: int = 1
 
 
 class Ram(nn.Module):

@@ -18,17 +18,19 @@ def test_a_digit_is_read_when_its_last_look_is_done(done: int, said: str) -> Non
 
 
 def page() -> None:
-    """One way to look, at its last look, with the answer of the session."""
+    """One reading, at its last look, with the answer of the session."""
     from dataclasses import replace
 
     import streamlit as st
 
-    from areaviz.ui.forms.ways_form import WAYS
-    from areaviz.ui.look.four_ways import _way
+    from areaviz.ui.forms.ways_form import WAYS, Reader
+    from areaviz.ui.look.four_ways import _reading
     from tests import fakes
+    from tests.pages.pictured import reader
 
     trace = fakes.gaze_trace(steps=3)
-    _way(WAYS[2], replace(trace, details={"answer": st.session_state["answer"]}), 2, "nothing")
+    read = replace(trace, details={"answer": st.session_state["answer"]})
+    _reading(Reader(WAYS[2], reader("location-wise hard"), "Glimpses"), read, 2, "nothing")
 
 
 @pytest.mark.parametrize(("answer", "told"), [("8", False), ("38", True)])
