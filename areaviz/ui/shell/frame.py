@@ -42,6 +42,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 .st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
+.st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
 @media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
