@@ -26,6 +26,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.decoding": 1,
     "areaviz.drawing": 1,
     "areaviz.metrics": 1,
+    "areaviz.shares": 1,
     "areaviz.adapters": 2,
     "areaviz.interactive": 2,
     "areaviz.models": 2,

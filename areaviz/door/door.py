@@ -14,6 +14,7 @@ from areaviz.door.http import Head, answer_text, name_and_port, redirect, refuse
 from areaviz.door.messages import converse
 from areaviz.door.protocols import SEAT
 from areaviz.door.sign_in import PATH, SignIn, without_token
+from areaviz.shares.visitors import network_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -78,12 +79,17 @@ class Door:
         self._app, self._names, self._framed = app, place.known_as, bool(place.framing)
         self._sign_in = SignIn(place.key, place.port, place.framing) if place.token else None
         self._uploads, self._media = Uploads(app), Media(back_seconds)
+        self._proxies = place.proxies
         self._cookie = access.reader_cookie(place.port)
         self._headers = _headers_of_all(place.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or a socket, or pass it on."""
         if scope["type"] == "websocket":
+            # Pages ask Streamlit for the address of a reader. They must not count the readers
+            # behind one proxy as one; see `network_of`.
+            if not network_of((scope.get("client") or ("",))[0], self._proxies):
+                scope = {**scope, "client": None}
             return await self._socket(Head.of(scope), scope, receive, send)
         if scope["type"] == "http":
             return await self._request(Head.of(scope), scope, receive, send)

@@ -11,6 +11,7 @@ import hashlib
 import streamlit as st
 
 from areaviz.backend.access import is_reader, new_reader, reader_cookie
+from areaviz.shares.visitors import Visitor, network_of
 
 _KEY = "reader_id"
 
@@ -22,6 +23,14 @@ def reader_id() -> str:
         return given
     own: str = st.session_state.setdefault(_KEY, new_reader())
     return own
+
+
+def visitor() -> Visitor:
+    """Return the reader and the network address, by which shares are counted.
+
+    The door hides addresses that many readers come from, so that they have no share.
+    """
+    return Visitor(reader_id(), network_of(st.context.ip_address or ""))
 
 
 def reader_mark() -> str:

@@ -1,0 +1,150 @@
+"""Counters that hold visitors to the table of shares; all are safe for several threads.
+
+`Shares` counts what visitors hold at the moment, such as running questions. `Rates` counts what
+they send over time, such as messages.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from areaviz.shares.limits import Limit, Scope
+from areaviz.shares.visitors import OverLimit, Visitor, most_of
+
+_Account = tuple[Scope, str]
+
+
+class Shares:
+    """What visitors hold of one limited thing, counted for each reader and each address.
+
+    Args:
+        limit: a row of the table whose scope is the reader.
+    """
+
+    def __init__(self, limit: Limit) -> None:
+        assert limit.scope is Scope.READER, limit.name
+        self.limit = limit
+        self._held: defaultdict[_Account, float] = defaultdict(float)
+        self._lock = threading.Lock()
+
+    def take(self, visitor: Visitor, amount: float = 1) -> None:
+        """Add an amount to what a visitor holds. Every call needs a call of `release`.
+
+        Raises:
+            OverLimit: the reader or the address would hold more than its share. Nothing is added.
+        """
+        if full := self.try_take(visitor, amount):
+            raise OverLimit(self.limit, full)
+
+    def try_take(self, visitor: Visitor, amount: float = 1) -> Scope | None:
+        """Add an amount as `take` does, but return the scope of a full share, or None."""
+        with self._lock:
+            for account in visitor.accounts():
+                if self._held[account] + amount > most_of(self.limit, account[0]):
+                    return account[0]
+            for account in visitor.accounts():
+                self._held[account] += amount
+        return None
+
+    def release(self, visitor: Visitor, amount: float = 1) -> None:
+        """Subtract an amount that the visitor took."""
+        with self._lock:
+            for account in visitor.accounts():
+                left = self._held[account] - amount
+                # Sums of fractions may miss 0 by a rounding error.
+                if left > 1e-9:
+                    self._held[account] = left
+                else:
+                    del self._held[account]
+
+    @contextmanager
+    def holding(self, visitor: Visitor, amount: float = 1) -> Iterator[None]:
+        """Hold an amount while the block runs; raise OverLimit before it where it is too much."""
+        self.take(visitor, amount)
+        try:
+            yield
+        finally:
+            self.release(visitor, amount)
+
+    def held(self, visitor: Visitor) -> float:
+        """Return how much the visitor's reader holds; all without a cookie are one reader."""
+        with self._lock:
+            return self._held[visitor.accounts()[0]]
+
+    def by_reader(self) -> dict[str, float]:
+        """Return how much each reader holds, the one who holds most first; "" has no cookie."""
+        with self._lock:
+            readers = [(key, held) for (scope, key), held in self._held.items() if _is_own(scope)]
+        return dict(sorted(readers, key=lambda item: item[1], reverse=True))
+
+    def total(self) -> float:
+        """Return how much all readers together hold."""
+        return sum(self.by_reader().values())
+
+
+class Rates:
+    """What visitors use over time: a share per second, which they may save up for a burst.
+
+    The algorithm is the token bucket.
+
+    Args:
+        limit: a row of the table whose scope is the reader, with the share per second.
+        burst_seconds: how many seconds' share a visitor can save up.
+        clock: returns seconds that never go back.
+    """
+
+    def __init__(
+        self, limit: Limit, burst_seconds: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        assert limit.scope is Scope.READER, limit.name
+        self.limit, self._burst_seconds, self._clock = limit, burst_seconds, clock
+        # How much was used and is not yet made up for, and when that was.
+        self._used: dict[_Account, tuple[float, float]] = {}
+        self._lock = threading.Lock()
+        self._swept = clock()
+
+    def use(self, visitor: Visitor, amount: float = 1) -> None:
+        """Note that a visitor uses an amount.
+
+        Raises:
+            OverLimit: it is more than the reader or the address has saved up. Nothing is noted.
+        """
+        if full := self.try_use(visitor, amount):
+            raise OverLimit(self.limit, full)
+
+    def try_use(self, visitor: Visitor, amount: float = 1) -> Scope | None:
+        """Note an amount as `use` does, but return the scope of a used-up share, or None."""
+        with self._lock:
+            now = self._clock()
+            self._sweep(now)
+            for account in visitor.accounts():
+                most = most_of(self.limit, account[0]) * self._burst_seconds
+                if self._still_used(account, now) + amount > most:
+                    return account[0]
+            for account in visitor.accounts():
+                self._used[account] = self._still_used(account, now) + amount, now
+        return None
+
+    def __len__(self) -> int:
+        return len(self._used)
+
+    def _still_used(self, account: _Account, now: float) -> float:
+        used, when = self._used.get(account, (0.0, now))
+        return max(0.0, used - (now - when) * most_of(self.limit, account[0]))
+
+    def _sweep(self, now: float) -> None:
+        """Forget accounts that have saved up everything, so that visitors cost no memory."""
+        if now - self._swept < self._burst_seconds:
+            return
+        self._swept = now
+        for account in list(self._used):
+            if not self._still_used(account, now):
+                del self._used[account]
+
+
+def _is_own(scope: Scope) -> bool:
+    return scope in (Scope.READER, Scope.ANONYMOUS)

@@ -1,0 +1,145 @@
+"""The table of shares: how much of everything that is limited a reader, an address or all may use.
+
+Code, settings and documentation read this one table. Add a row here, and use it with a counter of
+`areaviz/shares/counters.py`:
+
+    waiting = Shares(QUESTIONS_WAITING)
+    with waiting.holding(visitor): ...
+
+The operator sets a limit with the environment variable that `Limit.setting` names.
+`tests/shares/test_limits.py` compares the table with docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from enum import StrEnum
+
+from areaviz.trace.errors import InputError
+
+
+class Scope(StrEnum):
+    """Who or what a limit applies to."""
+
+    # One reader, named by the id in the cookie.
+    READER = "reader"
+    # All readers at one network address together.
+    ADDRESS = "address"
+    # All connections without a cookie together.
+    ANONYMOUS = "connections without a cookie"
+    # All readers of the app together.
+    APP = "app"
+    # One message, upload or import, whoever sends it.
+    EACH = "each"
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One row of the table.
+
+    Args:
+        name: in lower case with underscores; the setting is named after it.
+        default: the limit where the operator sets none, above 0.
+        scope: who or what the limit applies to.
+        sentence: the rule, with "{limit}" in place of the number. Readers who are refused and
+            the documentation get this sentence.
+        advice: what a refused reader can do, as a sentence.
+    """
+
+    name: str
+    default: float
+    scope: Scope
+    sentence: str
+    advice: str = "Try again in a moment."
+
+    @property
+    def setting(self) -> str:
+        """The environment variable with which the operator sets the limit."""
+        return f"AREAVIZ_LIMIT_{self.name.upper()}"
+
+    def value(self) -> float:
+        """Return the limit in force: the operator's, or else the default.
+
+        Raises:
+            InputError: the setting is not a number above 0.
+        """
+        given = os.environ.get(self.setting, "")
+        if not given:
+            return self.default
+        try:
+            value = float(given)
+        except ValueError:
+            value = math.nan
+        if not (value > 0 and math.isfinite(value)):
+            raise InputError(
+                f'The setting {self.setting} is "{given}". It must be a number above 0.'
+            )
+        return value
+
+    def said(self) -> str:
+        """Return the rule with the limit in force."""
+        return self.sentence.format(limit=f"{self.value():,.10g}")
+
+
+ADDRESS_FACTOR = Limit(
+    "address_factor",
+    4,
+    Scope.ADDRESS,
+    "All readers at one network address together may use {limit} times the share of one reader.",
+)
+ANONYMOUS_FACTOR = Limit(
+    "anonymous_factor",
+    1,
+    Scope.ANONYMOUS,
+    "All connections without a cookie together may use {limit} times the share of one reader.",
+)
+UPLOADS_AT_ONCE = Limit(
+    "uploads_at_once",
+    6,
+    Scope.READER,
+    "A reader may upload {limit} files at the same time.",
+    "Wait until one of your files has arrived, then choose the next one.",
+)
+MESSAGES_PER_SECOND = Limit(
+    "messages_per_second",
+    50,
+    Scope.READER,
+    "A reader's pages may send {limit} messages per second on average.",
+    "Wait a few seconds, then continue.",
+)
+MESSAGE_KILOBYTES_PER_SECOND = Limit(
+    "message_kilobytes_per_second",
+    1000,
+    Scope.READER,
+    "A reader's pages may send {limit} kB of messages per second on average.",
+    "Wait a few seconds, then continue.",
+)
+
+TABLE: tuple[Limit, ...] = (
+    ADDRESS_FACTOR,
+    ANONYMOUS_FACTOR,
+    UPLOADS_AT_ONCE,
+    MESSAGES_PER_SECOND,
+    MESSAGE_KILOBYTES_PER_SECOND,
+)
+
+
+def listed_limits() -> dict[str, float]:
+    """Return every limit in force by name, for the operator.
+
+    Raises:
+        InputError: a setting is not a number above 0.
+    """
+    return {limit.name: limit.value() for limit in TABLE}
+
+
+def limits_table() -> str:
+    """Return the table of default limits as Markdown, for the documentation."""
+    lines = ["| limit | default | applies to | rule | setting |", "| - | - | - | - | - |"]
+    for row in TABLE:
+        number = f"{row.default:,.10g}"
+        rule = row.sentence.format(limit=number)
+        lines.append(f"| {row.name} | {number} | {row.scope} | {rule} | `{row.setting}` |")
+    return "\n".join(lines)
