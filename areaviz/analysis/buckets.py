@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from areaviz.analysis.table import references_of
 from areaviz.data.examples import Files
 from areaviz.metrics.translation import bleu_and_chrf
 from areaviz.trace.errors import InputError
@@ -57,7 +58,7 @@ def bucket_table(
     """A line for each bucket that has examples, in rising order.
 
     Columns: bucket, examples, places (theirs in the set); for each run R corpus_bleu_R and
-    corpus_chrf_R, of the bucket's examples as one corpus (first references; NaN without any), and
+    corpus_chrf_R, of the bucket's examples as one corpus (all references; NaN without any), and
     mean_R, the mean of the measure.
     """
     buckets = pd.cut(
@@ -164,7 +165,7 @@ def _places(
 def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
     found: dict[str, float] = {}
     known = part[part["reference"] != ""]
-    references = list(known["reference"])
+    references = references_of(known)
     for run in range(runs):
         scores = (np.nan, np.nan)
         if references:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from areaviz.analysis.buckets import words_of
+from areaviz.analysis.table import references_of
 from areaviz.metrics.translation import Comparison, compare
 
 RESAMPLES, SEED = 1000, 1
@@ -126,15 +127,15 @@ def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int
 
 
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
-    """BLEU and chrF of both models on the examples with a reference, by approximate randomisation.
+    """Compare the corpus BLEU and chrF of both models by approximate randomisation.
 
-    Empty where no example has a reference.
+    All references count. The result is empty if no example has a reference.
     """
     known = table[table["reference"] != ""]
     if known.empty:
         return {}
     second, first = list(known["output_1"]), list(known["output_0"])
-    return compare(second, first, list(known["reference"]), RESAMPLES)
+    return compare(second, first, references_of(known), RESAMPLES)
 
 
 def _counted(text: str, size: int) -> Counter[str]:

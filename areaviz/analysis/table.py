@@ -15,6 +15,7 @@ from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.row_lines import Row
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.media import SOUND
+from areaviz.data.metadata import numbers_of
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.drawing import export
 from areaviz.drawing.base import Table
@@ -36,6 +37,10 @@ ALL_MEASURES: Mapping[str, Measure] = {
 }
 # Before the name of a score from a file.
 SCORE = "score:"
+# The column of first references, and how the columns of further ones begin.
+REFERENCE = "reference"
+# Before the name of a metadata column.
+META = "meta:"
 # Words in names of scores that are better the lower they are; all others are the higher.
 _LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "perplexity"))
 # Figures of the whole set that are shown first: not the mean of its sentences where both differ.
@@ -59,9 +64,11 @@ WHOLE = {
 def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     """One line for every example that every run has a row of, indexed by its place in the set.
 
-    Columns: name, text, file, reference (the first); for each run R, counted from 0, output_R,
-    error_R and MEASURE_R; with two runs also MEASURE_change, the second less the first. A measure
-    that some run has of no example is left out.
+    Columns: name, text, file; reference, and for sets with several references also reference_2 and
+    so on, "" where an example has fewer; `META` and the name of each metadata column, as numbers
+    where all its values are numbers; for each run R, counted from 0, output_R, error_R and
+    MEASURE_R; with two runs also MEASURE_change, the second less the first. A measure that some
+    run has of no example is left out.
     """
     places = sorted(set.intersection(*map(set, runs)))
     index = pd.Index(places, name="index")
@@ -74,7 +81,16 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     table: dict[str, Any] = {}
     for name in ("name", "text", "file"):
         table[name] = texts(getattr(one, name) for one in examples)
-    table["reference"] = texts(next(iter(one.references), "") for one in examples)
+    for number in range(max((len(one.references) for one in examples), default=0) or 1):
+        column = f"reference_{number + 1}" if number else REFERENCE
+        table[column] = texts("".join(one.references[number : number + 1]) for one in examples)
+    for name, values in dataset.metadata.items():
+        chosen_values = [values[place] for place in places]
+        numbers = numbers_of(values)
+        if numbers is None:
+            table[f"{META}{name}"] = texts(chosen_values)
+        else:
+            table[f"{META}{name}"] = [numbers[place] for place in places]
     measured = []
     for run, rows in enumerate(runs):
         chosen = [rows[place] for place in places]
@@ -115,6 +131,21 @@ def with_scores(
 def score_columns(scores: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
     """Scores from a file by the names that measures have."""
     return {f"{SCORE}{name}": values for name, values in scores.items()}
+
+
+def metadata_of(table: pd.DataFrame) -> dict[str, str]:
+    """Return the names of the metadata columns that a table has, by their names in the table."""
+    names = (str(column) for column in table.columns if str(column).startswith(META))
+    return {name: name.removeprefix(META) for name in names}
+
+
+def references_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """Return the references of every line of a table, () for an example without any."""
+    names = [REFERENCE]
+    while f"{REFERENCE}_{len(names) + 1}" in table:
+        names.append(f"{REFERENCE}_{len(names) + 1}")
+    rows = zip(*(table[name] for name in names), strict=True)
+    return [tuple(text for text in row if text) for row in rows]
 
 
 def measures_of(table: pd.DataFrame) -> Mapping[str, Measure]:
@@ -170,21 +201,21 @@ def _describes(example: Example) -> bool:
 def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
     """Figures of the whole set, in the order shown.
 
-    Keys: examples and failed, how many there are; corpus_bleu and corpus_chrf, or corpus_f1 of
-    trees, of the examples with a reference, first references only; every measure's mean;
-    alignment_error, of all links together, not the mean over examples.
+    Keys: examples and failed, how many there are; corpus_bleu and corpus_chrf against all
+    references, or corpus_f1 of trees against the first one, of the examples that have any; every
+    measure's mean; alignment_error, of all links together, not the mean over examples.
     """
     failed = sum(bool(row.error) for row in rows.values())
     figures: dict[str, float] = {"examples": len(rows), "failed": failed}
-    outputs, references = [], []
+    outputs, references = [], list[tuple[str, ...]]()
     for place, row in rows.items():
         given = dataset.examples[place].references
         if given and not row.error:
             outputs.append(row.output)
-            references.append(given[0])
+            references.append(given)
     # What is said has no words to compare, letters or digits alone.
     if dataset.texts == TREES and outputs:
-        figures["corpus_f1"] = bracket_scores(outputs, references).f1
+        figures["corpus_f1"] = bracket_scores(outputs, [one[0] for one in references]).f1
     elif outputs and dataset.medium != SOUND and dataset.texts in ("", SENTENCES):
         figures["corpus_bleu"], figures["corpus_chrf"] = bleu_and_chrf(outputs, references)
     for name in MEASURES:

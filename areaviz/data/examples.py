@@ -21,6 +21,7 @@ from areaviz.trace.request import Request
 Files = Mapping[str, bytes | Path]
 """Names without folders, and what the files hold or where they lie."""
 Links = frozenset[tuple[int, int]]
+Metadata = Mapping[str, tuple[str, ...]]
 
 SHOW_SCENES, SHOW_PHOTOS = "scenes", "photos"
 """What pictures can show, as `Card.pictures` says it."""
@@ -76,15 +77,29 @@ class Dataset:
     kind: str = ""
     # What its files are, a key of `MEDIA`.
     medium: str = PICTURE
+    # Metadata by column, such as "domain": a value for each example, "" where there is none. It
+    # says nothing about inputs or right answers, so it is not part of the digest.
+    metadata: Metadata = field(default_factory=dict)
     # What its texts are, see `common_kind`; `DIGITS` of pictures of digits, "" of others without.
     texts: str = field(init=False)
     # Identifies this set: the SHA-256 of its examples and of every file's content.
     digest: str = field(init=False)
+    # The SHA-256 of the metadata, "" without any: tells two readings of one set apart.
+    metadata_digest: str = field(init=False)
     # The digest of a set with pictures before their content counted, else "".
     earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Once: everything that is stored for a set is found by its digest."""
+        """Compute the digest once: everything that is stored for a set is found by it."""
+        for column, values in self.metadata.items():
+            if len(values) != len(self.examples):
+                raise ValueError(
+                    f'The metadata column "{column}" has {len(values)} values for'
+                    f" {len(self.examples)} examples."
+                )
+        metadata = repr(sorted(self.metadata.items())).encode("utf-8", "surrogatepass")
+        about = hashlib.sha256(metadata).hexdigest() if self.metadata else ""
+        object.__setattr__(self, "metadata_digest", about)
         found = hash_of(self.examples)
         kinds = [example.text_kind for example in self.examples]
         texts = common_kind(kinds)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from areaviz.analysis.row_lines import Row
-from areaviz.analysis.table import summary, table_of
+from areaviz.analysis.table import metadata_of, references_of, summary, table_of
 from areaviz.data.examples import Dataset, Example
 
 PAIRS = (
@@ -44,6 +44,30 @@ def test_captions_are_scored_by_cider_over_the_whole_set() -> None:
     captions = Dataset("pictures", tuple(Example(t, "", (r,), f"{t}.png") for t, r in PAIRS), {})
     table = table_of(captions, [RIGHT])
     assert table["cider_d_0"].between(0, 10).all() and table["cider_d_0"][0] == pytest.approx(10)
+
+
+def test_table_of_has_all_references_and_metadata() -> None:
+    examples = (Example("1", "a", ("x", "y", "z")), Example("2", "b"), Example("3", "c", ("u",)))
+    metadata = {"domain": ("street", "", "garden"), "year": ("2019", "", "2021")}
+    dataset = Dataset("set", examples, {}, metadata=metadata)
+    rows = {place: Row(place, "out") for place in (0, 2)}
+    table = table_of(dataset, [rows])
+    assert references_of(table) == [("x", "y", "z"), ("u",)]
+    assert metadata_of(table) == {"meta:domain": "domain", "meta:year": "year"}
+    assert list(table["meta:domain"]) == ["street", "garden"]
+    assert list(table["meta:year"]) == [2019.0, 2021.0]
+
+
+def test_summary_corpus_bleu_uses_all_references() -> None:
+    outputs = ("ein Hund rennt schnell im Schnee", "zwei Kinder spielen gern im Sand")
+    examples = (
+        Example("1", "a", ("der Hund ist schnell", outputs[0])),
+        Example("2", "b", ("Kinder im Sandkasten", "Sand", outputs[1])),
+    )
+    rows = {place: Row(place, output) for place, output in enumerate(outputs)}
+    found = summary(Dataset("set", examples, {}), rows)
+    assert found["corpus_bleu"] == pytest.approx(100)
+    assert found["corpus_chrf"] == pytest.approx(100)
 
 
 def test_the_whole_set_is_scored_as_a_corpus() -> None:

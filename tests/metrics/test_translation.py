@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import math
 from itertools import product
+from typing import Any
 
+import numpy as np
 import pytest
+from sacrebleu.metrics.bleu import BLEU
 
 from areaviz.metrics.translation import bleu_and_chrf, compare, translation_scores
 
@@ -126,3 +129,13 @@ def test_the_p_value_is_two_sided() -> None:
 def test_a_single_sentence_that_differs_proves_nothing() -> None:
     baseline = ["Eine Katze .", *REFERENCES[1:]]
     assert compare(REFERENCES, baseline, REFERENCES, resamples=50)["bleu"].p_value == 1
+
+
+def test_bleu_and_chrf_take_all_references_of_a_sentence() -> None:
+    outputs = ["a dog runs over the field", "two cats sleep on a mat"]
+    references = [("the dog is running", outputs[0]), (outputs[1],)]
+    np.testing.assert_allclose(bleu_and_chrf(outputs, references), 100)
+    firsts = [one[0] for one in references]
+    assert bleu_and_chrf(outputs, firsts)[0] < 60
+    streams: Any = [firsts, [outputs[0], None]]
+    assert bleu_and_chrf(outputs, references)[0] == BLEU().corpus_score(outputs, streams).score

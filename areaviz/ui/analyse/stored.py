@@ -95,8 +95,12 @@ def _measured(
     return rows_of_outputs(_dataset, _lines)
 
 
-def _mark(stored: StoredRows) -> tuple[str, int, int]:
-    return stored.mark
+def _mark(stored: StoredRows) -> tuple[object, ...]:
+    """Return what tells these rows on this set from all others.
+
+    The same outputs can be brought for two sets, and a set with other metadata.
+    """
+    return *stored.mark, stored.dataset.digest, stored.dataset.metadata_digest
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=HOUR)

@@ -1,0 +1,57 @@
+"""What a column of metadata is: numbers, a few categories, or free text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MAX_CATEGORIES = 30
+"""A column with more distinct values is free text: nobody compares that many groups."""
+MISSING = frozenset(("", "nan", "na", "n/a", "none", "null"))
+"""Cells, in lower case, that say that there is no value."""
+
+
+def number_of(cell: str) -> float | None:
+    """Return the finite number that a cell holds, or None for any other text."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    # Python also reads "1_000", which no other program writes.
+    return value if math.isfinite(value) and "_" not in cell else None
+
+
+def is_missing(cell: str) -> bool:
+    """Return whether a cell is empty or says that there is no value, such as "n/a"."""
+    return cell.strip().lower() in MISSING
+
+
+def numbers_of(values: Sequence[str]) -> tuple[float, ...] | None:
+    """Return a column as numbers, NaN where a value is missing.
+
+    Args:
+        values: the cells of the column.
+
+    Returns:
+        One number for each cell, or None if a cell holds text or no cell holds a number.
+    """
+    found: list[float] = []
+    for value in values:
+        number = number_of(value)
+        if number is None and not is_missing(value):
+            return None
+        found.append(math.nan if number is None else number)
+    return tuple(found) if any(map(math.isfinite, found)) else None
+
+
+def categories_of(values: Sequence[str]) -> tuple[str, ...]:
+    """Return the distinct values of a column in alphabetical order, without the empty one.
+
+    Args:
+        values: the cells of the column.
+
+    Returns:
+        At most `MAX_CATEGORIES` values; () for a column of free text, or one without values.
+    """
+    found = {value for value in values if value}
+    return tuple(sorted(found)) if len(found) <= MAX_CATEGORIES else ()

@@ -1,0 +1,38 @@
+"""Columns of metadata: numbers, categories and what counts as missing."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from areaviz.data.examples import Dataset, Example
+from areaviz.data.metadata import categories_of, numbers_of
+
+
+def test_numbers_of_reads_missing_values_as_nan() -> None:
+    found = numbers_of(("1", " 2.5 ", "", "n/a", "NaN", "-3e1"))
+    assert found is not None and found[:2] == (1.0, 2.5) and found[-1] == -30
+    assert all(map(math.isnan, found[2:5]))
+
+
+@pytest.mark.parametrize("values", [("1", "two"), ("", ""), ("inf",), ("1_000",)])
+def test_numbers_of_refuses_text_and_columns_without_numbers(values: tuple[str, ...]) -> None:
+    assert numbers_of(values) is None
+
+
+def test_categories_of_sorts_distinct_values_and_leaves_free_text_out() -> None:
+    assert categories_of(("street", "", "garden", "street")) == ("garden", "street")
+    assert categories_of(tuple(map(str, range(31)))) == ()
+
+
+def test_dataset_metadata_leaves_the_digest_alone() -> None:
+    examples = (Example("1", "a"), Example("2", "b"))
+    plain, known = Dataset("s", examples, {}), Dataset("s", examples, {}, metadata={"d": ("x", "")})
+    assert plain.digest == known.digest
+    assert plain.metadata_digest == "" != known.metadata_digest
+
+
+def test_dataset_metadata_needs_a_value_for_each_example() -> None:
+    with pytest.raises(ValueError, match='column "d" has 1 values for 2 examples'):
+        Dataset("s", (Example("1", "a"), Example("2", "b")), {}, metadata={"d": ("x",)})
