@@ -95,6 +95,7 @@ endif
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
 	$(LOCKED_INSTALL) -r locks/dev.txt
 	$(LOCKED_INSTALL) --upgrade --target $(VENV)/timm -r locks/timm.txt
+	$(LOCKED_INSTALL) --upgrade --target $(VENV)/wrappers -r locks/wrappers.txt
 	$(BIN)/python -m pip check
 	@touch $@
 else
@@ -109,6 +110,6 @@ $(VENV)/.installed: requirements.txt locks/pip.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.installed-dev: $(VENV)/.installed pyproject.toml
-	$(INSTALL) --group dev --group timm
+	$(INSTALL) --group dev --group timm --group wrappers
 	@touch $@
 endif

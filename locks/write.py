@@ -9,6 +9,7 @@ python locks/write.py --torch-cpu FOLDER
     torch-cuda.txt   PyTorch for CUDA, and NVIDIA's packages that it brings along
     dev.txt          what tests, checks and training need besides
     timm.txt         timm with its torchvision, for tests of its models
+    wrappers.txt     accelerate and peft, for tests of the models that they wrap
 
 pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
 nothing is installed. PyPI has PyTorch for CUDA alone. The build for the CPU is a file of
@@ -62,6 +63,7 @@ def main() -> None:
     developed = ["-r", "requirements.txt", "--group", "dev"]
     dev = resolved([*developed, PIP, *cpu])
     timm = resolved([*developed, "--group", "timm", PIP, *cpu])
+    wrappers = resolved([*developed, "--group", "wrappers", PIP, *cpu])
     cuda = resolved(["-r", "requirements.txt"])
     pytorch = {"torch": run["torch"]}
     write("pip", pip, "the installer itself")
@@ -74,6 +76,7 @@ def main() -> None:
     )
     write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
     write("timm", without(timm, dev), "timm with its torchvision, for tests of its models")
+    write("wrappers", without(wrappers, dev), "accelerate and peft, for tests of wrapped models")
 
 
 def resolved(wanted: Sequence[str]) -> Packages:

@@ -67,7 +67,7 @@ def test_elsewhere_the_pins_are_installed_torch_first_and_that_is_said() -> None
     assert "without comparing hashes" in plan and "--group dev" not in plan
 
 
-@pytest.mark.parametrize(("locked", "count"), [("yes", 7), ("no", 5)])
+@pytest.mark.parametrize(("locked", "count"), [("yes", 8), ("no", 5)])
 def test_nothing_is_compiled_on_the_way(locked: str, count: int) -> None:
     plan = planned("test", f"LOCKED={locked}", "TORCH=cpu")
     assert plan.count("pip install") == count == plan.count("--only-binary=:all:")
