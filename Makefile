@@ -66,7 +66,7 @@ wheel: $(VENV)/.installed-dev ## Build the wheel and try it in fresh environment
 soak: $(VENV)/.installed-dev ## Run the long versions of the tests under load, faults and hostile input, and write their figures
 	$(BIN)/python -m tests.faults.soak --write
 
-figures: $(VENV)/.installed ## Write the table of figures in README.md from the models' cards
+figures: $(VENV)/.installed ## Write the tables of results into README.md and docs/ from the models' cards
 	$(BIN)/python -m areaviz figures
 
 clean: ## Remove the virtual environment

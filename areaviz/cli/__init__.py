@@ -44,7 +44,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Compare the models' files with their cards, and add what a card does not name yet.",
     ),
     "openings": ("openings", "Store the traces that pages open with, after a model has changed."),
-    "figures": ("figures", "Write the table of figures in README.md from the models' cards."),
+    "figures": (
+        "figures",
+        "Write the tables of results in README.md and docs/, from the models' cards.",
+    ),
 }
 
 

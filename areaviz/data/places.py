@@ -28,7 +28,7 @@ LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
 `areaviz openings` writes them, where to look in them first, and the pictures of Home's cards.
 """
 README = ROOT / "README.md"
-FINDINGS = ROOT / "docs" / "findings.md"
+FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"
 FORMS = CHECKPOINTS / "tables"
 """The tables of trained forms of keys; see `areaviz.evaluation.form_tables`."""
 

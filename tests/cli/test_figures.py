@@ -1,4 +1,4 @@
-"""The table of figures in README.md comes from the cards, and is up to date."""
+"""The tables of results in README.md and docs/ come from the cards and are up to date."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ import pytest
 
 from areaviz.cards.card import Card, write_card
 from areaviz.cards.published import AREA_ATTENTION
+from areaviz.cards.result_tables import read_cards, result_lines, summary_lines
 from areaviz.cards.tasks import TASKS
-from areaviz.cli.figures import (
-    BEGIN,
-    END,
-    figures,
-    filled,
-    read_cards,
-    with_forms,
-)
-from areaviz.data.places import CHECKPOINTS, FINDINGS, README
+from areaviz.cli.figures import MARK, figures, replace_marked, with_forms
+from areaviz.data.places import CHECKPOINTS, FINDINGS, README, RESULTS
 from areaviz.evaluation.form_tables import FORM_TABLES, LETTERS_TABLE, SUBWORDS_TABLE
 from areaviz.metrics.head_choice import WANTED
 from areaviz.trace.errors import BackendError, InputError
@@ -55,7 +49,7 @@ def card(
 
 
 def text_of(*cards: Card) -> str:
-    return filled(f"above\n{BEGIN}\nold\n{END}\nbelow\n", cards)
+    return "\n".join(result_lines(cards))
 
 
 def save(folder: Path, shown: Card) -> None:
@@ -63,35 +57,54 @@ def save(folder: Path, shown: Card) -> None:
     write_card(shown, folder / shown.name / "card.json")
 
 
-def test_a_row_holds_our_figures_and_the_papers() -> None:
+def test_results_have_our_score_and_the_papers() -> None:
     text = text_of(card(bleu=24.321, bleu_lowercase=25.0, chrf=50.06))
     assert "| `character-tiny-area` | Tiny | area | 1,234,567 | 24.3 | 25.0 | 50.1 | 8.2 |" in text
-    assert (
-        text.startswith(f"above\n{BEGIN}\n")
-        and text.endswith(f"\n{END}\nbelow\n")
-        and "old" not in text
-    )
 
 
-def test_what_was_not_measured_is_said() -> None:
+def test_summary_has_the_opening_model_and_its_regular_twin() -> None:
+    opening = replace(card("token", size=""), name=TASKS["translation"].opens, title="Areas")
+    opening = replace(opening, figures={HEADLINE: {"bleu": 38.875}})
+    twin = card("token", "regular", size="", bleu=37.386)
+    assert opening.pair == twin.pair
+    *_, row = summary_lines([twin, opening, card(bleu=50.0)])
+    assert row == "| Translation | `token-boundary`: Areas | BLEU | 38.88 | 37.39 |"
+
+
+def test_summary_has_all_models_of_a_task_without_an_opening() -> None:
+    points = [replace(card(), task="points", name=name, figures={}) for name in ("hull", "tour")]
+    rows = summary_lines(points)[2:]
+    assert rows == [
+        f"| Hulls and tours | `{name}`: A model | Right | – | – |" for name in ("hull", "tour")
+    ]
+
+
+def test_replace_marked_keeps_the_text_around_the_marks() -> None:
+    text = replace_marked(marked(MARK, "old"), MARK, ["new"])
+    assert text == marked(MARK, "new")
+
+
+def test_results_say_what_was_not_measured() -> None:
     assert "| 24.0 | not measured | not measured | 8.2 |" in text_of(card(bleu=24.0))
 
 
-def test_a_pair_is_stated_with_its_difference() -> None:
+def test_results_state_the_difference_of_a_pair() -> None:
     text = text_of(card(mechanism="regular", bleu=24.0), card(bleu=23.5))
-    assert "Character level, Tiny: areas change BLEU by -0.5 here, by +1.3 in the paper." in text
+    assert (
+        "Character level, Tiny: areas change BLEU by -0.5 here, and by +1.3 in the paper." in text
+    )
 
 
-def test_a_pair_of_a_size_that_the_paper_lacks_is_stated_alone() -> None:
+def test_results_state_a_pair_that_the_paper_lacks() -> None:
     text = text_of(card(mechanism="regular", size="", bleu=24.0), card(size="", bleu=25.5))
-    assert "- Character level: areas change BLEU by +1.5 here; the paper has no such size." in text
+    assert "- Character level: areas change BLEU by +1.5 here. The paper has no such size." in text
 
 
-def test_a_single_model_has_no_difference() -> None:
+def test_results_of_one_model_have_no_difference() -> None:
     assert "change BLEU" not in text_of(card(bleu=23.5))
 
 
-def test_a_model_measured_under_several_conditions_has_a_row_for_each() -> None:
+def test_results_have_one_row_per_condition() -> None:
     figures = {"test": {"bleu": 40.0, "bleu_wrong": 30.0, "colour": 0.985, "colour_wrong": 0.124}}
     text = text_of(replace(card(), task="picture translation", figures=figures))
     assert "| area | 1,234,567 | its picture | 40.00 | 98.50% |" in text
@@ -99,17 +112,17 @@ def test_a_model_measured_under_several_conditions_has_a_row_for_each() -> None:
     assert "no picture" not in text
 
 
-def test_writing_twice_changes_nothing() -> None:
-    once = text_of(card(bleu=1.0))
-    assert filled(once, [card(bleu=1.0)]) == once
-
-
-def test_gates_are_counted_missed_and_named_where_they_cannot_be_judged() -> None:
+def test_results_count_targets_and_list_the_missed_ones() -> None:
     judged = replace(
         card(bleu=24.0),
         gates=(
             {"what": "Good", "measure": [HEADLINE, "bleu"], "at_least": 20.0},
-            {"what": "Better", "measure": [HEADLINE, "bleu"], "at_least": 30.0},
+            {
+                "what": "Better",
+                "measure": [HEADLINE, "bleu"],
+                "at_least": 30.0,
+                "why": "It is small.",
+            },
             {
                 "what": "As good",
                 "measure": [HEADLINE, "bleu"],
@@ -118,20 +131,19 @@ def test_gates_are_counted_missed_and_named_where_they_cannot_be_judged() -> Non
         ),
     )
     text = text_of(judged)
-    assert (
-        "1 of 3 gates were reached. Missed: `character-tiny-area`: Better, wanted at least 30.0"
-        in text
-    )
-    assert "Not measured yet: `character-tiny-area`: As good." in text
-    assert "No gate is set." in text_of(card(bleu=24.0))
+    assert "The models reached 1 of 3 targets." in text
+    name = "| `character-tiny-area` |"
+    assert f"{name} Better | at least 30.00 | 24.00 | It is small. |" in text
+    assert f"{name} As good | at least – (absent) | 24.00 | It is not measured yet. |" in text
+    assert "These models have no targets." in text_of(card(bleu=24.0))
 
 
-def test_no_place_for_the_figures_is_an_error() -> None:
+def test_replace_marked_needs_both_marks() -> None:
     with pytest.raises(InputError, match="figures:begin"):
-        filled("no marks", [])
+        replace_marked("no marks", MARK, [])
 
 
-def test_cards_are_read_in_reading_order(tmp_path: Path) -> None:
+def test_read_cards_sorts_in_reading_order(tmp_path: Path) -> None:
     for shown in (card("token"), card(size="Small"), card(), card(mechanism="regular")):
         save(tmp_path, shown)
     names = [read.name for read in read_cards(tmp_path)]
@@ -143,7 +155,7 @@ def test_cards_are_read_in_reading_order(tmp_path: Path) -> None:
     ]
 
 
-def test_a_damaged_card_is_named(tmp_path: Path) -> None:
+def test_read_cards_names_a_damaged_card(tmp_path: Path) -> None:
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "card.json").write_text("{")
     with pytest.raises(BackendError, match=r"broken.card\.json"):
@@ -154,13 +166,16 @@ def marked(mark: str, text: str) -> str:
     return f"before\n<!-- {mark}:begin -->\n{text}\n<!-- {mark}:end -->\nafter\n"
 
 
-def test_the_command_writes_the_files(tmp_path: Path) -> None:
-    readme, findings = tmp_path / "README.md", tmp_path / "findings.md"
-    readme.write_text(f"{BEGIN}{END}")
+def test_figures_writes_three_files(tmp_path: Path) -> None:
+    readme, results, findings = (
+        tmp_path / f"{name}.md" for name in ("readme", "results", "findings")
+    )
+    readme.write_text(marked(MARK, "old"))
+    results.write_text(marked(MARK, "old"))
     findings.write_text("".join(marked(mark, "old") for mark in FORM_TABLES))
     save(tmp_path / "checkpoints", card(bleu=20.0))
-    figures(tmp_path / "checkpoints", readme, findings)
-    assert "| 20.0 |" in readme.read_text()
+    figures(tmp_path / "checkpoints", readme, results, findings)
+    assert "| BLEU | 20.00 |" in readme.read_text() and "| 20.0 |" in results.read_text()
     text = findings.read_text()
     assert "old" not in text and "| regular attention, convolution of width 5 | 1, 2, 3 |" in text
 
@@ -192,9 +207,11 @@ def test_the_findings_are_up_to_date() -> None:
     assert with_forms(text, FORM_TABLES) == text, "Run: make figures"
 
 
-def test_the_readme_is_up_to_date() -> None:
-    text = README.read_text(encoding="utf-8")
-    assert filled(text, read_cards(CHECKPOINTS)) == text, "Run: make figures"
+def test_readme_and_results_are_up_to_date() -> None:
+    cards = read_cards(CHECKPOINTS)
+    for path, lines in ((README, summary_lines(cards)), (RESULTS, result_lines(cards))):
+        text = path.read_text(encoding="utf-8")
+        assert replace_marked(text, MARK, lines) == text, "Run: make figures"
 
 
 def test_the_papers_figure_of_another_mechanism_is_not_made_up() -> None:

@@ -1,0 +1,201 @@
+"""Tables of results in Markdown, written from the cards for README.md and docs/results.md."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from areaviz.cards.card import Card, read_card
+from areaviz.cards.gates import Judged, judged
+from areaviz.cards.tasks import TASKS, Task
+
+SIZES = ("Tiny", "Small", "Base", "Big")
+_NOT_MEASURED = "not measured"
+
+
+def read_cards(checkpoints: Path) -> list[Card]:
+    """Return the cards of a folder of checkpoints in reading order.
+
+    The order is: by task, character level first, small before large, by what the pictures show,
+    regular attention before area attention.
+
+    Raises:
+        BackendError: a card cannot be read; the sentence names it.
+    """
+    tasks = list(TASKS)
+
+    def place(card: Card) -> tuple[object, ...]:
+        size = SIZES.index(card.size) if card.size in SIZES else 0
+        is_regular = card.mechanism == "regular"
+        return tasks.index(card.task), card.level, size, card.pictures, not is_regular, card.name
+
+    cards = [read_card(path) for path in checkpoints.glob("*/card.json")]
+    return sorted(cards, key=place)
+
+
+def summary_lines(cards: Sequence[Card]) -> list[str]:
+    """Return a small table: the model that each page opens with, next to its regular twin.
+
+    A task without such a model has a row for each of its models. The twin has the same `pair` and
+    regular attention.
+    """
+    lines = [
+        markdown_row(["Task", "Model", "Metric", "Result", "Regular attention"]),
+        markdown_row(["---"] * 3 + ["--:"] * 2),
+    ]
+    for task in TASKS.values():
+        of_task = [card for card in cards if card.task == task.key and task.measures]
+        for card in [card for card in of_task if card.name == task.opens] or of_task:
+            lines.append(_summary_row(task, card, of_task))
+    return lines
+
+
+def result_lines(cards: Sequence[Card]) -> list[str]:
+    """Return the full tables: for each task a heading, a table, published results and targets."""
+    by_name = {card.name: card for card in cards}
+    lines: list[str] = []
+    for task in TASKS.values():
+        of_task = [card for card in cards if card.task == task.key]
+        if not of_task:
+            continue
+        lines += ["", f"## {task.title}", "", f"{task.about}.".replace("..", "."), ""]
+        if task.by_size:
+            lines += [*_size_table(task, of_task), "", *_differences(task, of_task)]
+        else:
+            lines += _task_table(task, of_task)
+        lines += ["", *_published_lines(task), *_target_lines(of_task, by_name)]
+    return lines or ["No model is shipped yet."]
+
+
+def markdown_row(cells: Sequence[str]) -> str:
+    """Return one row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def _summary_row(task: Task, card: Card, of_task: Sequence[Card]) -> str:
+    measure, name = next(iter(task.measures.items()))
+    twins = [
+        other
+        for other in of_task
+        if other.pair == card.pair and other.mechanism == "regular" and other.name != card.name
+    ]
+    ours = card.figures.get(task.headline, {}).get(measure)
+    theirs = twins[0].figures.get(task.headline, {}).get(measure) if twins else None
+    cells = [task.title, f"`{card.name}`: {card.title}", name]
+    return markdown_row([*cells, _shown(task, measure, ours), _shown(task, measure, theirs)])
+
+
+def _task_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield a table with one row per model, or one per model and condition."""
+    results = [card.figures.get(task.headline, {}) for card in cards]
+    measures = [key for key in task.measures if any(key in result for result in results)]
+    has_conditions = len(task.conditions) > 1
+    heads = ["Model", "Attention", "Parameters", *(["Sees"] if has_conditions else [])]
+    yield markdown_row([*heads, *(task.measures[key] for key in measures)])
+    yield markdown_row(["---", "---", "--:", *["---"] * has_conditions, *["--:"] * len(measures)])
+    for card, result in zip(cards, results, strict=True):
+        for condition, values in task.by_condition(result).items():
+            cells = [f"`{card.name}`", card.mechanism, f"{card.parameters:,}"]
+            if has_conditions:
+                cells.append(condition)
+            yield markdown_row([*cells, *(_shown(task, key, values.get(key)) for key in measures)])
+
+
+def _shown(task: Task, key: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2%}" if key in task.percent else f"{value:.{task.decimals.get(key, 2)}f}"
+
+
+def _size_table(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield a table with the BLEU that a paper reports for each size."""
+    names = task.measures.values()
+    heads = ["Model", "Size", "Attention", "Parameters", *names, "The paper's BLEU, other data"]
+    yield markdown_row(heads)
+    yield markdown_row(["---"] * 3 + ["--:"] * (len(heads) - 3))
+    for card in cards:
+        cells = [f"`{card.name}`", card.size, card.mechanism, f"{card.parameters:,}"]
+        cells += [_number(_headline(task, card, measure)) for measure in task.measures]
+        yield markdown_row([*cells, _number(_published(task, card)) + _significance(task, card)])
+
+
+def _differences(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield one line per pair of models that differ in their attention only."""
+    pairs: dict[str, dict[str, Card]] = {}
+    for card in cards:
+        if card.pair:
+            pairs.setdefault(card.pair, {})[card.mechanism] = card
+    for pair in sorted(pairs):
+        regular, area = pairs[pair].get("regular"), pairs[pair].get("area")
+        if regular and area:
+            yield _difference(task, regular, area)
+
+
+def _difference(task: Task, regular: Card, area: Card) -> str:
+    first = next(iter(task.measures))
+    ours = _change(_headline(task, regular, first), _headline(task, area, first))
+    where = f"{regular.level.capitalize()} level" + (f", {regular.size}" if regular.size else "")
+    published = _published(task, regular), _published(task, area)
+    theirs = f", and by {_change(*published)} in the paper."
+    if None in published:
+        theirs = ". The paper has no such size."
+    return f"- {where}: areas change BLEU by {ours} here{theirs}"
+
+
+def _change(before: float | None, after: float | None) -> str:
+    return _number(None if before is None or after is None else after - before, "+")
+
+
+def _headline(task: Task, card: Card, measure: str) -> float | None:
+    value = card.figures.get(task.headline, {}).get(measure)
+    return None if value is None else float(value)
+
+
+def _published(task: Task, card: Card) -> float | None:
+    published = task.by_size.get((card.level, card.size))
+    return published.of(card.mechanism) if published and card.is_as_published else None
+
+
+def _significance(task: Task, card: Card) -> str:
+    """Return the paper's mark of significance, escaped for Markdown."""
+    published = task.by_size.get((card.level, card.size))
+    is_area = card.mechanism == "area" and card.is_as_published
+    return published.area_sign.replace("*", r"\*") if published and is_area else ""
+
+
+def _number(value: float | None, sign: str = "") -> str:
+    return _NOT_MEASURED if value is None else f"{value:{sign}.1f}"
+
+
+def _published_lines(task: Task) -> Iterator[str]:
+    """Yield a table of results that papers report for this task."""
+    if not task.published:
+        return
+    yield markdown_row(["Published result, on other data or with a larger network", "Value"])
+    yield markdown_row(["---", "---"])
+    for system, value in task.published.items():
+        yield markdown_row([system, value])
+    yield ""
+
+
+def _target_lines(cards: Sequence[Card], by_name: Mapping[str, Card]) -> Iterator[str]:
+    """Yield how many targets the models reached, and a table of those that they missed."""
+    all_judged = [(card.name, one) for card in cards for one in judged(card, by_name)]
+    if not all_judged:
+        yield "These models have no targets."
+        return
+    reached = sum(one.reached is True for _, one in all_judged)
+    yield f"The models reached {reached} of {len(all_judged)} targets."
+    missed = [(name, one) for name, one in all_judged if not one.reached]
+    if missed:
+        yield ""
+        yield markdown_row(["Model", "Missed target", "Wanted", "Measured", "Why"])
+        yield markdown_row(["---"] * 5)
+        for name, one in missed:
+            yield markdown_row([f"`{name}`", one.what, one.wanted, one.measured, _why(one)])
+
+
+def _why(target: Judged) -> str:
+    if target.reached is None:
+        return "It is not measured yet."
+    return target.why or "Not known."
