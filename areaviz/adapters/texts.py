@@ -1,4 +1,4 @@
-"""Texts as others' models read them: token ids, and where each token stands in the text."""
+"""Texts as other people's models read them: token ids, and the characters of each token."""
 
 from __future__ import annotations
 
@@ -11,13 +11,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offsets
 from areaviz.trace.arrays import MAX_ITEMS, text_of
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
-# How SentencePiece and byte-level BPE write the blank before a word.
-_SPACES = "▁Ġ"
 # What tokenizers return beside a model's inputs.
 _NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}
 
@@ -123,31 +122,29 @@ class Texts:
         return whole[len(before) :] if whole.startswith(before) else label
 
     def _text(self, text: str, second: str = "") -> Tokens:
-        """A text, or two that are read as a pair."""
+        """Read a text, or two as a pair, where the second follows the first and a blank.
+
+        Raises:
+            InputError: there is no tokenizer, or the text is empty or too long.
+        """
         whole = f"{text} {second}" if second else text
         check_text(whole)
-        tokenizer = self._needed()
-        offsets = bool(getattr(tokenizer, "is_fast", False))
-        pair = (text, second) if second else (text,)
-        read = tokenizer(*pair, return_offsets_mapping=offsets, truncation=False)
+        read = _tokenized(self._needed(), (text, second) if second else (text,))
         ids, _ = self._ids(read["input_ids"], "text")
+        pieces = self._spelled(ids)
+        if "offset_mapping" in read:
+            sides = read.sequence_ids() if second else [0] * len(ids)
+            shifts = [len(text) + 1 if side == 1 else 0 for side in sides]
+            offsets = zip(read["offset_mapping"], shifts, strict=True)
+            moved = [(int(start) + by, int(end) + by) for (start, end), by in offsets]
+            spans = complete_offsets(whole, pieces, moved)
+        else:
+            spans = anchor_pieces(whole, pieces)
         more = {}
         for name, value in read.items():
             if name not in _NO_INPUTS:
                 more[name] = torch.as_tensor(value)[None]
-        if not offsets:
-            return Tokens(ids, aligned(whole, self._pieces(ids)), more)
-        sides = read.sequence_ids() if second else [0] * len(ids)
-        labels, anchors, at = [], [], 0
-        pieces = zip(self._pieces(ids), read["offset_mapping"], sides, strict=True)
-        for piece, (start, end), side in pieces:
-            # The second text stands behind the first and a blank.
-            shift = len(text) + 1 if side == 1 else 0
-            # A symbol that stands for no text stands behind the token before it.
-            start, at = (start + shift, end + shift) if end > start else (at, at)
-            labels.append(whole[start:at] or piece)
-            anchors.append((start, at))
-        return Tokens(ids, _field(whole, labels, anchors), more)
+        return Tokens(ids, _field(whole, pieces, spans), more)
 
     def _ids(self, given: object, what: str) -> tuple[tuple[int, ...], int]:
         """Token ids of one example, and how many the batch has."""
@@ -197,8 +194,19 @@ class Texts:
         """The field of tokens that were written, not read."""
         if self.tokenizer is None:
             return text_of("text", [str(token) for token in ids])
-        text = self._needed().decode(list(ids), skip_special_tokens=True)
-        return aligned(str(text), self._pieces(ids))
+        text = str(self._needed().decode(list(ids), skip_special_tokens=True))
+        pieces = self._spelled(ids)
+        return _field(text, pieces, anchor_pieces(text, pieces))
+
+    def _spelled(self, ids: Sequence[int]) -> list[Piece]:
+        """Return tokens as the tokenizer spells them, with what it says of each."""
+        tokenizer = self._needed()
+        special = set(getattr(tokenizer, "all_special_ids", None) or ())
+        unknown = getattr(tokenizer, "unk_token_id", None)
+        pieces = []
+        for token, text in zip(ids, self._pieces(ids), strict=True):
+            pieces.append(Piece(text, token in special and token != unknown, token == unknown))
+        return pieces
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         pieces = self._needed().convert_ids_to_tokens(list(ids))
@@ -207,20 +215,16 @@ class Texts:
         return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
 
-def aligned(text: str, pieces: Sequence[str]) -> Field:
-    """The field of tokens without places: each is looked for behind the one before.
-
-    What does not stand in the text, such as the end of the sentence, gets start = end.
-    """
-    labels, anchors, at = [], [], 0
-    for piece in pieces:
-        bare = piece.strip(_SPACES).removeprefix("##")
-        found = text.find(bare, at) if bare else -1
-        start, at = (found, found + len(bare)) if found >= 0 else (at, at)
-        labels.append(text[start:at] or piece)
-        anchors.append((start, at))
-    return _field(text, labels, anchors)
+def _tokenized(tokenizer: Any, texts: Sequence[str]) -> Any:
+    """Return what a tokenizer makes of a text or a pair, with offsets where it has them."""
+    if not getattr(tokenizer, "is_fast", False):
+        return tokenizer(*texts, truncation=False)
+    return tokenizer(*texts, return_offsets_mapping=True, truncation=False)
 
 
-def _field(text: str, labels: Sequence[str], anchors: Sequence[tuple[int, int]]) -> Field:
-    return Field("text", "text", text, tuple(labels), np.array(anchors, np.int64).reshape(-1, 2))
+def _field(text: str, pieces: Sequence[Piece], spans: Sequence[Span]) -> Field:
+    """Return the field of tokens that stand at these places of a text."""
+    labels = [
+        text[start:end] or piece.text for piece, (start, end) in zip(pieces, spans, strict=True)
+    ]
+    return Field("text", "text", text, tuple(labels), np.array(spans, np.int64).reshape(-1, 2))

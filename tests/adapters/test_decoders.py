@@ -12,7 +12,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.texts import Texts, aligned
+from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_stacks import decoder_run
 from areaviz.drawing.base import caption
 from areaviz.trace.check import validate
@@ -157,12 +157,6 @@ def test_capped_scores_have_no_area_distribution() -> None:
     )
     trace = areaviz.attend(small.sharp(transformers.Gemma2ForCausalLM(config)), [5, 6, 7, 8])
     assert list(trace.maps) == ["decoder self", "decoder self sums"]
-
-
-def test_tokens_without_places_are_looked_for_in_the_text() -> None:
-    field = aligned("ein kleiner Hund", ["▁ein", "▁klein", "er", "▁Hund", "</s>"])
-    assert field.labels == ("ein", "klein", "er", "Hund", "</s>")
-    assert field.anchors.tolist() == [[0, 3], [4, 9], [9, 11], [12, 16], [16, 16]]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,284 @@
+"""Anchors of tokens: which characters of a text each token stands for.
+
+Tokenizers normalise a text before they cut it (NFKC, lower case, no accents) and spell tokens in
+their own ways (bytes, marks for blanks). Where a tokenizer returns offsets, these are completed.
+Otherwise tokens and text are spelled alike, aligned by edit distance and mapped back.
+
+Shapes: S symbols of the tokens, C characters of the folded text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.adapters.edit_path import BLANK, WILDCARD, edit_path
+
+Span = tuple[int, int]
+Letters = list[tuple[str | int, int]]
+
+_BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
+# Marks that WordPiece and the BPE of CTRL, XLM and CLIP put at the edges of a token.
+_EDGE_MARKS = re.compile(r"^##(?=.)|(?<=.)(</w>|@@)$", re.DOTALL)
+# How SentencePiece writes a blank.
+_SENTENCEPIECE_BLANK = "▁"
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A token as its tokenizer spells it."""
+
+    text: str
+    # Whether it is a control token, such as the end of the sentence.
+    is_special: bool = False
+    # Whether it stands for characters that the tokenizer does not know.
+    is_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelling:
+    """Tokens as a row of folded characters, each of which one or several tokens share."""
+
+    # Code points, or WILDCARD for an unknown token: int64 [S].
+    codes_S: npt.NDArray[np.int64]
+    # The first and the last token that a character belongs to.
+    owners: list[Span]
+    # How many blanks each token consists of; 0 for tokens with visible characters.
+    blanks: list[int]
+
+
+def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
+    """Return the characters (start, end) of each token, found by alignment.
+
+    Tokens that stand for no character, such as the end of the sentence, get start = end.
+    """
+    codes_C, places = _folded(text)
+    best = None
+    for spelling in _spellings(pieces):
+        cost, path = edit_path(spelling.codes_S, codes_C)
+        if best is None or cost < best[0]:
+            best = cost, path, spelling
+        if not cost:
+            break
+    assert best is not None
+    _, path, spelling = best
+    spans: list[Span | None] = [None] * len(pieces)
+    symbols = zip(spelling.codes_S.tolist(), spelling.owners, path, strict=True)
+    for code, (first, last), index in symbols:
+        for owner in range(first, last + 1):
+            # The blank before a word is part of its token but not of its place.
+            if index >= 0 and (code != BLANK or spelling.blanks[owner]):
+                known = spans[owner]
+                spans[owner] = (known[0] if known else places[index], places[index] + 1)
+    return _completed(text, pieces, _widened(text, pieces, spans), spelling.blanks)
+
+
+def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]) -> list[Span]:
+    """Return a tokenizer's offsets with what they leave out, or an alignment that covers as much.
+
+    Tokenizers return empty offsets for blanks, leave out accents that they strip, and shift offsets
+    behind a character that they drop.
+    """
+    spans: list[Span | None] = [span if span[0] < span[1] else None for span in offsets]
+    placed = [span for span in spans if span]
+    starts = [start for start, _ in placed]
+    if starts != sorted(starts) or any(end > len(text) for _, end in placed):
+        return anchor_pieces(text, pieces)
+    blanks = [spelling.blanks for spelling in _spellings(pieces)]
+    most = [max(counts) for counts in zip(*blanks, strict=True)]
+    completed = _completed(text, pieces, spans, most)
+    if not _uncovered(text, completed):
+        return completed
+    return min(anchor_pieces(text, pieces), completed, key=lambda found: _uncovered(text, found))
+
+
+def fold(character: str) -> str:
+    """Return a character without what tokenizers may change: case, compatibility and blanks."""
+    if character.isspace() or character == _SENTENCEPIECE_BLANK:
+        return chr(BLANK)
+    folded = unicodedata.normalize("NFKD", character).casefold()
+    return unicodedata.normalize("NFKD", folded)
+
+
+def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
+    """Return the folded characters of a text, and the place in the text that each comes from."""
+    codes, places = [], []
+    for place, character in enumerate(text):
+        for one in fold(character):
+            codes.append(ord(one))
+            places.append(place)
+    return np.array(codes, np.int64), places
+
+
+def _spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
+    """Yield the ways in which tokens may be spelled, the most usual first."""
+    ways: list[Callable[[str], list[str | int] | None]] = [_as_written, _without_edge_marks]
+    ways += [_as_byte_level, _as_latin_1]
+    for way in ways:
+        letters: Letters = []
+        for number, piece in enumerate(pieces):
+            spelled = [] if piece.is_special or piece.is_unknown else way(piece.text)
+            if spelled is None:
+                break
+            letters += [(letter, number) for letter in spelled]
+            if piece.is_unknown:
+                letters.append(("", number))
+        else:
+            yield _spelling(letters, len(pieces))
+
+
+def _as_written(text: str) -> list[str | int] | None:
+    """Return the characters of a token; a byte that stands for itself is a number."""
+    byte = _BYTE_PIECE.fullmatch(text)
+    return [int(byte[1], 16)] if byte else list(text)
+
+
+def _without_edge_marks(text: str) -> list[str | int] | None:
+    return _as_written(_EDGE_MARKS.sub("", text))
+
+
+def _as_latin_1(text: str) -> list[str | int] | None:
+    """Return the bytes of a token of ByT5, where each character is the byte of its number."""
+    return [ord(one) for one in text] if all(ord(one) < 256 for one in text) else None
+
+
+def _as_byte_level(text: str) -> list[str | int] | None:
+    """Return the bytes of a token of byte-level BPE (Radford et al., 2019), where it is one."""
+    numbers = [_BYTE_LEVEL.get(one) for one in text]
+    return [one for one in numbers if one is not None] if None not in numbers else None
+
+
+def _byte_level() -> dict[str, int]:
+    """Return the byte of each character by which byte-level BPE writes it."""
+    printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in printable]
+    moved = {chr(256 + number): byte for number, byte in enumerate(others)}
+    return {**{chr(byte): byte for byte in printable}, **moved}
+
+
+_BYTE_LEVEL = _byte_level()
+
+
+def _spelling(letters: Letters, count: int) -> _Spelling:
+    """Return characters and bytes as one row of folded characters."""
+    codes, owners = [], []
+    blanks, is_visible = [0] * count, [False] * count
+    for character, first, last in _decoded(letters):
+        if not character:
+            codes.append(WILDCARD)
+            owners.append((first, last))
+            continue
+        folded = fold(character)
+        for owner in range(first, last + 1):
+            blanks[owner] += folded == chr(BLANK)
+            is_visible[owner] |= folded != chr(BLANK)
+        for one in folded:
+            codes.append(ord(one))
+            owners.append((first, last))
+    blanks = [0 if seen else number for number, seen in zip(blanks, is_visible, strict=True)]
+    return _Spelling(np.array(codes, np.int64), owners, blanks)
+
+
+def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
+    """Yield each character with the first and the last token that has a part of it."""
+    at = 0
+    while at < len(letters):
+        letter, owner = letters[at]
+        if isinstance(letter, str):
+            yield letter, owner, owner
+            at += 1
+            continue
+        # The leading ones of the first byte say how many bytes a character of UTF-8 has.
+        length = max(1, 8 - (letter ^ 0xFF).bit_length())
+        part = letters[at : at + length]
+        numbers = [one for one, _ in part if isinstance(one, int)]
+        try:
+            character = bytes(numbers).decode() if len(numbers) == length else ""
+        except UnicodeDecodeError:
+            character = ""
+        if character:
+            yield character, owner, part[-1][1]
+            at += length
+        else:
+            yield "\ufffd", owner, owner
+            at += 1
+
+
+def _completed(
+    text: str, pieces: Sequence[Piece], spans: Sequence[Span | None], blanks: Sequence[int]
+) -> list[Span]:
+    """Return the spans, with places for tokens without one from what lies between the others."""
+    starts = [len(text)] * (len(spans) + 1)
+    for number in range(len(spans) - 1, -1, -1):
+        span = spans[number]
+        starts[number] = span[0] if span else starts[number + 1]
+    found, at = [], 0
+    for number, span in enumerate(spans):
+        if span is None:
+            following = max(at, starts[number])
+            span = _place_between(text, (at, following), pieces[number], blanks[number])
+        found.append(span)
+        at = max(at, span[1])
+    return _with_marks(text, found)
+
+
+def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -> list[Span | None]:
+    """Return the spans, with unknown tokens over all characters up to the tokens around them."""
+    wider, at = list(spans), 0
+    for number, span in enumerate(spans):
+        if span is None:
+            continue
+        if pieces[number].is_unknown:
+            following = (one[0] for one in spans[number + 1 :] if one)
+            reached = text[at : next(following, len(text))]
+            if visible := reached.strip():
+                start = at + reached.index(visible)
+                span = wider[number] = start, start + len(visible)
+        at = max(at, span[1])
+    return wider
+
+
+def _place_between(text: str, gap: Span, piece: Piece, blanks: int) -> Span:
+    """Return the place of a token that has none, within the characters before the next token."""
+    start, end = gap
+    between = text[start:end]
+    if piece.is_special and not piece.is_unknown:
+        literal = between.find(piece.text)
+        return (start + literal, start + literal + len(piece.text)) if literal >= 0 else gap[:1] * 2
+    if blanks:
+        width = len(between) - len(between.lstrip())
+        return start, start + min(width, blanks)
+    visible = between.strip()
+    if not visible or not piece.text:
+        return start, start
+    first = start + between.index(visible)
+    return first, first + len(visible)
+
+
+def _with_marks(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Return the spans with the marks behind them that belong to their last character."""
+    covered = {place for start, end in spans for place in range(start, end)}
+    longer: dict[int, int] = {}
+    for start, end in spans:
+        at = end
+        while start < end and at < len(text) and at not in covered and _is_mark(text[at]):
+            at += 1
+        longer[end] = max(at, longer.get(end, at))
+    return [(start, longer[end] if start < end else end) for start, end in spans]
+
+
+def _uncovered(text: str, spans: Sequence[Span]) -> int:
+    """Return how many visible characters no token stands on."""
+    covered = {place for start, end in spans for place in range(start, end)}
+    left = set(range(len(text))) - covered
+    return sum(unicodedata.category(text[place])[0] not in "CZ" for place in left)
+
+
+def _is_mark(character: str) -> bool:
+    """Return whether a character is drawn on the one before it, such as an accent."""
+    return unicodedata.category(character)[0] == "M"

@@ -1,0 +1,116 @@
+"""The alignment of two rows of characters with the fewest edits (Levenshtein, 1966).
+
+Shapes: S symbols of the tokens, C characters of the text, W characters of a window.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+WILDCARD = -1
+"""A symbol that stands for any run of visible characters."""
+BLANK = ord(" ")
+# What one edit costs. Tokenizers add and drop blanks, so these cost little, but no blank is paired
+# with a visible character.
+_EDIT, _BLANK_EDIT, _UNEQUAL = 20, 2, 1000
+# The cost of a further character of a wildcard: low enough that it reaches to the next symbol.
+_WIDER = 5
+# Rows are aligned in windows of so many symbols and characters, so that long texts take little
+# memory; half of each window is kept, and the next one begins there.
+_SYMBOLS, _CHARACTERS = 2048, 3072
+
+Codes = npt.NDArray[np.int64]
+Costs = npt.NDArray[np.int64]
+
+
+def edit_path(symbols_S: Codes, text_C: Codes) -> tuple[int, list[int]]:
+    """Return the cost of an alignment, and for each symbol the index of its character or -1.
+
+    Args:
+        symbols_S: code points, or WILDCARD, int64 [S].
+        text_C: code points, int64 [C].
+    """
+    if np.array_equal(symbols_S, text_C):
+        return 0, list(range(len(text_C)))
+    if not len(symbols_S):
+        return int(_edit_costs(text_C).sum()), []
+    path: list[int] = []
+    first, total = 0, 0
+    while len(path) < len(symbols_S):
+        begun = len(path)
+        symbols = symbols_S[begun : begun + _SYMBOLS]
+        window = text_C[first : first + _CHARACTERS]
+        is_last = begun + len(symbols) == len(symbols_S)
+        cost, indices = _window_path(symbols, window, is_last)
+        kept = indices if is_last else indices[: _SYMBOLS // 2]
+        path += [first + index if index >= 0 else -1 for index in kept]
+        total += cost * len(kept) // len(indices)
+        first = 1 + max((index for index in path if index >= 0), default=-1)
+    return total, path
+
+
+def _window_path(symbols_S: Codes, text_W: Codes, whole: bool) -> tuple[int, list[int]]:
+    """Return the cost and the path of one window.
+
+    Args:
+        symbols_S: all of them are placed or left out.
+        text_W: characters.
+        whole: whether characters behind the last symbol count as edits.
+    """
+    edits_W = _edit_costs(text_W)
+    prices = {False: _sums(edits_W), True: _sums(np.minimum(edits_W, _WIDER))}
+    row, came_from = prices[False], []
+    for symbol in symbols_S:
+        row, came = _next_row(row, int(symbol), text_W, prices[bool(symbol == WILDCARD)])
+        came_from.append(came)
+    end = len(text_W) if whole else int(row.argmin())
+    cost, at = int(row[end]), end
+    indices = [-1] * len(symbols_S)
+    for number in range(len(symbols_S) - 1, -1, -1):
+        column, is_paired = came_from[number]
+        at = int(column[at])
+        if is_paired[at]:
+            at -= 1
+            indices[number] = at
+    return cost, indices
+
+
+def _edit_costs(codes: Codes) -> Costs:
+    """Return what it costs to leave out each character."""
+    return np.where(codes == BLANK, _BLANK_EDIT, _EDIT)
+
+
+def _sums(costs_W: Costs) -> Costs:
+    """Return the sums of the first 0 to W costs."""
+    return np.concatenate([[0], costs_W.cumsum()])
+
+
+def _next_row(
+    before: Costs, symbol: int, text_W: Codes, price: Costs
+) -> tuple[Costs, tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
+    """Return the costs after one more symbol, and how each was reached.
+
+    A symbol is left out, or paired with a character; then characters behind it are left out.
+
+    Args:
+        before: least cost up to the symbol before with each number of characters, [W + 1].
+        symbol: the code point or WILDCARD.
+        text_W: characters.
+        price: what it costs to leave out the first 0 to W characters behind this symbol.
+    """
+    is_blank_W = text_W == BLANK
+    unequal_W = np.where(is_blank_W == (symbol == BLANK), _EDIT, _UNEQUAL)
+    equal_W = ~is_blank_W if symbol == WILDCARD else text_W == symbol
+    left_out = before + (_BLANK_EDIT if symbol == BLANK else _EDIT)
+    paired = np.full_like(left_out, np.iinfo(np.int64).max // 2)
+    paired[1:] = before[:-1] + np.where(equal_W, 0, unequal_W)
+    is_paired = paired <= left_out
+    # The characters that are left out form a run that ends here: its best beginning is the least
+    # of cost minus price, over all columns so far, the first of equal ones.
+    relative = np.where(is_paired, paired, left_out) - price
+    least = np.minimum.accumulate(relative)
+    is_new = np.ones(len(relative), np.bool_)
+    is_new[1:] = relative[1:] < least[:-1]
+    column = np.maximum.accumulate(np.where(is_new, np.arange(len(relative)), 0))
+    return least + price, (column.astype(np.int32), is_paired)
