@@ -55,7 +55,7 @@ def judgements_here(dataset: str) -> list[Judgement]:
     """
     if not os.environ.get(NOTES) and not (analyses_folder() / STORE).exists():
         return []
-    return Judgements.open(notes_address()).of(dataset)
+    return Judgements.open(notes_address()).list_all(dataset)
 
 
 def keep_days() -> float | None:

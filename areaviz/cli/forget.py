@@ -1,4 +1,4 @@
-"""`forget --days 30`: deletes what an operator promised to delete."""
+"""`forget`: deletes what the operator promised to delete, and what readers cannot delete."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ import typer
 
 from areaviz.analysis.retention import DAYS, MAX_DAYS, keep_days, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
+from areaviz.notes.annotations import Annotations
+from areaviz.notes.judgements import Judgements
+from areaviz.notes.ownership import SHORT_ID
+from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
 
@@ -17,17 +21,49 @@ def forget(
         float | None,
         typer.Option(min=0, max=MAX_DAYS, help=f"Days; else those of the setting {DAYS}."),
     ] = None,
+    import_id: Annotated[
+        str,
+        typer.Option("--import", help="Instead: undo the import that has this id on the page."),
+    ] = "",
+    without_owner: Annotated[
+        bool,
+        typer.Option(
+            "--without-owner",
+            help="Instead: delete notes, slices and judgements that have no owner.",
+        ),
+    ] = False,
 ) -> None:
     """Delete notes, slices, judgements and analyses that nobody changed for some days, and copies.
 
-    The app does the same once an hour while it is visited, where AREAVIZ_KEEP_DAYS says the days.
+    The app does this once an hour while it is visited, where AREAVIZ_KEEP_DAYS gives the days.
     """
+    if import_id or without_owner:
+        _remove_records(import_id, without_owner)
+        return
     chosen = keep_days() if days is None else days
     if chosen is None:
-        raise InputError(f"After how many days they go is not said; give --days or set {DAYS}.")
+        raise InputError(f"The number of days is missing. Give --days or set {DAYS}.")
     gone = remove_old(Store.open(notes_address()), analyses_folder(), chosen)
     typer.echo(
         f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
         f" slices, {gone.judgements:,} judged outputs, {gone.analyses:,} analyses, {gone.copies:,}"
         f" copies, {gone.kept:,} kept sets and entries of lists."
     )
+
+
+def _remove_records(import_id: str, without_owner: bool) -> None:
+    """Undo an import, and delete what has no owner, as far as the operator asks for it."""
+    store = Store.open(notes_address())
+    notes, judgements = Annotations(store), Judgements(store)
+    if import_id:
+        if len(import_id) < SHORT_ID:
+            raise InputError(f"The id of an import has at least {SHORT_ID} characters. Copy all.")
+        gone = notes.undo_import(import_id), judgements.undo_import(import_id)
+        typer.echo(f"Undid the import: {gone[0]:,} notes, {gone[1]:,} judged outputs.")
+    if without_owner:
+        slices = Slices(store).remove_without_owner()
+        gone = notes.remove_without_owner(), judgements.remove_without_owner()
+        typer.echo(
+            f"Deleted what has no owner: {gone[0]:,} notes, {slices:,} slices, {gone[1]:,} judged"
+            " outputs."
+        )

@@ -1,20 +1,22 @@
-"""Notes of people on examples: error tags, severity, who and when; kept in SQLite or PostgreSQL."""
+"""People's notes on examples: a tag, a severity, a text, the author and the time."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import sqlalchemy as sql
 
-from areaviz.notes.records import Records, id_of_copy
+from areaviz.notes.ownership import OPERATOR
+from areaviz.notes.record_types import id_of_copy
+from areaviz.notes.records import Records
 from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# The top categories of Multidimensional Quality Metrics (themqm.org); people add their own.
+# The top categories of Multidimensional Quality Metrics (themqm.org). People add their own tags.
 TAGS = (
     "Terminology",
     "Accuracy",
@@ -25,7 +27,7 @@ TAGS = (
     "Design and markup",
 )
 SEVERITIES = ("neutral", "minor", "major", "critical")
-# A note's texts, as error messages call them.
+# The names of a note's texts in error messages.
 TITLES = {
     "id": "id",
     "dataset": "digest of the set",
@@ -42,59 +44,56 @@ TITLES = {
 class Annotation:
     """One note."""
 
-    # The digest of its set, and the example's place there, from 0.
+    # The digest of the set, and the place of the example in it, from 0.
     dataset: str
     example: int
-    # Whose output is meant, "" for the example itself.
+    # The model whose output the note is about, "" for the example itself.
     model: str
     tag: str
     severity: str = "neutral"
     note: str = ""
     author: str = ""
     id: str = ""
-    # When it was saved last, ISO 8601 in UTC.
+    # The time of the last change, ISO 8601 in UTC.
     changed: str = ""
-    # 0 before it is saved, then counted up with every change.
+    # 0 before the note is saved, then the number of saved changes.
     version: int = 0
-    # The id of the note with other words that was there when this one was brought in, else "".
+    # The id of the stored note whose words this imported note differs from, else "".
     differs: str = ""
 
     def checked(self) -> Annotation:
-        """This note as it can be saved; InputError names what cannot."""
+        """Return this note as it can be saved; raise InputError where it cannot."""
         for name, title in TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
         if not self.tag.strip():
-            raise InputError("A note needs a tag; choose one or type your own.")
+            raise InputError("A note needs a tag. Choose one or type your own.")
         if self.severity not in SEVERITIES:
             raise InputError(
-                f'"{shown(self.severity)}" is no severity; choose one of: {", ".join(SEVERITIES)}.'
+                f'"{shown(self.severity)}" is not a severity. Choose one of:'
+                f" {', '.join(SEVERITIES)}."
             )
         return replace(self, tag=self.tag.strip(), author=self.author.strip())
 
     def words(self) -> tuple[object, ...]:
-        """What was said, and of what; not when, nor how often it was changed."""
+        """Return what was said about what, without the time and the version."""
         said = self.tag, self.severity, self.note, self.author
         return self.dataset, self.example, self.model, *said
 
 
 class Annotations(Records[Annotation]):
-    """The notes in a store; every method raises BackendError where the store fails."""
+    """The notes in a store. Every method raises BackendError where the store fails."""
 
     table = NOTES
     one, several = "note", "notes"
     order = ("example", "changed", "id")
 
-    def counts(
-        self,
-        dataset: str,
-        examples: Sequence[int] | None = None,
-    ) -> dict[str, int]:
-        """How many notes there are of each tag, the most frequent first.
+    def count_tags(self, dataset: str, examples: Sequence[int] | None = None) -> dict[str, int]:
+        """Return the number of notes with each tag, the most frequent tag first.
 
         Args:
             dataset: the digest of the set.
-            examples: places in the set whose notes count; None for all.
+            examples: the places of the examples to count on; None for all.
         """
         count = sql.func.count().label("count")
         chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
@@ -104,12 +103,44 @@ class Annotations(Records[Annotation]):
         rows = self._store.rows("counting the notes", ordered)
         return {row["tag"]: row["count"] for row in rows}
 
-    def take_over(self, earlier: str, dataset: str) -> int:
-        """Copy the notes on one set to another that it became; returns how many are new there."""
-        moved = [replace(note, dataset=dataset) for note in self.of(earlier)]
-        return self.merge([replace(note, id=id_of_copy(note)) for note in moved]).new
+    def list_tags(self, dataset: str, reader: str, most: int) -> list[str]:
+        """Return tags of a set: those that the reader used first, then the most frequent ones.
 
-    def _read(self, row: sql.RowMapping) -> Annotation:
+        Args:
+            dataset: the digest of the set.
+            reader: the mark of who looks.
+            most: the most tags to return.
+        """
+        is_other = sql.func.min(sql.case((NOTES.c.reader == reader, 0), else_=1))
+        chosen = sql.select(NOTES.c.tag).where(NOTES.c.dataset == dataset).group_by(NOTES.c.tag)
+        ordered = chosen.order_by(is_other, sql.func.count().desc(), NOTES.c.tag)
+        rows = self._store.rows("reading the tags", ordered.limit(most))
+        return [row["tag"] for row in rows]
+
+    def list_tagged(self, dataset: str, tags: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """Return the places of the examples that have notes with each tag, rising.
+
+        Args:
+            dataset: the digest of the set.
+            tags: the tags to look for.
+        """
+        chosen = sql.select(NOTES.c.tag, NOTES.c.example).distinct()
+        here = chosen.where(NOTES.c.dataset == dataset, NOTES.c.tag.in_(list(tags)))
+        found: dict[str, list[int]] = {tag: [] for tag in tags}
+        for row in self._store.rows("reading the tags", here.order_by(NOTES.c.example)):
+            found[row["tag"]].append(row["example"])
+        return {tag: tuple(places) for tag, places in found.items()}
+
+    def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
+        """Copy the notes on an earlier version of a set to the set, as an import of the reader.
+
+        Returns:
+            The number of notes that are new there.
+        """
+        moved = [replace(note, dataset=dataset) for note in self.list_all(earlier)]
+        return self.merge([replace(note, id=id_of_copy(note)) for note in moved], reader).new
+
+    def _read(self, row: Mapping[str, Any]) -> Annotation:
         return Annotation(**row)
 
     def _row(self, record: Annotation) -> dict[str, Any]:

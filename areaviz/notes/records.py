@@ -1,80 +1,49 @@
-"""Records that people make in a store: saved, changed, removed and brought in; none is lost.
+"""Records that people make in a store: notes and judgements are saved, changed, removed, imported.
 
-A record that is reported as saved has been committed. A change names the version it was made from;
-if another one was saved meanwhile it is refused, with both, so that nobody's words are lost.
+A record that is reported as saved has been committed. A change names the version that it was made
+from. The change is refused where another version was saved since then, so that no words are lost.
 """
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
 
+from areaviz.notes.ownership import (
+    OPERATOR,
+    SHORT_ID,
+    Import,
+    Owner,
+    check_shares,
+    new_import_id,
+)
+from areaviz.notes.record_types import Merged, R, Shown, Stale, id_of_copy
 from areaviz.notes.store import Store
-from areaviz.notes.store_schema import LENGTHS, MAX_NUMBER, now
+from areaviz.notes.store_schema import MAX_NUMBER, now
 
-# Ids in one query; a store takes so many parameters and no more.
-AT_ONCE = 500
-
-
-class Record(Protocol):
-    """What every record has, beside what was said."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-    @property
-    def id(self) -> str:
-        """What it is found by; "" before it is saved."""
-
-    @property
-    def version(self) -> int:
-        """0 before it is saved, then counted up with every change."""
-
-    def checked(self) -> Self:
-        """This record as it can be saved; InputError names what cannot."""
-
-    def words(self) -> tuple[object, ...]:
-        """What was said, and of what; not when, nor how often it was changed."""
-
-
-R = TypeVar("R", bound=Record)
-
-
-class Stale(Exception, Generic[R]):
-    """Another version was saved meanwhile.
-
-    Attributes:
-        there: the record in the store; None where it was removed.
-        own: the record that was to be saved or removed.
-    """
-
-    def __init__(self, there: R | None, own: R) -> None:
-        super().__init__("The record was changed meanwhile.")
-        self.there, self.own = there, own
-
-
-class Merged(NamedTuple):
-    """How many records were brought in."""
-
-    # With an id that was not there.
-    new: int
-    # Beside a record with the same id and other words.
-    differing: int
+# The most ids in one query: stores limit the number of parameters.
+_IDS_AT_ONCE = 500
+# Columns that stay in the store: files and pages get the rest of a row.
+_HIDDEN = ("reader", "import_id")
 
 
 class Records(ABC, Generic[R]):
-    """The records of one table; every method raises BackendError where the store fails."""
+    """The records of one table. Every method raises BackendError where the store fails.
+
+    Methods that change records take the mark of the reader who asks for the change. It is
+    `OPERATOR` for code that no reader controls.
+    """
 
     table: ClassVar[sql.Table]
-    # As error messages call one of them, and several.
+    # The words for one record and for several, in error messages.
     one: ClassVar[str]
     several: ClassVar[str]
-    # The columns they are listed by; the last ones make the order certain.
+    # The columns that records are ordered by. The last one is unique.
     order: ClassVar[tuple[str, ...]]
 
     def __init__(self, store: Store) -> None:
@@ -82,82 +51,129 @@ class Records(ABC, Generic[R]):
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """The records in the store of an address, see `Store.open`."""
+        """Open the store at an address (see `Store.open`) and return its records."""
         return cls(Store.open(url))
 
     @abstractmethod
-    def _read(self, row: sql.RowMapping) -> R:
-        """A row of the table as a record."""
+    def _read(self, row: Mapping[str, Any]) -> R:
+        """Return the record of a row without the hidden columns."""
 
     @abstractmethod
     def _row(self, record: R) -> dict[str, Any]:
-        """A record as a row of the table, without who wrote it."""
+        """Return the row of a record, without its owner."""
 
     @abstractmethod
     def _id(self, record: R) -> str:
-        """The id of a record that has none yet."""
+        """Return the id of a record that has none yet."""
 
-    def of(self, dataset: str) -> list[R]:
-        """All records on a set, in the order of its examples."""
+    def list_all(self, dataset: str) -> list[R]:
+        """Return all records on a set, ordered by example."""
         chosen = self._select().where(self.table.c.dataset == dataset)
-        ordered = chosen.order_by(*(self.table.c[name] for name in self.order))
-        rows = self._store.rows(f"reading the {self.several}", ordered)
+        rows = self._store.rows(f"reading the {self.several}", chosen.order_by(*self._order()))
         return [self._read(row) for row in rows]
 
-    def save(self, record: R, reader: str = "") -> R:
-        """Add a record (version 0) or change one; it is committed when this returns.
+    def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
+        """Return the first records on one example, as a reader sees them.
+
+        The reader's own records come first, then those written in the app, then imports, so that
+        no import hides what people wrote.
 
         Args:
-            record: what to save.
-            reader: the mark of who writes it, kept of a new one.
+            dataset: the digest of the set.
+            example: the place of the example in the set, from 0.
+            reader: the mark of who looks.
+            most: the most records to return.
+        """
+        table = self.table
+        chosen = sql.select(table).where(table.c.dataset == dataset, table.c.example == example)
+        ordered = chosen.order_by(table.c.reader != reader, table.c.import_id != "", *self._order())
+        rows = self._store.rows(f"reading the {self.several}", ordered.limit(most))
+        return [self._shown(row, reader) for row in rows]
+
+    def count(self, dataset: str, example: int | None = None) -> int:
+        """Return the number of records on a set, or on one of its examples."""
+        count = sql.func.count().label("count")
+        chosen = sql.select(count).where(self.table.c.dataset == dataset)
+        if example is not None:
+            chosen = chosen.where(self.table.c.example == example)
+        (row,) = self._store.rows(f"counting the {self.several}", chosen)
+        return int(row["count"])
+
+    def revision(self, dataset: str) -> tuple[object, ...]:
+        """Return a value that differs after every change of the records on a set."""
+        table, last = self.table, sql.func.max
+        # Ids of imports rise with time, so they tell two imports of equally many records apart.
+        values = last(table.c.import_id), last(table.c.changed), sql.func.sum(table.c.version)
+        chosen = sql.select(sql.func.count(), *values).where(table.c.dataset == dataset)
+        (row,) = self._store.rows(f"reading the {self.several}", chosen)
+        return tuple(row.values())
+
+    def save(self, record: R, reader: str = OPERATOR) -> R:
+        """Add a record (version 0) or change one. It is committed when this returns.
+
+        Args:
+            record: the record to save.
+            reader: the mark of who saves it, and who owns it if it is new.
 
         Raises:
-            InputError: it cannot be saved as it is.
-            Stale: another version was saved meanwhile.
+            InputError: the record has a fault, belongs to somebody else, or is beyond a share.
+            Stale: another version was saved since the record was read.
         """
         own = record.checked()
         name = own.id or self._id(own)
-        # After the largest number comes 1 again: a version only has to differ from the one before.
+        # 1 follows the largest number: a version only has to differ from the one before.
         new = replace(own, id=name, changed=now(), version=own.version % MAX_NUMBER + 1)
         with self._store.writer(f"saving the {self.one}") as connection:
-            there = self._locked(connection, name)
+            there = self._locked(connection, name, reader)
             if own.version != (there.version if there else 0):
                 raise Stale(there, own)
             if there:
                 change = sql.update(self.table).where(self.table.c.id == name)
                 connection.execute(change.values(**self._row(new)))
             else:
-                added = sql.insert(self.table).values(**self._row(new), reader=reader)
-                connection.execute(added)
+                row = self._row(new) | {"reader": reader, "import_id": ""}
+                connection.execute(sql.insert(self.table).values(**row))
+            check_shares(connection, self.table, self.several, reader, {new.dataset})
         return new
 
-    def remove(self, record: R) -> None:
-        """Remove a record, if it is still there; raises Stale as `save`."""
+    def remove(self, record: R, reader: str = OPERATOR) -> None:
+        """Remove a record, if it is still there. Raise the same errors as `save`."""
         with self._store.writer(f"removing the {self.one}") as connection:
-            there = self._locked(connection, record.id)
+            there = self._locked(connection, record.id, reader)
             if there and there.version != record.version:
                 raise Stale(there, record)
             connection.execute(sql.delete(self.table).where(self.table.c.id == record.id))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove all records on a set that one reader wrote; returns how many there were."""
+        """Remove what a reader wrote and imported on a set; return the number of records."""
+        if reader == OPERATOR:
+            return 0
         own = self.table.c.dataset == dataset, self.table.c.reader == reader
-        doing = f"removing the {self.several}"
-        return self._store.delete(doing, self.table, *own) if reader else 0
+        return self._store.delete(f"removing the {self.several}", self.table, *own)
+
+    def remove_without_owner(self) -> int:
+        """Remove all records without an owner; return their number."""
+        return self._store.delete(
+            f"removing {self.several} without an owner", self.table, self.table.c.reader == ""
+        )
 
     def remove_older(self, time: str) -> int:
-        """Remove all records last changed before a time, ISO 8601 in UTC; returns how many."""
+        """Remove records last changed before a time (ISO 8601, UTC); return their number."""
         old = self.table.c.changed < time
         return self._store.delete(f"removing old {self.several}", self.table, old)
 
-    def merge(self, records: Sequence[R]) -> Merged:
-        """Bring in exported records; what is there stays as it is. All are brought in, or none.
+    def merge(self, records: Sequence[R], reader: str = OPERATOR) -> Merged:
+        """Import records from a file: all of them, or none. Stored records stay as they are.
 
-        A record whose id is there with other words is added under an id of its own, by which it is
-        recognised when it is brought in again.
+        A record whose id is stored with other words is added under a new id, by which it is
+        recognised when it is imported again.
+
+        Args:
+            records: the records of the file.
+            reader: the mark of the importer, who owns what is new.
 
         Raises:
-            InputError: a record cannot be saved as it is.
+            InputError: a record has a fault, or the import is beyond a share of the importer.
         """
         checked = [record.checked() for record in records]
         with self._store.writer(f"saving the {self.several}") as connection:
@@ -170,37 +186,78 @@ class Records(ABC, Generic[R]):
                     copy = replace(record, id=id_of_copy(record), differs=record.id)
                     differing[copy.id] = copy
             for copy_id in self._by_id(connection, list(differing)):
-                del differing[copy_id]  # brought in before
-            rows = [self._row(record) for record in (*new.values(), *differing.values())]
-            if rows:
-                connection.execute(sql.insert(self.table), [{**row, "reader": ""} for row in rows])
+                del differing[copy_id]  # imported before
+            added = [*new.values(), *differing.values()]
+            if added:
+                owner = {"reader": reader, "import_id": new_import_id()}
+                rows = [self._row(record) | owner for record in added]
+                connection.execute(sql.insert(self.table), rows)
+                datasets = {record.dataset for record in added}
+                check_shares(connection, self.table, self.several, reader, datasets)
         return Merged(len(new), len(differing))
 
+    def list_imports(self, dataset: str, reader: str) -> list[Import]:
+        """Return a reader's imports that have records on a set, the latest first."""
+        table, count = self.table, sql.func.count()
+        own = table.c.reader == reader, table.c.import_id != ""
+        here = sql.select(table.c.import_id).where(*own, table.c.dataset == dataset)
+        counted = sql.select(table.c.import_id, count.label("records"))
+        chosen = counted.where(*own, table.c.import_id.in_(here)).group_by(table.c.import_id)
+        ordered = chosen.order_by(table.c.import_id.desc())
+        rows = self._store.rows(f"reading the imports of {self.several}", ordered)
+        return [Import(row["import_id"], row["records"]) for row in rows]
+
+    def undo_import(self, import_id: str, reader: str = OPERATOR) -> int:
+        """Remove everything that one import brought in, on all sets, also what was changed since.
+
+        Args:
+            import_id: the id; the operator may give its first `SHORT_ID` characters.
+            reader: the mark of the importer; nothing of another reader is removed.
+
+        Returns:
+            The number of removed records.
+        """
+        column, doing = self.table.c.import_id, f"undoing the import of {self.several}"
+        if reader == OPERATOR and len(import_id) >= SHORT_ID:
+            known = column.startswith(import_id, autoescape=True)
+            return self._store.delete(doing, self.table, known)
+        own = self.table.c.reader == reader, column == import_id, column != ""
+        return self._store.delete(doing, self.table, *own)
+
+    def _order(self) -> list[sql.Column[Any]]:
+        return [self.table.c[name] for name in self.order]
+
     def _select(self) -> sql.Select[Any]:
-        """All columns but who wrote a record, which stays in the store."""
-        return sql.select(*(column for column in self.table.c if column.name != "reader"))
+        """Return a query for all columns but the hidden ones."""
+        return sql.select(*(column for column in self.table.c if column.name not in _HIDDEN))
+
+    def _shown(self, row: sql.RowMapping, reader: str) -> Shown[R]:
+        owner = Owner(row["reader"], row["import_id"])
+        return Shown(self._read(_visible(row)), owner.allows(reader), owner.import_id)
 
     def _by_id(self, connection: Connection, ids: Sequence[str]) -> dict[str, R]:
-        """The records with these ids that are there, by id."""
+        """Return the stored records with these ids, by id."""
         found: dict[str, R] = {}
-        for first in range(0, len(ids), AT_ONCE):
-            chosen = self._select().where(self.table.c.id.in_(ids[first : first + AT_ONCE]))
+        for first in range(0, len(ids), _IDS_AT_ONCE):
+            chosen = self._select().where(self.table.c.id.in_(ids[first : first + _IDS_AT_ONCE]))
             for row in connection.execute(chosen).mappings():
                 found[row["id"]] = self._read(row)
         return found
 
-    def _locked(self, connection: Connection, name: str) -> R | None:
-        """The record with an id, locked from now on; None where there is none."""
-        chosen = self._select().where(self.table.c.id == name).with_for_update()
+    def _locked(self, connection: Connection, name: str, reader: str) -> R | None:
+        """Lock the record with an id and return it, or None where there is none.
+
+        Raises:
+            InputError: the reader may not change it.
+        """
+        chosen = sql.select(self.table).where(self.table.c.id == name).with_for_update()
         row = connection.execute(chosen).mappings().one_or_none()
-        return None if row is None else self._read(row)
+        if row is None:
+            return None
+        Owner(row["reader"], row["import_id"]).check(self.one, reader)
+        return self._read(_visible(row))
 
 
-def id_of_copy(record: Record) -> str:
-    """An id that the same words under the same id always get."""
-    return digest(record.id, record.words())
-
-
-def digest(*what: object) -> str:
-    """An id that the same things always get."""
-    return hashlib.sha256(repr(what).encode()).hexdigest()[: LENGTHS["id"]]
+def _visible(row: sql.RowMapping) -> dict[str, Any]:
+    """Return a row without the hidden columns."""
+    return {name: value for name, value in row.items() if name not in _HIDDEN}

@@ -1,19 +1,24 @@
-"""Slices: examples of a set under a name, to be looked at again and measured on their own."""
+"""Slices: examples of a set under a name, to look at again and to measure on their own.
+
+A slice belongs to the reader who saved it. Others can look at it and save a copy under another
+name, but they cannot replace or remove it.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import sqlalchemy as sql
+from sqlalchemy.engine import Connection
 
+from areaviz.notes.ownership import OPERATOR
 from areaviz.notes.store import Store
-from areaviz.notes.store_schema import LONGEST_SLICE, SLICES, check_text, now
+from areaviz.notes.store_schema import LONGEST_SLICE, MAX_NUMBER, SLICES, check_text, now
+from areaviz.shares.limits import SLICES_ON_SET
 from areaviz.trace.errors import InputError
-
-# Slices of a set.
-MAX_SLICES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,89 +27,173 @@ class Slice:
 
     # The digest of the set.
     dataset: str
-    # Unique in the set.
+    # The name, which no other slice of the set has.
     name: str
     # Places in the set, from 0, rising.
     examples: tuple[int, ...]
+    # 0 before the slice is saved, then the number of saved changes.
+    version: int = 0
+    # The mark of the reader who saved it, "" for the operator and in older stores.
+    owner: str = OPERATOR
+
+    def is_changeable(self, reader: str) -> bool:
+        """Return whether a reader may replace and remove the slice."""
+        return reader in (OPERATOR, self.owner)
+
+    def checked(self) -> Slice:
+        """Return the slice as it can be saved; raise InputError where it cannot."""
+        name = self.name.strip()
+        if not name:
+            raise InputError("A slice needs a name. Type one.")
+        check_text("name of the slice", name, LONGEST_SLICE)
+        if not self.examples:
+            raise InputError("A slice needs at least one example. Widen the search or the filter.")
+        return replace(self, name=name, examples=tuple(sorted(set(self.examples))))
 
 
 class Slices:
-    """The slices in a store; every method raises BackendError where the store fails."""
+    """The slices in a store. Every method raises BackendError where the store fails."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    def of(self, dataset: str) -> list[Slice]:
-        """All slices of a set, by name."""
+    def list_all(self, dataset: str) -> list[Slice]:
+        """Return all slices of a set, by name."""
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset).order_by(SLICES.c.name)
-        rows = self._store.rows("reading the slices", chosen)
-        return [Slice(dataset, row["name"], tuple(json.loads(row["examples"]))) for row in rows]
+        return [_read(row) for row in self._store.rows("reading the slices", chosen)]
 
-    def save(
-        self,
-        dataset: str,
-        name: str,
-        examples: Sequence[int],
-        reader: str = "",
-    ) -> Slice:
-        """Save examples under a name, in place of those that had it; committed when this returns.
+    def list_for(self, dataset: str, reader: str, most: int) -> list[Slice]:
+        """Return slices of a set: first those of one reader, then the others, each by name.
 
         Args:
             dataset: the digest of the set.
-            name: of the slice.
-            examples: places in the set.
-            reader: the mark of who saves it.
+            reader: the mark of who looks.
+            most: the most slices to return.
+        """
+        chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset)
+        ordered = chosen.order_by(SLICES.c.reader != reader, SLICES.c.name).limit(most)
+        return [_read(row) for row in self._store.rows("reading the slices", ordered)]
+
+    def count(self, dataset: str) -> int:
+        """Return the number of slices of a set."""
+        chosen = sql.select(sql.func.count().label("count")).where(SLICES.c.dataset == dataset)
+        (row,) = self._store.rows("counting the slices", chosen)
+        return int(row["count"])
+
+    def save(self, changed: Slice, reader: str = OPERATOR) -> Slice:
+        """Add a slice (version 0) or change one. It is committed when this returns.
+
+        Args:
+            changed: the slice; its owner does not matter.
+            reader: the mark of who saves it, and who owns it if it is new.
 
         Raises:
-            InputError: the name is empty, too long or broken, there are no examples, or the set has
-                too many slices.
+            InputError: the slice has a fault, its name belongs to another reader, another version
+                was saved since the slice was read, or the reader has too many slices.
         """
-        name = name.strip()
-        if not name or len(name) > LONGEST_SLICE:
-            raise InputError(
-                f"The name of a slice has {len(name)} characters but 1 to {LONGEST_SLICE} are"
-                " possible; choose another."
-            )
-        check_text("name", name, LONGEST_SLICE)
-        if not examples:
-            raise InputError("A slice needs at least one example; search or brush for less.")
-        made = Slice(dataset, name, tuple(sorted(set(examples))))
+        own = changed.checked()
         with self._store.writer("saving the slice") as connection:
-            there = sql.select(SLICES.c.name).where(SLICES.c.dataset == dataset)
-            names = set(connection.execute(there).scalars())
-            if len(names | {name}) > MAX_SLICES:
-                raise InputError(
-                    f"This set has {MAX_SLICES} slices and can have no more; remove one first."
-                )
-            connection.execute(sql.delete(SLICES).where(*_named(dataset, name)))
-            values = {"dataset": dataset, "name": name, "examples": json.dumps(made.examples)}
-            connection.execute(sql.insert(SLICES).values(**values, changed=now(), reader=reader))
-        return made
+            there = _locked(connection, own, reader)
+            _check_version(own, there)
+            # 1 follows the largest number: a version only has to differ from the one before.
+            new = replace(own, version=own.version % MAX_NUMBER + 1, owner=reader)
+            values = {
+                "examples": json.dumps(new.examples),
+                "changed": now(),
+                "version": new.version,
+            }
+            if there:
+                new = replace(new, owner=there.owner)
+                connection.execute(sql.update(SLICES).where(*_named(own)).values(**values))
+            else:
+                values |= {"dataset": own.dataset, "name": own.name, "reader": reader}
+                connection.execute(sql.insert(SLICES).values(**values))
+            _check_share(connection, own.dataset, reader)
+        return new
 
-    def take_over(self, earlier: str, dataset: str, reader: str = "") -> int:
-        """Copy the slices of one set to another that it became; returns how many were copied.
+    def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
+        """Copy the slices of an earlier version of a set to the set; return how many were copied.
 
-        A slice whose name is taken there is left out.
+        A slice is left out where the set has a slice with its name.
         """
-        names = {one.name for one in self.of(dataset)}
-        new = [one for one in self.of(earlier) if one.name not in names]
+        names = {one.name for one in self.list_all(dataset)}
+        new = [one for one in self.list_all(earlier) if one.name not in names]
         for one in new:
-            self.save(dataset, one.name, one.examples, reader)
+            self.save(Slice(dataset, one.name, one.examples), reader)
         return len(new)
 
-    def remove(self, dataset: str, name: str) -> None:
-        """Remove a slice; its examples stay."""
-        self._store.delete("removing the slice", SLICES, *_named(dataset, name))
+    def remove(self, gone: Slice, reader: str = OPERATOR) -> None:
+        """Remove a slice, if it is still there. Its examples stay in the set.
+
+        Raises:
+            InputError: it belongs to another reader, or was changed since it was read.
+        """
+        with self._store.writer("removing the slice") as connection:
+            there = _locked(connection, gone, reader)
+            if there is not None:
+                _check_version(gone, there)
+                connection.execute(sql.delete(SLICES).where(*_named(gone)))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove all slices of a set that one reader saved; returns how many there were."""
+        """Remove the slices of a set that one reader saved; return their number."""
+        if reader == OPERATOR:
+            return 0
         own = SLICES.c.dataset == dataset, SLICES.c.reader == reader
-        return self._store.delete("removing the slices", SLICES, *own) if reader else 0
+        return self._store.delete("removing the slices", SLICES, *own)
+
+    def remove_without_owner(self) -> int:
+        """Remove all slices without an owner; return their number."""
+        return self._store.delete("removing old slices", SLICES, SLICES.c.reader == OPERATOR)
 
     def remove_older(self, time: str) -> int:
-        """Remove all slices saved before a time, ISO 8601 in UTC; returns how many."""
+        """Remove slices last saved before a time (ISO 8601, UTC); return their number."""
         return self._store.delete("removing old slices", SLICES, SLICES.c.changed < time)
 
 
-def _named(dataset: str, name: str) -> tuple[sql.ColumnElement[bool], ...]:
-    return SLICES.c.dataset == dataset, SLICES.c.name == name
+def _read(row: Mapping[str, Any]) -> Slice:
+    examples = tuple(json.loads(row["examples"]))
+    return Slice(row["dataset"], row["name"], examples, row["version"], row["reader"])
+
+
+def _named(one: Slice) -> tuple[sql.ColumnElement[bool], ...]:
+    return SLICES.c.dataset == one.dataset, SLICES.c.name == one.name
+
+
+def _locked(connection: Connection, one: Slice, reader: str) -> Slice | None:
+    """Lock the stored slice with a name and return it, or None where there is none.
+
+    Raises:
+        InputError: the reader may not change it.
+    """
+    chosen = sql.select(SLICES).where(*_named(one)).with_for_update()
+    row = connection.execute(chosen).mappings().one_or_none()
+    there = None if row is None else _read(row)
+    if there is None or there.is_changeable(reader):
+        return there
+    who = "Another reader saved it" if there.owner else "It has no owner"
+    raise InputError(
+        f'This set has a slice "{one.name}" that you cannot change. {who}. Choose another name to'
+        " save a copy of your own."
+    )
+
+
+def _check_version(own: Slice, there: Slice | None) -> None:
+    """Raise InputError where the slice is not the version that the change was made from."""
+    if own.version == (there.version if there else 0):
+        return
+    did = "saved" if there else "removed"
+    raise InputError(
+        f'The slice "{own.name}" was {did} in another window since you opened this page, so nothing'
+        " was changed. The page now shows what is stored. Try again if you still want the change."
+    )
+
+
+def _check_share(connection: Connection, dataset: str, reader: str) -> None:
+    """Refuse a slice that would give its reader more than a share on the set."""
+    if reader == OPERATOR:
+        return
+    counted = sql.select(sql.func.count()).where(
+        SLICES.c.dataset == dataset, SLICES.c.reader == reader
+    )
+    if connection.execute(counted).scalar_one() > SLICES_ON_SET.value():
+        raise InputError(f"{SLICES_ON_SET.said()} {SLICES_ON_SET.advice}")

@@ -1,7 +1,7 @@
 """The tables of the store of notes, their version, and the steps from older versions.
 
-An older store is brought to this version in one transaction; a newer one is refused. To change a
-table: raise `VERSION`, add a step to `STEPS`, and put a store of the version before into
+An older store is brought to this version in one transaction, and a newer one is refused. To change
+a table, raise `VERSION`, add a step to `STEPS`, and put a store of the new version into
 tests/notes/stores.
 """
 
@@ -17,14 +17,14 @@ from sqlalchemy.engine import Connection
 
 from areaviz.trace.errors import BackendError, InputError
 
-# Stores of version 0 have no table with their version, and some of them no slices.
-VERSION = 2
+# Stores of version 0 have no table of versions, and some of them have no slices.
+VERSION = 3
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-# Characters of a text that is judged, and of what another tool's file said of it.
+# The most characters of a judged text, and of the lines of another tool's file about it.
 LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
-# Of an example's place and of a version: the largest number that every store takes.
+# The largest place of an example and the largest version that every store can hold.
 MAX_NUMBER = 2**31 - 1
-# Characters of each text of a note and of a judgement, at most.
+# The most characters of each text column.
 LENGTHS = {
     "id": 32,
     "dataset": 64,
@@ -36,22 +36,41 @@ LENGTHS = {
     "changed": 32,
     "differs": 32,
     "reader": 64,
+    "import_id": 32,
     "rater": LONGEST_NAME,
     "source": LONGEST_TEXT,
     "output": LONGEST_TEXT,
     "origin": LONGEST_ORIGIN,
 }
-# Halves of surrogate pairs, and the character that ends a text in PostgreSQL.
+# Halves of surrogate pairs, which UTF-8 cannot hold, and the character that PostgreSQL cannot.
 _BROKEN = re.compile("[\0\ud800-\udfff]")
 
 METADATA = sql.MetaData()
 
 
 def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
-    """A column of text; `later` where it came with a later version, so that old rows have ""."""
+    """Return a text column; one that a later version added is "" in older rows."""
     default = "" if later else None
     kind = sql.String(LENGTHS[name])
     return sql.Column(name, kind, nullable=False, server_default=default, **options)
+
+
+def _ownership() -> tuple[sql.Column[str], sql.Column[str]]:
+    """Return the columns that say who may change a row; see `areaviz/notes/ownership.py`."""
+    # The mark of the reader who wrote or imported the row (`areaviz/ui/shell/reader.py`). It is ""
+    # for the operator, and for rows of older versions, which did not know their reader.
+    reader = _text("reader", later=True)
+    # The import that brought the row in, "" for a row that was written in the app.
+    return reader, _text("import_id", later=True)
+
+
+def _indexes(table: str) -> tuple[sql.Index, ...]:
+    """Return the indexes that the app's queries need: by example, by owner and by import."""
+    return (
+        sql.Index(f"ix_{table}_example", "dataset", "example"),
+        sql.Index(f"ix_{table}_reader", "reader", "dataset", "example"),
+        sql.Index(f"ix_{table}_import", "import_id"),
+    )
 
 
 NOTES = sql.Table(
@@ -67,10 +86,10 @@ NOTES = sql.Table(
     _text("author"),
     _text("changed"),
     sql.Column("version", sql.Integer, nullable=False),
-    # The id of the note with other words that was there when this one was brought in, else "".
+    # The id of the stored note whose words an imported note differs from, else "".
     _text("differs", later=True),
-    # The mark of who first wrote it (`areaviz/ui/shell/reader.py`), "" where that is unknown.
-    _text("reader", later=True),
+    *_ownership(),
+    *_indexes("annotations"),
 )
 SLICES = sql.Table(
     "slices",
@@ -80,6 +99,7 @@ SLICES = sql.Table(
     sql.Column("examples", sql.Text, nullable=False),
     _text("changed", later=True),
     _text("reader", later=True),
+    sql.Column("version", sql.Integer, nullable=False, server_default="1"),
 )
 JUDGEMENTS = sql.Table(
     "judgements",
@@ -91,14 +111,15 @@ JUDGEMENTS = sql.Table(
     _text("rater"),
     sql.Column("source", sql.Text, nullable=False),
     sql.Column("output", sql.Text, nullable=False),
-    # The marked errors as JSON, see `areaviz/notes/error_spans.py`.
+    # The marked errors as JSON; see `areaviz/notes/error_spans.py`.
     sql.Column("spans", sql.Text, nullable=False),
     sql.Column("score", sql.Float),
     sql.Column("origin", sql.Text, nullable=False),
     _text("changed"),
     sql.Column("version", sql.Integer, nullable=False),
     _text("differs"),
-    _text("reader"),
+    *_ownership(),
+    *_indexes("judgements"),
 )
 _VERSION = sql.Table(
     "store_version", METADATA, sql.Column("version", sql.Integer, primary_key=True)
@@ -106,10 +127,10 @@ _VERSION = sql.Table(
 
 
 def version_of(connection: Connection) -> int | None:
-    """The version of a store; None where it is empty.
+    """Return the version of a store, or None for an empty store.
 
     Raises:
-        BackendError: the store is of a newer version of this app.
+        BackendError: a newer version of this app wrote the store.
     """
     there = sql.inspect(connection)
     if not there.has_table(_VERSION.name):
@@ -117,14 +138,14 @@ def version_of(connection: Connection) -> int | None:
     found = int(connection.execute(sql.select(_VERSION.c.version)).scalar_one())
     if found > VERSION:
         raise BackendError(
-            f"The store of notes is of version {found} but this app knows versions up to {VERSION};"
-            " nothing was changed, update the app to open it."
+            f"The store of notes has version {found}, but this app can read versions up to"
+            f" {VERSION}. Nothing was changed. Update the app to open the store."
         )
     return found
 
 
 def upgrade(connection: Connection) -> None:
-    """Make the tables of an empty store, or bring an older one to `VERSION`.
+    """Make the tables of an empty store, or bring an older store to `VERSION`.
 
     All of it happens in the caller's transaction.
     """
@@ -139,59 +160,75 @@ def upgrade(connection: Connection) -> None:
     connection.execute(sql.insert(_VERSION).values(version=VERSION))
 
 
-def _from_0(connection: Connection) -> None:
-    """Add who wrote notes and slices, when slices changed, and what imported notes differ from."""
-    _add(connection, NOTES.c.differs)
-    _add(connection, NOTES.c.reader)
+def _upgrade_from_0(connection: Connection) -> None:
+    """Add the owners of notes and slices, the times of slices, and what notes differ from."""
+    _add_columns(connection, NOTES.c.differs, NOTES.c.reader)
     if sql.inspect(connection).has_table(SLICES.name):
-        _add(connection, SLICES.c.changed)
-        _add(connection, SLICES.c.reader)
+        _add_columns(connection, SLICES.c.changed, SLICES.c.reader)
         connection.execute(sql.update(SLICES).values(changed=now()))
 
 
-def _from_1(connection: Connection) -> None:
+def _upgrade_from_1(connection: Connection) -> None:
     """Add the judgements of raters."""
     JUDGEMENTS.create(connection, checkfirst=True)
 
 
-def _add(connection: Connection, column: sql.Column[str]) -> None:
-    kind = column.type.compile(connection.dialect)
-    connection.exec_driver_sql(
-        f"ALTER TABLE {column.table.name} ADD COLUMN {column.name} {kind} NOT NULL DEFAULT ''"
-    )
+def _upgrade_from_2(connection: Connection) -> None:
+    """Add imports, the versions of slices, and the indexes of notes and judgements."""
+    _add_columns(connection, NOTES.c.import_id, JUDGEMENTS.c.import_id, SLICES.c.version)
+    for index in sorted(NOTES.indexes | JUDGEMENTS.indexes, key=lambda one: str(one.name)):
+        index.create(connection, checkfirst=True)
 
 
-# From each version to the next.
-STEPS: tuple[Callable[[Connection], None], ...] = (_from_0, _from_1)
+def _add_columns(connection: Connection, *columns: sql.Column[Any]) -> None:
+    """Add columns to the tables that exist and do not have them yet.
+
+    An earlier step may have made a table with all columns of today.
+    """
+    for column in columns:
+        there = sql.inspect(connection)
+        if not there.has_table(column.table.name):
+            continue
+        if column.name in {one["name"] for one in there.get_columns(column.table.name)}:
+            continue
+        added = sql.schema.CreateColumn(column).compile(dialect=connection.dialect)
+        connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {added}")
+
+
+# The step from each version to the next.
+STEPS: tuple[Callable[[Connection], None], ...] = (
+    _upgrade_from_0,
+    _upgrade_from_1,
+    _upgrade_from_2,
+)
 
 
 def check_text(title: str, value: str, most: int) -> None:
-    """Raise InputError for a text that not every store takes as it is.
+    """Raise InputError for a text that a store could not keep unchanged.
 
     Args:
-        title: what people call it.
+        title: the name of the text in error messages.
         value: the text.
-        most: its characters, at most.
+        most: the most characters that it may have.
     """
     if len(value) > most:
         raise InputError(
-            f"The {title} has {len(value):,} characters but at most {most:,} are possible;"
-            " shorten it."
+            f"The {title} has {len(value):,} characters, but at most {most:,} are allowed."
+            " Shorten it."
         )
     if _BROKEN.search(value):
-        raise InputError(f"The {title} has a broken character; delete it or type it anew.")
+        raise InputError(f"The {title} has a broken character. Delete it or type it again.")
 
 
 def check_numbers(example: int, version: int) -> None:
-    """Raise InputError for an example's place or a version that not every store takes."""
+    """Raise InputError for a place of an example or a version that a store could not keep."""
     for title, number in (("example", example), ("version", version)):
         if not 0 <= number <= MAX_NUMBER:
             raise InputError(
-                f"The {title} has the number {number:.6g} but 0 to {MAX_NUMBER:,} are possible;"
-                " fix it."
+                f"The {title} has the number {number:.6g}. Enter a number from 0 to {MAX_NUMBER:,}."
             )
 
 
 def now() -> str:
-    """The time as it is kept: ISO 8601 in UTC, with milliseconds."""
+    """Return the time as stores keep it: ISO 8601 in UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

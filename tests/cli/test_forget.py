@@ -17,7 +17,7 @@ from areaviz.cli import main
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
-from areaviz.notes.slices import Slices
+from areaviz.notes.slices import Slice, Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import JUDGEMENTS, SLICES
 from areaviz.notes.store_schema import NOTES as TABLE
@@ -54,7 +54,7 @@ def test_what_is_old_goes_and_the_rest_stays(
     notes, slices, judgements = Annotations(store), Slices(store), Judgements(store)
     old, new = (notes.save(Annotation("d", place, "", "Style")) for place in (0, 1))
     for name in ("old", "new"):
-        slices.save("d", name, [1])
+        slices.save(Slice("d", name, (1,)))
         judgements.save(Judgement("d", 0, "m", name, "", ""))
     with store.writer("making them old") as connection:
         connection.execute(sql.update(TABLE).where(TABLE.c.id == old.id).values(changed=OLD))
@@ -82,8 +82,8 @@ def test_what_is_old_goes_and_the_rest_stays(
         "1 notes, 1 slices, 1 judged outputs, 1 analyses, 4 copies, 0 kept sets"
         in capsys.readouterr().out
     )
-    assert notes.of("d") == [new] and [one.name for one in slices.of("d")] == ["new"]
-    assert [one.rater for one in judgements.of("d")] == ["new"]
+    assert notes.list_all("d") == [new] and [one.name for one in slices.list_all("d")] == ["new"]
+    assert [one.rater for one in judgements.list_all("d")] == ["new"]
     there = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
     assert there - {"notes.sqlite-wal", "notes.sqlite-shm"} == {
         *others, "new.jsonl", "running.jsonl", "new.jsonl.damaged-1",
@@ -107,3 +107,20 @@ def test_days_that_are_none_are_told(monkeypatch: pytest.MonkeyPatch, days: str)
     monkeypatch.setenv(DAYS, days)
     with pytest.raises(InputError, match="must be a number of days"):
         keep_days()
+
+
+def test_forget_undoes_imports_and_removes_what_has_no_owner(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, reader = Store.open(f"sqlite:///{folder / 'notes.sqlite'}"), "a" * 64
+    notes, slices = Annotations(store), Slices(store)
+    notes.merge([Annotation("d", 0, "", "Style", id=one, version=1) for one in "xy"], reader)
+    notes.save(Annotation("d", 0, "", "Style"))
+    own = notes.save(Annotation("d", 0, "", "Style"), reader)
+    slices.save(Slice("d", "old", (1,)))
+    (made,) = notes.list_imports("d", reader)
+    assert run("--import", made.id[:5]) == 2 and "at least 16" in capsys.readouterr().err
+    assert run("--import", made.id, "--without-owner") == 0
+    said = capsys.readouterr().out
+    assert "2 notes, 0 judged" in said and "1 notes, 1 slices, 0 judged" in said
+    assert notes.list_all("d") == [own] and slices.list_all("d") == []

@@ -67,7 +67,8 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
         with sqlite3.connect(path) as connection:
             damaged += connection.execute("PRAGMA integrity_check").fetchone() != ("ok",)
         there = [
-            (note.note, note.version) for note in Annotations.open(f"sqlite:///{path}").of(DATASET)
+            (note.note, note.version)
+            for note in Annotations.open(f"sqlite:///{path}").list_all(DATASET)
         ]
         doubled += sum(count - 1 for count in Counter(key for key, _ in there).values())
         gone = _lost_notes(promised, dict(there))

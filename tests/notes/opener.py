@@ -25,7 +25,7 @@ OPENINGS = 3
 
 def opened(path: str) -> str:
     try:
-        return f"{len(Annotations.open(f'sqlite:///{path}').of(DATASET))} notes"
+        return f"{len(Annotations.open(f'sqlite:///{path}').list_all(DATASET))} notes"
     except BackendError as error:
         return str(error)
 

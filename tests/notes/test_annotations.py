@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.records import Stale
+from areaviz.notes.record_types import Stale
 from areaviz.notes.store_schema import LONGEST_NOTE, MAX_NUMBER
 from areaviz.trace.errors import BackendError, InputError
 
@@ -35,7 +35,7 @@ def test_notes_come_back_as_they_were(store: Annotations, tmp_path: Path) -> Non
     saved = store.save(NOTE)
     assert saved.id and saved.changed and saved.version == 1
     again = Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
-    assert again.of(NOTE.dataset) == [saved] and again.of("other") == []
+    assert again.list_all(NOTE.dataset) == [saved] and again.list_all("other") == []
     assert replace(saved, id="", changed="", version=0) == NOTE
 
 
@@ -49,7 +49,7 @@ def test_a_new_store_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
             start: threading.Barrier = start,
         ) -> int:
             start.wait(30)
-            return len(Annotations.open(url).of("d"))
+            return len(Annotations.open(url).list_all("d"))
 
         with ThreadPoolExecutor(6) as pool:
             assert list(pool.map(opened, range(6))) == [0] * 6
@@ -62,7 +62,7 @@ def test_a_change_counts_up_and_a_stale_one_is_refused_with_both_texts(store: An
     with pytest.raises(Stale) as refused:
         store.save(replace(first, note="his"))
     assert refused.value.there == second and refused.value.own.note == "his"
-    assert store.of(NOTE.dataset) == [second]
+    assert store.list_all(NOTE.dataset) == [second]
     with pytest.raises(Stale):
         store.remove(first)
     store.remove(second)
@@ -81,7 +81,7 @@ def test_many_writers_lose_nothing(store: Annotations) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    found = store.of(NOTE.dataset)
+    found = store.list_all(NOTE.dataset)
     assert sorted((note.example, int(note.note)) for note in found) == [
         (n, t) for n in range(8) for t in range(10)
     ]
@@ -90,20 +90,20 @@ def test_many_writers_lose_nothing(store: Annotations) -> None:
 def test_counts_by_tag_and_slice(store: Annotations) -> None:
     for example, tag in ((1, "Style"), (2, "Style"), (2, "Accuracy"), (3, "own tag")):
         store.save(replace(NOTE, example=example, tag=tag))
-    assert list(store.counts(NOTE.dataset).items()) == [
+    assert list(store.count_tags(NOTE.dataset).items()) == [
         ("Style", 2),
         ("Accuracy", 1),
         ("own tag", 1),
     ]
-    assert store.counts(NOTE.dataset, [2, 3]) == {"Accuracy": 1, "Style": 1, "own tag": 1}
-    assert store.counts(NOTE.dataset, []) == {}
+    assert store.count_tags(NOTE.dataset, [2, 3]) == {"Accuracy": 1, "Style": 1, "own tag": 1}
+    assert store.count_tags(NOTE.dataset, []) == {}
 
 
 def test_notes_travel_to_another_store_without_loss(store: Annotations, tmp_path: Path) -> None:
     notes = [store.save(replace(NOTE, example=number)) for number in range(3)]
     other = Annotations.open(f"sqlite:///{tmp_path / 'other.db'}")
     assert other.merge(notes) == (3, 0) and other.merge(notes) == (0, 0)
-    assert other.of(NOTE.dataset) == store.of(NOTE.dataset)
+    assert other.list_all(NOTE.dataset) == store.list_all(NOTE.dataset)
 
 
 @pytest.mark.parametrize(
@@ -123,19 +123,19 @@ def test_notes_brought_in_overwrite_and_move_none(
     there = store.save(replace(first, note="longer words, saved later"))
     given = replace(there, **change)
     assert store.merge([given]) == (0, 1)
-    assert there in store.of(NOTE.dataset), "what was there is as it was"
-    (beside,) = [note for note in store.of(given.dataset) if note.differs]
+    assert there in store.list_all(NOTE.dataset), "what was there is as it was"
+    (beside,) = [note for note in store.list_all(given.dataset) if note.differs]
     assert beside.differs == there.id != beside.id
     assert replace(beside, id=there.id, differs="") == given
     assert store.merge([given]) == (0, 0), "brought in again, it is known"
     changed = store.save(replace(beside, note="edited"))
-    assert store.merge([given]) == (0, 0) and changed in store.of(given.dataset)
+    assert store.merge([given]) == (0, 0) and changed in store.list_all(given.dataset)
 
 
 def test_one_id_twice_in_a_file_is_two_notes_where_the_words_differ(store: Annotations) -> None:
     first, other = (replace(NOTE, id="x", version=1, note=note) for note in ("first", "other"))
     assert store.merge([first, other, first, other]) == (1, 1)
-    assert sorted((note.note, note.differs) for note in store.of(NOTE.dataset)) == [
+    assert sorted((note.note, note.differs) for note in store.list_all(NOTE.dataset)) == [
         ("first", ""),
         ("other", "x"),
     ]
@@ -148,21 +148,21 @@ def test_many_notes_come_in_while_others_wait_a_moment_only(store: Annotations) 
     assert time.perf_counter() - start < 5, (
         "a writer waits so long before it is told that another program holds it"
     )
-    assert store.of(NOTE.dataset) == notes
+    assert store.list_all(NOTE.dataset) == notes
 
 
 def test_all_notes_of_a_file_come_in_or_none(store: Annotations) -> None:
     notes = [replace(NOTE, id=f"{number}", version=1) for number in range(3)]
     with pytest.raises(InputError):
         store.merge([*notes, replace(NOTE, id="x", version=1, severity="grave")])
-    assert store.of(NOTE.dataset) == []
+    assert store.list_all(NOTE.dataset) == []
 
 
 def test_the_largest_version_can_be_changed(store: Annotations) -> None:
     given = replace(NOTE, id="x", version=MAX_NUMBER)
     store.merge([given])
     changed = store.save(replace(given, note="again"))
-    assert 0 < changed.version < MAX_NUMBER and store.of(NOTE.dataset) == [changed]
+    assert 0 < changed.version < MAX_NUMBER and store.list_all(NOTE.dataset) == [changed]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_cannot_be_saved_is_told(
     for bring in (store.save, lambda note: store.merge([note])):
         with pytest.raises(InputError, match=said):
             bring(wrong)
-    assert store.of("d") == []
+    assert store.list_all("d") == []
 
 
 def test_every_sqlite_connection_is_durable(store: Annotations) -> None:
@@ -223,7 +223,7 @@ def test_a_damaged_store_is_set_aside_and_never_overwritten(
         Annotations.open(f"sqlite:///{path}")
     (aside,) = tmp_path.glob("notes.db.damaged-*")
     assert aside.read_bytes() == damage
-    assert Annotations.open(f"sqlite:///{path}").of("d") == []
+    assert Annotations.open(f"sqlite:///{path}").list_all("d") == []
 
 
 def test_a_damaged_store_takes_its_log_along(tmp_path: Path) -> None:
@@ -295,8 +295,8 @@ def test_one_s_own_and_old_ones_are_removed(store: Annotations) -> None:
     older = store.save(NOTE)
     assert store.remove_own(NOTE.dataset, "") == 0 and store.remove_own("other", "me") == 0
     assert store.remove_own(NOTE.dataset, "me") == 1
-    assert mine not in store.of(NOTE.dataset) and {hers.id, older.id} == {
-        one.id for one in store.of(NOTE.dataset)
+    assert mine not in store.list_all(NOTE.dataset) and {hers.id, older.id} == {
+        one.id for one in store.list_all(NOTE.dataset)
     }
     assert store.remove_older(hers.changed[:10]) == 0 and store.remove_older("9999") == 2
 
@@ -328,5 +328,5 @@ def test_no_acknowledged_note_is_lost_by_a_kill(tmp_path: Path) -> None:
     told += process.stdout.readlines()
     process.wait()
     last = max(int(line) for line in told if line.endswith("\n"))
-    examples = [note.example for note in Annotations.open(f"sqlite:///{path}").of("d")]
+    examples = [note.example for note in Annotations.open(f"sqlite:///{path}").list_all("d")]
     assert set(range(last + 1)) <= set(examples) and len(examples) == len(set(examples))

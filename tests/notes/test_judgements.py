@@ -21,7 +21,7 @@ from areaviz.notes.error_spans import (
 )
 from areaviz.notes.judgement_files import from_jsonl, to_jsonl
 from areaviz.notes.judgements import Judgements, id_of
-from areaviz.notes.records import Stale
+from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
 
 SPAN = ErrorSpan("output", 4, 8, None, "Accuracy/Mistranslation", "major", "“Katze” for “Hund”")
@@ -39,9 +39,9 @@ def test_a_judgement_comes_back_as_it_was(store: Judgements, tmp_path: Path) -> 
     saved = store.save(replace(ONE, spans=(SPAN, boxed)))
     assert saved.version == 1 and saved.changed and saved.id == id_of(ONE)
     again = Judgements.open(f"sqlite:///{tmp_path / 'notes.db'}")
-    assert again.of(ONE.dataset) == [saved] and again.of("other") == []
+    assert again.list_all(ONE.dataset) == [saved] and again.list_all("other") == []
     unscored = store.save(replace(ONE, rater="Bo", score=None, spans=()))
-    assert store.of(ONE.dataset) == [saved, unscored]
+    assert store.list_all(ONE.dataset) == [saved, unscored]
 
 
 def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
@@ -57,14 +57,14 @@ def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
     store.remove(second)
     with pytest.raises(Stale) as gone:
         store.save(replace(second, score=1.0))
-    assert gone.value.there is None and store.of(ONE.dataset) == []
+    assert gone.value.there is None and store.list_all(ONE.dataset) == []
 
 
 def test_a_reader_removes_what_is_theirs_and_old_ones_go(store: Judgements) -> None:
     mine = store.save(ONE, "me")
     hers = store.save(replace(ONE, rater="Bo"), "her")
     assert store.remove_own(ONE.dataset, "") == 0 and store.remove_own(ONE.dataset, "me") == 1
-    assert store.of(ONE.dataset) == [hers] and mine.id != hers.id
+    assert store.list_all(ONE.dataset) == [hers] and mine.id != hers.id
     assert store.remove_older(hers.changed[:10]) == 0 and store.remove_older("9999") == 1
 
 
@@ -72,10 +72,10 @@ def test_what_is_brought_in_overwrites_none(store: Judgements, tmp_path: Path) -
     saved = store.save(ONE)
     other = Judgements.open(f"sqlite:///{tmp_path / 'other.db'}")
     assert other.merge([saved]) == (1, 0) and other.merge([saved]) == (0, 0)
-    assert other.of(ONE.dataset) == [saved]
+    assert other.list_all(ONE.dataset) == [saved]
     changed = store.save(replace(saved, score=1.0))
     assert other.merge([changed]) == (0, 1) and other.merge([changed]) == (0, 0)
-    kept, beside = sorted(other.of(ONE.dataset), key=lambda one: one.differs)
+    kept, beside = sorted(other.list_all(ONE.dataset), key=lambda one: one.differs)
     assert kept == saved and beside.score == 1 and beside.differs == saved.id
     assert kept.counts and not beside.counts
 
@@ -145,7 +145,7 @@ def test_what_cannot_be_saved_is_one_sentence(
 ) -> None:
     with pytest.raises(InputError) as refused:
         store.save(replace(ONE, **change))  # type: ignore[arg-type]
-    assert said in str(refused.value) and store.of(ONE.dataset) == []
+    assert said in str(refused.value) and store.list_all(ONE.dataset) == []
 
 
 LINE = to_jsonl([ONE])

@@ -14,9 +14,10 @@ import sqlalchemy as sql
 
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.exchange import FORMATS, from_bytes, to_bytes
-from areaviz.notes.records import Stale
-from areaviz.notes.slices import Slices
+from areaviz.notes.record_types import Stale
+from areaviz.notes.slices import Slice, Slices
 from areaviz.notes.store import Store
+from areaviz.notes.store_schema import METADATA, VERSION
 from areaviz.trace.errors import BackendError
 from tests.notes.postgres import server
 
@@ -39,13 +40,13 @@ def test_notes_come_back_as_they_were_and_stale_changes_are_refused(
 ) -> None:
     notes = Annotations(store)
     first = notes.save(replace(NOTE, dataset="a"))
-    assert Annotations.open(address).of("a") == [first]
+    assert Annotations.open(address).list_all("a") == [first]
     second = notes.save(replace(first, note="hers"))
     with pytest.raises(Stale) as refused:
         notes.save(replace(first, note="his"))
     assert refused.value.there == second and refused.value.own.note == "his"
     notes.remove(second)
-    assert notes.of("a") == []
+    assert notes.list_all("a") == []
 
 
 def test_of_many_who_change_one_note_at_once_one_wins_and_the_others_see_what_stands(
@@ -67,19 +68,19 @@ def test_of_many_who_change_one_note_at_once_one_wins_and_the_others_see_what_st
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert len(won) == 1 and told == won * 5 and Annotations.open(address).of("b") == won
+    assert len(won) == 1 and told == won * 5 and Annotations.open(address).list_all("b") == won
 
 
 def test_slices_counts_and_files_work_alike(store: Store) -> None:
     notes, slices = Annotations(store), Slices(store)
     saved = [notes.save(replace(NOTE, dataset="c", example=place)) for place in (3, 4, 9)]
-    slices.save("c", "first two", [3, 4])
-    assert notes.counts("c", slices.of("c")[0].examples) == {"Accuracy": 2}
+    slices.save(Slice("c", "first two", (3, 4)))
+    assert notes.count_tags("c", slices.list_all("c")[0].examples) == {"Accuracy": 2}
     for kind in FORMATS:
         assert from_bytes(to_bytes(saved, kind), kind) == saved
     for note in saved:
         notes.remove(note)
-    assert notes.merge(saved) == (3, 0) and notes.of("c") == saved
+    assert notes.merge(saved) == (3, 0) and notes.list_all("c") == saved
 
 
 def test_a_server_that_is_gone_is_one_sentence() -> None:
@@ -91,14 +92,13 @@ def test_a_server_that_is_gone_is_one_sentence() -> None:
         Annotations.open(url)
 
 
-def test_an_older_store_is_brought_up_and_a_newer_one_refused() -> None:
-    with server() as url:
-        _brought_up_and_refused(url)
-
-
-def _brought_up_and_refused(address: str) -> None:
+@pytest.mark.parametrize("version", range(VERSION))
+def test_an_older_store_is_brought_up_and_a_newer_one_refused(address: str, version: int) -> None:
     engine = sql.create_engine(address)
-    with closing(sqlite3.connect(Path(__file__).parent / "stores" / "notes_0.db")) as connection:
+    with engine.begin() as there:
+        METADATA.drop_all(there)
+    fixture = Path(__file__).parent / "stores" / f"notes_{version}.db"
+    with closing(sqlite3.connect(fixture)) as connection:
         tables = {
             name: (made, connection.execute(f"SELECT * FROM {name}").fetchall())
             for name, made in connection.execute(
@@ -113,11 +113,13 @@ def _brought_up_and_refused(address: str) -> None:
                     f"INSERT INTO {name} VALUES ({', '.join(['%s'] * len(row))})", tuple(row)
                 )
     store = Store.open(address)
-    assert [note.version for note in Annotations(store).of(NOTE.dataset)] == [2, 1]
-    assert Slices(store).of(NOTE.dataset)[0].examples == (3, 7)
-    assert Annotations(store).save(NOTE, "me") in Annotations.open(address).of(NOTE.dataset)
+    assert [note.version for note in Annotations(store).list_all(NOTE.dataset)] == [2, 1]
+    assert Slices(store).list_all(NOTE.dataset)[0].examples == (3, 7)
+    assert Annotations(store).save(NOTE, "me") in Annotations.open(address).list_all(NOTE.dataset)
     with engine.begin() as there:
         there.exec_driver_sql("UPDATE store_version SET version = 7")
-    with pytest.raises(BackendError, match="is of version 7"):
+    with pytest.raises(BackendError, match="has version 7"):
         Store.open(address)
+    with engine.begin() as there:
+        METADATA.drop_all(there)
     engine.dispose()

@@ -1,17 +1,21 @@
-"""Slices: kept under a name, replaced, removed, and refused where they make no sense."""
+"""Slices belong to the reader who saved them, and stale changes of them are refused."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from areaviz.notes import slices
 from areaviz.notes.annotations import Annotation, Annotations
-from areaviz.notes.slices import Slices
+from areaviz.notes.slices import Slice, Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import LONGEST_SLICE
+from areaviz.shares.limits import SLICES_ON_SET
 from areaviz.trace.errors import BackendError, InputError
+
+ANNA, BORIS = "a" * 64, "b" * 64
+DOGS = Slice("set", "dogs", (3, 7))
 
 
 @pytest.fixture
@@ -19,64 +23,101 @@ def store(tmp_path: Path) -> Store:
     return Store.open(f"sqlite:///{tmp_path / 'notes.db'}")
 
 
-def test_a_slice_is_kept_under_its_name_until_it_is_replaced_or_removed(
-    store: Store, tmp_path: Path
-) -> None:
-    mine = Slices(store)
-    mine.save("set", " long ones ", [7, 3, 3])
-    mine.save("set", "a", [1])
-    mine.save("other", "long ones", [9])
+@pytest.fixture
+def slices(store: Store) -> Slices:
+    return Slices(store)
+
+
+def test_slice_is_kept_until_changed_or_removed(slices: Slices, tmp_path: Path) -> None:
+    saved = slices.save(Slice("set", " dogs ", (7, 3, 3)), ANNA)
+    assert saved == replace(DOGS, version=1, owner=ANNA)
+    other = slices.save(Slice("other", "dogs", (9,)), ANNA)
     again = Slices(Store.open(f"sqlite:///{tmp_path / 'notes.db'}"))
-    assert [(one.name, one.examples) for one in again.of("set")] == [
-        ("a", (1,)),
-        ("long ones", (3, 7)),
-    ]
-    again.save("set", "long ones", [5])
-    assert [one.examples for one in mine.of("set")] == [(1,), (5,)] and mine.of("other")[
-        0
-    ].examples == (9,)
-    mine.remove("set", "long ones")
-    assert [one.name for one in again.of("set")] == ["a"] and len(mine.of("other")) == 1
+    assert again.list_all("set") == [saved]
+    changed = again.save(replace(saved, examples=(5,)), ANNA)
+    assert slices.list_all("set") == [replace(saved, examples=(5,), version=2)] == [changed]
+    slices.remove(changed, ANNA)
+    assert again.list_all("set") == [] and slices.list_all("other") == [other]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+def test_another_readers_slice_is_never_replaced(slices: Slices, version: int) -> None:
+    saved = slices.save(DOGS, ANNA)
+    with pytest.raises(InputError, match=r'"dogs" that you cannot change. Another reader saved it'):
+        slices.save(replace(DOGS, examples=(1,), version=version), BORIS)
+    with pytest.raises(InputError, match="you cannot change"):
+        slices.remove(saved, BORIS)
+    assert slices.list_all("set") == [saved] and slices.remove_own("set", BORIS) == 0
+    copy = slices.save(replace(saved, name="dogs too", version=0), BORIS)
+    assert slices.list_all("set") == [saved, copy] and copy.owner == BORIS
+
+
+def test_slice_without_owner_is_the_operators(slices: Slices) -> None:
+    saved = slices.save(DOGS)
+    for change in (slices.save, slices.remove):
+        with pytest.raises(InputError, match="It has no owner. Choose another name"):
+            change(saved, ANNA)
+    assert slices.save(replace(saved, examples=(1,))).version == 2
+    slices.save(replace(DOGS, name="hers"), ANNA)
+    assert slices.remove_without_owner() == 1
+    assert [one.name for one in slices.list_all("set")] == ["hers"]
+
+
+def test_stale_change_of_a_slice_is_refused(slices: Slices) -> None:
+    first = slices.save(DOGS, ANNA)
+    second = slices.save(replace(first, examples=(4,)), ANNA)
+    for stale in (first, DOGS):
+        with pytest.raises(InputError, match="was saved in another window"):
+            slices.save(stale, ANNA)
+    with pytest.raises(InputError, match="was saved in another window"):
+        slices.remove(first, ANNA)
+    assert slices.list_all("set") == [second]
+    slices.remove(second, ANNA)
+    slices.remove(second, ANNA)
+    with pytest.raises(InputError, match="was removed in another window"):
+        slices.save(second, ANNA)
+
+
+def test_share_of_slices_leaves_room_for_others(
+    slices: Slices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert SLICES_ON_SET.value() == 100
+    monkeypatch.setenv(SLICES_ON_SET.setting, "2")
+    kept = [slices.save(replace(DOGS, name=name), ANNA) for name in "ab"]
+    with pytest.raises(InputError, match="A reader may keep 2 slices of one set. Remove one"):
+        slices.save(replace(DOGS, name="c"), ANNA)
+    slices.save(replace(kept[0], examples=(1,)), ANNA)
+    slices.save(replace(DOGS, dataset="other"), ANNA)
+    slices.save(replace(DOGS, name="z"), BORIS)
+    assert [one.name for one in slices.list_for("set", BORIS, most=2)] == ["z", "a"]
+    assert slices.count("set") == 3
 
 
 @pytest.mark.parametrize(
     ("name", "examples", "said"),
     [
-        ("  ", [1], "has 0 characters but 1 to"),
-        ("x" * (LONGEST_SLICE + 1), [1], "has 61 characters"),
-        ("a", [], "at least one"),
-        ("a\ud800", [1], "The name has a broken character"),
-        ("a\0", [1], "The name has a broken character"),
+        ("  ", (1,), "needs a name"),
+        ("x" * (LONGEST_SLICE + 1), (1,), "has 61 characters"),
+        ("a", (), "at least one"),
+        ("a\ud800", (1,), "name of the slice has a broken character"),
+        ("a\0", (1,), "name of the slice has a broken character"),
     ],
 )
-def test_what_is_no_slice_is_refused(
-    store: Store, name: str, examples: list[int], said: str
+def test_slice_with_a_fault_is_refused(
+    slices: Slices, name: str, examples: tuple[int, ...], said: str
 ) -> None:
     with pytest.raises(InputError, match=said):
-        Slices(store).save("set", name, examples)
-    assert not Slices(store).of("set")
+        slices.save(Slice("set", name, examples), ANNA)
+    assert not slices.list_all("set")
 
 
-def test_a_set_has_no_more_slices_than_are_possible(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(slices, "MAX_SLICES", 2)
-    mine = Slices(store)
-    for name in "ab":
-        mine.save("set", name, [1])
-    with pytest.raises(InputError, match="2 slices"):
-        mine.save("set", "c", [1])
-    mine.save("set", "b", [2])
-
-
-def test_notes_and_slices_share_a_store(store: Store) -> None:
-    notes, mine = Annotations(store), Slices(store)
-    notes.save(Annotation("set", 3, "", "Accuracy"))
-    mine.save("set", "a", [3])
-    assert notes.counts("set", mine.of("set")[0].examples) == {"Accuracy": 1}
+def test_notes_and_slices_share_a_store(store: Store, slices: Slices) -> None:
+    Annotations(store).save(Annotation("set", 3, "", "Accuracy"))
+    slices.save(DOGS)
+    assert Annotations(store).count_tags("set", DOGS.examples) == {"Accuracy": 1}
 
 
 @pytest.mark.parametrize("url", ["", "nonsense", "nosuch://x", "mysql://x/y"])
-def test_an_address_that_cannot_be_is_one_sentence(url: str) -> None:
+def test_open_refuses_a_wrong_address(url: str) -> None:
     with pytest.raises(BackendError, match="address of the store of notes"):
         Store.open(url)

@@ -129,7 +129,7 @@ def test_a_disk_that_gets_full_while_notes_are_saved() -> None:
         ):
             for _ in range(2000):
                 there.append(notes.save(replace(NOTE, note="x" * 4000)))
-        assert len(notes.of(DATASET)) == len(there), (
+        assert len(notes.list_all(DATASET)) == len(there), (
             "what was told as saved is there, and nothing else"
         )
         for note in there[1:50]:

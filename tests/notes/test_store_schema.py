@@ -20,13 +20,15 @@ from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import VERSION
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, InputError
 
 STORES = Path(__file__).parent / "stores"
 DATASET = "d" * 64
 NOTE = Annotation(DATASET, 3, "char-area", "Accuracy", "minor", "changed once", "Ada")
-OLDER = ("notes_0_without_slices.db", "notes_0.db", "notes_1.db")
-"""Written by the code of that time: first with no version, no slices, last with no judgements."""
+# Written by the code of each version. Version 0 had no table of versions and at first no slices,
+# and version 1 had no judgements.
+OLDER = ("notes_0_without_slices.db", "notes_0.db", "notes_1.db", "notes_2.db")
+WITHOUT_JUDGEMENTS = OLDER[:3]
 JUDGED = Judgement(
     DATASET,
     3,
@@ -60,14 +62,14 @@ def test_notes_and_slices_of_every_version_are_read(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes((STORES / name).read_bytes())
         store = Store.open(f"sqlite:///{path}")
-        first, second = Annotations(store).of(DATASET)
+        first, second = Annotations(store).list_all(DATASET)
         assert words(first) == replace(NOTE, version=2)
         assert words(second) == replace(NOTE, example=4, tag="Style", note="", version=1)
-        assert [one.author for one in Annotations(store).of("e" * 64)] == [""]
-        found = [(one.name, one.examples) for one in Slices(store).of(DATASET)]
+        assert [one.author for one in Annotations(store).list_all("e" * 64)] == [""]
+        found = [(one.name, one.examples) for one in Slices(store).list_all(DATASET)]
         assert found == ([] if "without" in name else [("short ones", (3, 7))])
-        judged = [one.words() for one in Judgements(store).of(DATASET)]
-        assert judged == ([] if name in OLDER else [JUDGED.words()])
+        judged = [one.words() for one in Judgements(store).list_all(DATASET)]
+        assert judged == ([] if name in WITHOUT_JUDGEMENTS else [JUDGED.words()])
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -84,15 +86,34 @@ def test_an_older_store_is_kept_as_it_was_and_can_be_written(older: Path) -> Non
     older.chmod(0o644)
     before = content(older)
     notes = Annotations.open(f"sqlite:///{older}")
-    (copy,) = older.parent.glob("notes.db.version-[01]-*")
+    (copy,) = older.parent.glob("notes.db.version-[012]-*")
     assert content(copy) == before and copy.stat().st_mode & 0o777 == 0o600
     assert older.stat().st_mode & 0o777 == 0o600
     saved = notes.save(replace(NOTE, note="new"), "me")
     judgements = Judgements.open(f"sqlite:///{older}")
-    assert judgements.of(DATASET) == [] and judgements.save(JUDGED) in judgements.of(DATASET)
-    assert saved in notes.of(DATASET) and notes.remove_own(DATASET, "me") == 1
+    fresh = judgements.save(replace(JUDGED, rater="Bo"), "me")
+    assert fresh in judgements.list_all(DATASET)
+    assert saved in notes.list_all(DATASET) and notes.remove_own(DATASET, "me") == 1
     Annotations.open(f"sqlite:///{older}")
     assert list(older.parent.glob("notes.db.version-*")) == [copy], "it is brought up once"
+
+
+def test_records_without_owner_stay_readable_and_can_be_copied(older: Path) -> None:
+    store = Store.open(f"sqlite:///{older}")
+    notes, slices, reader = Annotations(store), Slices(store), "a" * 64
+    without = notes.list_on_example(DATASET, 4, reader, 20)
+    assert [one.is_changeable for one in without] == [False]
+    note = without[0].record
+    with pytest.raises(InputError, match="only the operator can change it"):
+        notes.remove(note, reader)
+    copy = notes.save(replace(note, id="", version=0), reader)
+    notes.remove(copy, reader)
+    for one in slices.list_all(DATASET):
+        assert one.version == 1
+        with pytest.raises(InputError, match="you cannot change"):
+            slices.save(replace(one, examples=(0,)), reader)
+        slices.save(replace(one, name="copy", version=0), reader)
+    notes.remove(note)
 
 
 def test_a_step_that_fails_leaves_the_store_as_it_was(
@@ -103,12 +124,12 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(
         connection.exec_driver_sql("INSERT INTO no_such_table VALUES (1)")
 
     before = content(older)
-    monkeypatch.setattr(store_schema, "STEPS", (fail, fail))
+    monkeypatch.setattr(store_schema, "STEPS", (fail,) * VERSION)
     with pytest.raises(BackendError, match="no_such_table.*nothing was changed"):
         Store.open(f"sqlite:///{older}")
     assert content(older) == before
     monkeypatch.undo()
-    assert len(Annotations.open(f"sqlite:///{older}").of(DATASET)) == 2
+    assert len(Annotations.open(f"sqlite:///{older}").list_all(DATASET)) == 2
 
 
 def test_a_newer_store_is_refused_by_name_and_left_alone(tmp_path: Path) -> None:
@@ -119,7 +140,7 @@ def test_a_newer_store_is_refused_by_name_and_left_alone(tmp_path: Path) -> None
         connection.commit()
     before = content(path)
     with pytest.raises(
-        BackendError, match=f"is of version 7 but this app knows versions up to {VERSION}.*update"
+        BackendError, match=f"has version 7, but this app can read versions up to {VERSION}.*Update"
     ):
         Store.open(f"sqlite:///{path}")
     assert content(path) == before and not list(tmp_path.glob("*damaged*"))

@@ -15,7 +15,7 @@ from areaviz.backend.base import Backend
 from areaviz.data.example_files import read_lines
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
-from areaviz.notes.records import Stale
+from areaviz.notes.record_types import Stale
 from areaviz.ui.analyse import dataset_form, judging
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
@@ -148,7 +148,11 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
         sent = [(name, content, "text/plain")]
         app.file_uploader(key="judged_given").set_value(sent).run()
         assert not app.error and wanted in shown(app)
-    assert {one.rater for one in note_store().judgements.of(SET.digest)} == {"Ada", "Bo", "Cy"}
+    assert {one.rater for one in note_store().judgements.list_all(SET.digest)} == {
+        "Ada",
+        "Bo",
+        "Cy",
+    }
     app.file_uploader(key="judged_given").set_value([("x.tsv", b"a\tb\n", "text/plain")]).run()
     (error,) = app.error
     assert "so this is no TSV of Marot" in said(error)

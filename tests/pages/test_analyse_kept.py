@@ -29,6 +29,7 @@ from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
+from areaviz.notes.slices import Slice
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.analyse import dataset_form
@@ -137,14 +138,14 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(rows_path(before), before).close()
     note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
-    note_store().slices.save(dataset.earlier_digest, "mine", [0])
+    note_store().slices.save(Slice(dataset.earlier_digest, "mine", (0,)))
     app = uploaded(open_page, {"0.png": "red"})
     assert f"is kept as {rows_path(before).name}" in shown(app) and "run it again" in shown(app)
     assert "1 note and 1 slice written on" in shown(app) and "of that time" not in shown(app)
     button(app, "Bring them to this set").click().run()
     assert "Brought to this set: 1 note and 1 slice." in app.toast[0].value
-    assert [note.note for note in note_store().notes.of(dataset.digest)] == ["of that time"]
-    assert len(note_store().notes.of(dataset.earlier_digest)) == 1
+    assert [note.note for note in note_store().notes.list_all(dataset.digest)] == ["of that time"]
+    assert len(note_store().notes.list_all(dataset.earlier_digest)) == 1
     assert not any(one.label.startswith("Bring them") for one in app.run().button)
 
 
@@ -196,7 +197,7 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     assert len(list(rows.glob("*.jsonl"))) == 2
     button(mine.run(), "Delete all of mine").click().run()
     assert "Deleted: 2 analyses, 1 note, 0 slices" in mine.toast[0].value
-    assert [note.note for note in note_store().notes.of(digest)] == ["hers"] and not list(
+    assert [note.note for note in note_store().notes.list_all(digest)] == ["hers"] and not list(
         rows.glob("*.jsonl")
     )
     assert listed(mine).empty
@@ -257,13 +258,13 @@ def test_a_note_brought_in_beside_another_is_marked(open_page: Open, use_backend
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse")))
     write(app, "Style", "later words")
-    (note,) = note_store().notes.of(SAMPLE_SETS["Sentences"]().digest)
+    (note,) = note_store().notes.list_all(SAMPLE_SETS["Sentences"]().digest)
     file = to_bytes([replace(note, note="first words", version=9)], "csv")
     app.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
-    assert "1 differs from a note that was here and stands beside it" in shown(app)
+    assert "1 differs from a note that was here. Both are kept" in shown(app)
     fresh = opened_first(open_page("analyse"))
     assert "later words" in shown(fresh) and "first words" in shown(fresh)
-    assert f"differs from note {note.id[:8]}" in shown(fresh)
+    assert f"Its words differ from note {note.id[:8]}" in shown(fresh)
     assert "differs" in next(csv.reader(io.StringIO(file.decode("utf-8-sig"))))
 
 
@@ -279,4 +280,4 @@ def test_a_note_that_came_from_a_file_and_is_removed_stays_removed(
     app.file_uploader(key="notes_given").upload("a.csv", to_bytes([note], "csv"), "text/csv").run()
     assert "1 note read, 1 new" in shown(app)
     button(opened_first(app), "Remove").click().run()
-    assert not note_store().notes.of(digest) and "1 note read, 1 new" in shown(app)
+    assert not note_store().notes.list_all(digest) and "1 note read, 1 new" in shown(app)

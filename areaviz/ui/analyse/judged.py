@@ -19,17 +19,21 @@ from areaviz.drawing.numbers import number_text
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.notes.judgement_files import to_jsonl
+from areaviz.notes.judgements import Judgements
 from areaviz.notes.marot import read_judgements, to_marot
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.notes import systems
+from areaviz.ui.analyse.notes_files import list_imports
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, examples_table, note_store
 from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.imports import import_once
 from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.table import read_table
 
-# In the session: which file was brought in, and what came of it.
-BROUGHT = "judged_brought"
+# In the session: the result of the imported file, and what went wrong when an import was undone.
+RESULT, PROBLEM = "judged_import", "judged_import_problem"
 KINDS = 12
 
 
@@ -117,7 +121,8 @@ def report_button(
 def exchange_errors(
     dataset: Dataset, analyses: Sequence[Analysis], judgements: Sequence[Judgement]
 ) -> None:
-    """Draw all errors on a set as files, and an uploader for files of errors."""
+    """Draw buttons to export the errors on a set, an uploader to import some, and the imports."""
+    store = note_store().judgements
     with st.expander("Export or import marked errors", key="judged_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
             said = f"{counted(len(judgements), 'judged output')} on this set"
@@ -125,14 +130,16 @@ def exchange_errors(
             if judgements:
                 _downloads(dataset, judgements)
         given = st.file_uploader(
-            "Bring in errors that were exported here (.jsonl), or Marot's TSV of this set",
+            "Import errors that were exported here (.jsonl), or Marot's TSV of this set",
             type=["jsonl", "tsv"],
             key="judged_given",
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:
+            read = partial(_import, store, dataset, systems(analyses), given)
             with show_errors("reading the errors"):
-                st.caption(_brought_in(dataset, systems(analyses), given))
+                import_once(RESULT, given, read)
+        list_imports(store, dataset.digest, PROBLEM)
 
 
 def _downloads(dataset: Dataset, judgements: Sequence[Judgement]) -> None:
@@ -150,22 +157,14 @@ def _downloads(dataset: Dataset, judgements: Sequence[Judgement]) -> None:
         )
 
 
-def _brought_in(dataset: Dataset, names: Sequence[str], given: UploadedFile) -> str:
-    """What came of a file, which is read once: what is removed afterwards stays removed."""
-    done: tuple[str, str] = st.session_state.get(BROUGHT, ("", ""))
-    if done[0] != given.file_id:
-        read = read_judgements(given.name, given.getvalue(), dataset, names)
-        merged = note_store().judgements.merge(read)
-        said = f"{counted(len(read), 'judged output')} read, {merged.new:,} new."
-        others = sum(one.dataset != dataset.digest for one in read)
-        if others:
-            said += f" {others:,} are of other sets."
-        if merged.differing:
-            said += (
-                f" {merged.differing:,} differ from what the same rater marked here, and are kept"
-                " beside it."
-            )
-        done = given.file_id, said
-        st.session_state[BROUGHT] = done
-        st.rerun()
-    return done[1]
+def _import(store: Judgements, dataset: Dataset, names: Sequence[str], given: UploadedFile) -> str:
+    """Import a file of judgements; return the sentence that tells the result."""
+    read = read_judgements(given.name, given.getvalue(), dataset, names)
+    merged = store.merge(read, reader_mark())
+    said = f"{counted(len(read), 'judged output')} read, {merged.new:,} new."
+    others = sum(one.dataset != dataset.digest for one in read)
+    if others:
+        said += f" {others:,} are of other sets."
+    if merged.differing:
+        said += f" {merged.differing:,} differ from what the same rater marked here. Both are kept."
+    return said

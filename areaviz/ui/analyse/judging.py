@@ -13,15 +13,15 @@ from areaviz.drawing.numbers import three_digits
 from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import Judgements, id_of
-from areaviz.notes.records import Stale
+from areaviz.notes.record_types import Stale
 from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.notes import AUTHOR, systems
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
+from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of, note_store
 from areaviz.ui.components.judging import Sheet, given, judging
 from areaviz.ui.shell.errors import defer_errors, show_deferred
-from areaviz.ui.shell.markdown import escaped, visible
+from areaviz.ui.shell.markdown import escaped, shortened, visible
 from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
@@ -31,6 +31,9 @@ OPEN, RATER, SHEET = "errors", "rater_name", "judging"
 # saved last, and what went wrong.
 HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
 SAVED, PROBLEM = "judged_saved", "judged_problem"
+# In the session: the number of other raters' judgements that are drawn, and how many come at a
+# time.
+LISTED, PART = "judged_listed", 20
 
 
 def errors_on(
@@ -50,7 +53,7 @@ def errors_on(
         runs: their rows.
     """
     store = note_store().judgements
-    judged = [one for one in store.of(dataset.digest) if one.example == place and one.rater]
+    judged = _on_example(dataset.digest, place)
     count = sum(len(one.spans) for one in judged)
     label = f"Errors ({count})" if judged else "Errors"
     with st.expander(label, key=OPEN, type="compact", expanded=bool(judged), on_change="rerun"):
@@ -71,6 +74,11 @@ def errors_on(
         else:
             st.caption("Type your name to mark errors: raters are told apart by it.")
         _others([one for one in judged if one.model == model and _is_other(one, rater)])
+
+
+def _on_example(digest: str, place: int) -> list[Judgement]:
+    """Return the judgements of raters on one example."""
+    return [one for one in judgements_of(digest) if one.example == place and one.rater]
 
 
 def _rater() -> str:
@@ -164,7 +172,7 @@ def _save(store: Judgements, own: Judgement, key: str, mark: str) -> None:
 
 def _remove(store: Judgements, own: Judgement) -> None:
     with _saving("removing the errors"):
-        store.remove(own)
+        store.remove(own, reader_mark())
         _keep_theirs()
 
 
@@ -198,13 +206,21 @@ def _overwrite(store: Judgements, stale: Stale[Judgement]) -> None:
 
 
 def _others(others: Sequence[Judgement]) -> None:
-    """What other raters marked in this output: shown on demand, so that it sways nobody."""
+    """Draw what other raters marked in this output, on demand so that it influences nobody."""
     if not others:
         return
     raters = ", ".join(dict.fromkeys(one.rater for one in others))
-    with st.popover(f"Other raters: {escaped(raters)}", type="tertiary"):
-        for one in others:
+    with st.popover(f"Other raters: {escaped(shortened(raters))}", type="tertiary"):
+        most = st.session_state.get(LISTED, PART)
+        for one in others[:most]:
             _in_words(one)
+        if len(others) > most:
+            label = f"Show more of {len(others):,}"
+            st.button(label, key="judged_more", on_click=_list_more, args=(most + PART,))
+
+
+def _list_more(most: int) -> None:
+    st.session_state[LISTED] = most
 
 
 def _in_words(judgement: Judgement) -> None:

@@ -1,4 +1,4 @@
-"""Notes of people on the open example: those that are there, and a form for another."""
+"""People's notes on the open example, and a form for another note."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations
-from areaviz.notes.records import Stale
+from areaviz.notes.ownership import SHORT_ID
+from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.ui.analyse.stored import Analysis, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
@@ -22,6 +23,12 @@ FORM, AUTHOR = "note_form", "note_author"
 # what went wrong.
 EDITED, STALE, SAID, PROBLEM = "note_edited", "note_stale", "note_said", "note_problem"
 FIELDS = ("tag", "model", "severity", "text")
+# In the session: the open example, and how many of its notes the reader asked to see.
+LISTED = "notes_listed"
+# Notes that are drawn at first, and again with every press of the button.
+PART = 20
+# Tags that the form suggests.
+MAX_TAGS = 100
 
 
 def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
@@ -35,48 +42,76 @@ def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
     notes = note_store().notes
     # A note on the example itself has no model.
     names = {"": "The example itself", **models}
-    here = [note for note in notes.of(dataset) if note.example == example]
-    label = f"Notes ({len(here)})" if here else "Notes"
-    with st.expander(label, key="notes", expanded=bool(here), type="compact"):
-        for note in here:
-            _note(notes, note, names)
+    count = notes.count(dataset, example)
+    label = f"Notes ({count:,})" if count else "Notes"
+    with st.expander(label, key="notes", expanded=count > 0, type="compact"):
+        if count:
+            _list(notes, dataset, example, names, count)
         _form(notes, Annotation(dataset, example, "", ""), names)
 
 
-def _note(notes: Annotations, note: Annotation, names: Mapping[str, str]) -> None:
+def _list(
+    notes: Annotations, dataset: str, example: int, names: Mapping[str, str], count: int
+) -> None:
+    """Draw the first notes, and a button that draws more: an example may have thousands."""
+    about, most = st.session_state.get(LISTED, (None, PART))
+    most = most if about == (dataset, example) else PART
+    for shown in notes.list_on_example(dataset, example, reader_mark(), most):
+        _note(notes, shown, names)
+    if count > most:
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.caption(f"{most:,} of {count:,} notes, yours first", width="content")
+            st.button(
+                "Show more notes",
+                key="notes_more",
+                on_click=_list_more,
+                args=((dataset, example), most + PART),
+                type="tertiary",
+            )
+
+
+def _list_more(about: tuple[str, int], most: int) -> None:
+    st.session_state[LISTED] = (about, most)
+
+
+def _note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]) -> None:
+    note = shown.record
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         when = f"{note.changed[:16].replace('T', ' ')} UTC"
         model = names.get(note.model, note.model)
         about = " · ".join([note.severity, model, note.author or "anonymous", when])
         st.badge(escaped(note.tag))
         st.caption(escaped(about), width="stretch")
-        st.button(
-            "Edit",
-            key=f"edit_{note.id}",
-            on_click=_edit,
-            args=(note,),
-            type="tertiary",
-        )
-        with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
-            st.caption("It is removed for everybody who has this set.")
-            key = f"remove_{note.id}"
+        if shown.is_changeable:
+            _buttons(notes, note)
+        else:
             st.button(
-                "Remove the note",
-                key=key,
-                on_click=_remove,
+                "Copy",
+                key=f"copy_{note.id}",
+                on_click=_copy,
                 args=(notes, note),
+                type="tertiary",
+                help="Only its owner can change this note. Copy it to have one of your own.",
             )
-    if note.differs:
-        st.caption(
-            f"Brought in; differs from note {escaped(note.differs[:8])}, which was here with other"
-            " words."
-        )
+    if shown.import_id:
+        said = f"Imported ({shown.import_id[:SHORT_ID]})."
+        if note.differs:
+            said += f" Its words differ from note {escaped(note.differs[:8])}, which was here."
+        st.caption(said)
     if note.note:
         st.text(visible(note.note))
 
 
+def _buttons(notes: Annotations, note: Annotation) -> None:
+    """Draw the buttons that change a note and remove it."""
+    st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
+    with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
+        st.caption("This removes the note for everybody who has this set.")
+        st.button("Remove the note", key=f"remove_{note.id}", on_click=_remove, args=(notes, note))
+
+
 def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> None:
-    """A form for a new note or the one that is edited; what is typed stays until it is saved."""
+    """Draw a form for a new note or for the edited one. Typed text stays until it is saved."""
     start: Annotation = st.session_state.get(EDITED) or fresh
     if (start.dataset, start.example) != (fresh.dataset, fresh.example):
         start = fresh
@@ -85,7 +120,8 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
     values = (start.tag or None, start.model, start.severity, start.note)
     for name, value in zip(FIELDS, values, strict=True):
         st.session_state.setdefault(keys[name], value)
-    tags = dict.fromkeys(filter(None, [*TAGS, *notes.counts(fresh.dataset), start.tag]))
+    used = notes.list_tags(fresh.dataset, reader_mark(), MAX_TAGS)
+    tags = dict.fromkeys(filter(None, [*TAGS, *used, start.tag]))
     with st.form(f"{FORM}_{key}", border=False):
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             st.selectbox(
@@ -129,7 +165,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
 
 @contextmanager
 def _changing(doing: str) -> Iterator[None]:
-    """Show in the form what goes wrong in the block, or what somebody else saved meanwhile."""
+    """Keep an error of the block, or a version that somebody else saved, to show in the form."""
     with defer_errors(doing, PROBLEM):
         try:
             yield
@@ -138,7 +174,7 @@ def _changing(doing: str) -> Iterator[None]:
 
 
 def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None:
-    """Committed when the page says so; otherwise the form keeps what was typed."""
+    """Save the note. The form keeps what was typed unless the note was committed."""
     state = st.session_state
     with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
@@ -170,12 +206,22 @@ def _edit(note: Annotation) -> None:
 
 def _remove(notes: Annotations, note: Annotation) -> None:
     with _changing("removing the note"):
-        notes.remove(note)
+        notes.remove(note, reader_mark())
         _done("Removed.")
 
 
+def _copy(notes: Annotations, note: Annotation) -> None:
+    """Save a copy that the reader owns, and open it in the form."""
+    with _changing("copying the note"):
+        author = st.session_state.get(AUTHOR) or ""
+        fresh = replace(note, id="", version=0, differs="", author=author)
+        saved = notes.save(fresh, reader_mark())
+        _done("Copied.")
+        _edit(saved)
+
+
 def _stale(notes: Annotations) -> None:
-    """Both texts, where somebody was faster, and the choice between them."""
+    """Draw both texts, where somebody else was faster, and the choice between them."""
     stale: Stale[Annotation] | None = st.session_state.get(STALE)
     if stale is None:
         return
@@ -204,6 +250,6 @@ def _overwrite(notes: Annotations, stale: Stale[Annotation]) -> None:
 
 
 def systems(analyses: Sequence[Analysis]) -> list[str]:
-    """What notes call the systems whose outputs they are about."""
+    """Return the names by which notes refer to the systems whose outputs they are about."""
     names = [one.request.model if one.request else one.title for one in analyses]
     return [name[:LONGEST_NAME] for name in names]

@@ -1,4 +1,4 @@
-"""All notes of a set as files, each with the example it is on, and back again."""
+"""Export of all notes on a set, import of files of notes, and the imports that can be undone."""
 
 from __future__ import annotations
 
@@ -12,60 +12,96 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotation, Annotations
 from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, Context, from_bytes, to_bytes
+from areaviz.notes.record_types import R
+from areaviz.notes.records import Records
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
-from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
+from areaviz.ui.shell.imports import import_once
 from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.reader import reader_mark
 
-# In the session: which file was brought in, and what came of it.
-BROUGHT = "note_brought"
+# In the session: the result of the imported file, and what went wrong when an import was undone.
+RESULT, PROBLEM = "notes_import", "notes_import_problem"
 
 
 def exchange(dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]) -> None:
-    """Draw all notes on a set as files, and an uploader for files of notes."""
+    """Draw buttons to export the notes on a set, an uploader to import notes, and the imports."""
     notes = note_store().notes
-    found = notes.of(dataset.digest)
+    count = notes.count(dataset.digest)
     with st.expander("Export or import notes", key="notes_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
-            said = f"{counted(len(found), 'note')} on this set"
-            st.caption(said if found else "No notes on this set yet", width="content")
-            for kind, (label, mime) in FORMATS.items() if found else ():
+            said = f"{counted(count, 'note')} on this set"
+            st.caption(said if count else "No notes on this set yet", width="content")
+            for kind, (label, mime) in FORMATS.items() if count else ():
                 st.download_button(
                     label,
-                    partial(_exported, found, kind, analyses, runs),
+                    partial(_exported, notes, kind, analyses, runs),
                     f"areaviz-notes.{kind}",
                     mime,
                     key=f"notes_{kind}",
                     on_click="ignore",
                 )
-        if found:
-            st.caption("Each with the source, the output it is about and the reference.")
+        if count:
+            st.caption("Each note comes with its source, its output and the reference.")
         given = st.file_uploader(
-            "Bring in notes that were exported here",
+            "Import notes that were exported here",
             type=list(FORMATS),
             key="notes_given",
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:
+            read = partial(_import, notes, dataset.digest, given)
             with show_errors("reading the notes"):
-                st.caption(_brought_in(notes, dataset.digest, given))
+                import_once(RESULT, given, read)
+        list_imports(notes, dataset.digest, PROBLEM)
+
+
+def list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
+    """Draw the reader's imports on a set, each with a button that undoes it.
+
+    Args:
+        records: the notes or the judgements.
+        dataset: the digest of the set.
+        problem_key: the key in the session for what goes wrong when an import is undone.
+    """
+    for one in records.list_imports(dataset, reader_mark()):
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            said = f"Your import of {one.time}: {counted(one.records, records.one)} ({one.id})"
+            st.caption(said, width="content")
+            with st.popover("Undo", key=f"undoing_{one.id}", type="tertiary"):
+                st.caption(
+                    "This removes everything that the file brought in, on all sets, including what"
+                    " you changed since."
+                )
+                st.button(
+                    "Undo the import",
+                    key=f"undo_{one.id}",
+                    on_click=_undo,
+                    args=(records, one.id, problem_key),
+                )
+    show_deferred(problem_key)
+
+
+def _undo(records: Records[R], import_id: str, problem_key: str) -> None:
+    with defer_errors("undoing the import", problem_key):
+        removed = records.undo_import(import_id, reader_mark())
+        st.toast(f"Removed {counted(removed, records.one)}.")
 
 
 def _exported(
-    notes: Sequence[Annotation],
-    kind: str,
-    analyses: Sequence[Analysis],
-    runs: Sequence[StoredRows],
+    notes: Annotations, kind: str, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> bytes:
-    """The notes as a file of a kind."""
-    return to_bytes(notes, kind, _examples(notes, analyses, runs))
+    """Return all notes on the set as a file of a kind."""
+    found = notes.list_all(runs[0].dataset.digest)
+    return to_bytes(found, kind, _examples(found, analyses, runs))
 
 
 def _examples(
     notes: Sequence[Annotation], analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> dict[int, Context]:
-    """What the examples of notes are."""
+    """Return what people read beside a note, by the places of the examples."""
     dataset = runs[0].dataset
     found = {}
     for place in {note.example for note in notes if note.example < len(dataset.examples)}:
@@ -79,34 +115,20 @@ def _examples(
     return found
 
 
-def _brought_in(notes: Annotations, dataset: str, given: UploadedFile) -> str:
-    """What came of a file, which is read once: a note that is removed afterwards stays removed."""
-    done: tuple[str, str] = st.session_state.get(BROUGHT, ("", ""))
-    if done[0] != given.file_id:
-        done = given.file_id, _bring_in(notes, dataset, given.name, given.getvalue())
-        st.session_state[BROUGHT] = done
-    return done[1]
-
-
-def _bring_in(notes: Annotations, dataset: str, name: str, data: bytes) -> str:
-    kind = PurePosixPath(name).suffix.lower().removeprefix(".")
+def _import(notes: Annotations, dataset: str, given: UploadedFile) -> str:
+    """Import a file of notes; return the sentence that tells the result."""
+    kind = PurePosixPath(given.name).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
-        raise InputError(
-            f"Notes are brought in from {', '.join(FORMATS)} files; choose one of those."
-        )
-    read = from_bytes(data, kind)
-    merged = notes.merge(read)
+        raise InputError(f"Notes are imported from {', '.join(FORMATS)} files. Choose such a file.")
+    read = from_bytes(given.getvalue(), kind)
+    merged = notes.merge(read, reader_mark())
     said = f"{counted(len(read), 'note')} read"
     others = sum(note.dataset != dataset for note in read)
     if others:
         said += f", {others:,} on other sets"
     new = merged.new + merged.differing
-    if new:
-        said += f", {new:,} new and saved now."
-    else:
-        said += ", none new."
+    said += f", {new:,} new and saved." if new else ", none new."
     if merged.differing:
-        is_one = merged.differing == 1
-        verb, stand = ("differs", "stands") if is_one else ("differ", "stand")
-        said += f" {merged.differing:,} {verb} from a note that was here and {stand} beside it."
+        verb = "differs" if merged.differing == 1 else "differ"
+        said += f" {merged.differing:,} {verb} from a note that was here. Both are kept."
     return said

@@ -70,11 +70,11 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
             " it was of these pictures; run it again."
         )
     store = note_store()
-    notes, slices = store.notes.of(earlier), store.slices.of(earlier)
-    has_own = store.notes.of(dataset.digest) or store.slices.of(dataset.digest)
+    notes, slices = store.notes.count(earlier), store.slices.count(earlier)
+    has_own = store.notes.count(dataset.digest) or store.slices.count(dataset.digest)
     if (notes or slices) and not has_own:
         st.caption(
-            f"{counted(len(notes), 'note')} and {counted(len(slices), 'slice')} written on a set"
+            f"{counted(notes, 'note')} and {counted(slices, 'slice')} written on a set"
             " with these texts and names of pictures, perhaps on other pictures."
         )
         st.button("Bring them to this set", on_click=_take_over, args=(earlier, dataset.digest))
@@ -82,7 +82,7 @@ def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
 
 def _take_over(earlier: str, digest: str) -> None:
     with defer_errors("bringing the notes to this set", PROBLEM):
-        notes = note_store().notes.take_over(earlier, digest)
+        notes = note_store().notes.take_over(earlier, digest, reader_mark())
         slices = note_store().slices.take_over(earlier, digest, reader_mark())
         brought = f"{counted(notes, 'note')} and {counted(slices, 'slice')}"
         st.toast(f"Brought to this set: {brought}.")
@@ -104,8 +104,8 @@ def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows
                 args=(page, own),
             )
         st.caption(
-            "All that is yours on this set: analyses of any model, notes, slices and marked"
-            " errors; and the files of a set of your own."
+            "All that is yours on this set: analyses of any model, slices, notes and marked errors,"
+            " including those you imported, and the files of a set of your own."
         )
         st.button(
             "Delete all of mine",

@@ -19,7 +19,7 @@ from areaviz.ui.analyse.judged import exchange_errors, measured, raters, report_
 from areaviz.ui.analyse.notes_files import exchange
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, note_store
+from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, judgements_of
 from areaviz.ui.shell.table import read_table
 
 
@@ -41,7 +41,7 @@ def result(
     """
     dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
     slices = slices_of(dataset.digest)
-    judgements = note_store().judgements.of(dataset.digest)
+    judgements = judgements_of(dataset.digest)
     whole = measured(analyses, runs, judgements)
     st.header("The whole set", anchor=False)
     _whole_set(runs, whole, titles)

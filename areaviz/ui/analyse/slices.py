@@ -1,4 +1,4 @@
-"""Slices: some examples of a set under a name, or those with a tag, with figures of their own."""
+"""Slices: examples of a set that have a name or a tag, with figures of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import CIDER
+from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.state import AnalysePage
@@ -19,10 +20,12 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 SLICE_NAME, SLICE_TABLE = "analyse_slice_name", "slices"
-# In the session: why a slice was not saved.
-PROBLEM = "analyse_slice_problem"
+# In the session: why a slice was not saved, and the number of rows of the table.
+PROBLEM, ROWS = "analyse_slice_problem", "slice_rows"
+# The most saved slices and the most tags that are listed, and the rows that are drawn at a time.
+MAX_LISTED, PART = 100, 20
 WHOLE, TAGGED = "All examples", "Tagged: "
-# What is shown of a slice, as far as it has it.
+# The figures of a slice that are shown where it has them, with their titles.
 FIGURES = {
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
@@ -36,16 +39,20 @@ Slices = Mapping[str, tuple[int, ...]]
 
 
 def slices_of(digest: str) -> Slices:
-    """The examples of every slice of a set: saved ones first, then one for each tag of notes."""
-    slices = {one.name: one.examples for one in note_store().slices.of(digest)}
-    tagged: dict[str, set[int]] = {}
-    for note in note_store().notes.of(digest):
-        tagged.setdefault(f"{TAGGED}{note.tag}", set()).add(note.example)
-    return slices | {name: tuple(sorted(places)) for name, places in sorted(tagged.items())}
+    """Return the examples of a set's slices: saved ones first, then one for each tag of notes.
+
+    At most `MAX_LISTED` of each are listed, the reader's own first, so that nobody can bury them.
+    """
+    reader, store = reader_mark(), note_store()
+    saved = store.slices.list_for(digest, reader, MAX_LISTED)
+    tags = store.notes.list_tags(digest, reader, MAX_LISTED)
+    tagged = store.notes.list_tagged(digest, sorted(tags))
+    slices = {one.name: one.examples for one in saved}
+    return slices | {f"{TAGGED}{tag}": places for tag, places in tagged.items()}
 
 
 def in_slice(page: AnalysePage, table: pd.DataFrame, slices: Slices) -> pd.DataFrame:
-    """The rows of the slice that is chosen; draws the choice where there are any slices."""
+    """Draw the choice of a slice where there are any, and return the rows of the chosen one."""
     if not slices:
         return table
     titles = {"": WHOLE} | {name: visible(name) for name in slices}
@@ -54,7 +61,7 @@ def in_slice(page: AnalysePage, table: pd.DataFrame, slices: Slices) -> pd.DataF
 
 
 def three_digits(table: pd.DataFrame) -> dict[str, Any]:
-    """How the columns of figures are shown, for `st.dataframe`."""
+    """Return how `st.dataframe` shows the columns of figures."""
     column = st.column_config.NumberColumn(format="%.3g")
     return {str(name): column for name in table.select_dtypes("float")}
 
@@ -62,43 +69,49 @@ def three_digits(table: pd.DataFrame) -> dict[str, Any]:
 def save_slice(digest: str, chosen: pd.DataFrame) -> None:
     """Draw a menu that saves the examples listed now under a name, and removes slices."""
     show_deferred(PROBLEM)
+    reader = reader_mark()
     with st.popover("Save as a slice", key="slice_menu"):
         st.text_input("Name", key=SLICE_NAME, max_chars=LONGEST_SLICE)
-        places = [int(place) for place in chosen.index]
-        st.button(f"Save {counted(len(places), 'example')}", on_click=_save, args=(digest, places))
-        names = [one.name for one in note_store().slices.of(digest)]
-        if names:
+        places = tuple(int(place) for place in chosen.index)
+        listed = note_store().slices.list_for(digest, reader, MAX_LISTED)
+        own = {one.name: one for one in listed if one.is_changeable(reader)}
+        st.button(
+            f"Save {counted(len(places), 'example')}", on_click=_save, args=(digest, places, own)
+        )
+        if own:
             gone = st.selectbox(
-                "Remove",
-                names,
+                "Remove one of yours",
+                list(own),
                 index=None,
                 placeholder="Choose a slice",
                 format_func=visible,
             )
-            is_off = gone is None
             st.button(
                 "Remove the slice",
-                disabled=is_off,
+                disabled=gone is None,
                 on_click=_remove,
-                args=(digest, gone),
+                args=(own.get(gone or ""),),
             )
 
 
-def _save(digest: str, places: Sequence[int]) -> None:
+def _save(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) -> None:
+    """Save the examples as a new slice, or in place of the reader's slice of that name."""
     with defer_errors("saving the slice", PROBLEM):
-        name = st.session_state.get(SLICE_NAME) or ""
-        made = note_store().slices.save(digest, name, places, reader_mark())
+        name = (st.session_state.get(SLICE_NAME) or "").strip()
+        version = own[name].version if name in own else 0
+        made = note_store().slices.save(Slice(digest, name, places, version), reader_mark())
         st.session_state[SLICE_NAME] = ""
         st.toast(f"Saved {counted(len(made.examples), 'example')}.")
 
 
-def _remove(digest: str, name: str) -> None:
+def _remove(gone: Slice | None) -> None:
     with defer_errors("removing the slice", PROBLEM):
-        note_store().slices.remove(digest, name)
+        if gone is not None:
+            note_store().slices.remove(gone, reader_mark())
 
 
 def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
-    """Draw every slice with its figures, model against model, and its notes by tag."""
+    """Draw slices with their figures, model against model, and their notes by tag."""
     if not slices:
         return
     # Computed only while it is open: each slice's scores take a part of a second. A label that
@@ -111,19 +124,26 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
     )
     if not opened.open:
         return
+    most = st.session_state.get(ROWS, PART)
     rows = [_slice_row(WHOLE, None, runs)]
-    rows += [_slice_row(name, places, runs) for name, places in slices.items()]
-    # No slice has a figure that the whole set, in the first row, has not.
+    rows += [_slice_row(name, slices[name], runs) for name in list(slices)[:most]]
+    # The whole set in the first row has every figure that a slice has.
     shown = pd.DataFrame(rows)
     with opened:
-        st.caption(f"{counted(len(slices), 'slice')}, beside all examples.")
+        st.caption(f"{counted(len(slices), 'slice')}, below all examples.")
         st.dataframe(shown, hide_index=True, column_config=three_digits(shown))
+        if len(slices) > most:
+            st.button("Show more slices", on_click=_show_more, args=(most + PART,))
+
+
+def _show_more(most: int) -> None:
+    st.session_state[ROWS] = most
 
 
 def _slice_row(
     name: str, places: tuple[int, ...] | None, runs: Sequence[StoredRows]
 ) -> Mapping[str, object]:
-    """One line of the table; `places` is None for all examples."""
+    """Return one row of the table; `places` is None for all examples."""
     dataset = runs[0].dataset
     count = len(dataset.examples if places is None else places)
     row: dict[str, object] = {"Slice": visible(name), "Examples": count}
@@ -132,6 +152,6 @@ def _slice_row(
         for run, values in enumerate(found):
             if key in values:
                 row[title + run_mark(run, len(runs))] = values[key]
-    tags = note_store().notes.counts(dataset.digest, places)
+    tags = note_store().notes.count_tags(dataset.digest, places)
     row["Notes"] = ", ".join(f"{visible(tag)} {count}" for tag, count in tags.items())
     return row

@@ -16,6 +16,7 @@ from areaviz.analysis.run import outputs_digest, rows_of_outputs
 from areaviz.analysis.table import summary, table_of
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
+from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
@@ -162,6 +163,17 @@ class NoteStore:
 def note_store() -> NoteStore:
     """What people wrote in this app; raises BackendError where it cannot be opened."""
     return _opened(notes_address())
+
+
+def judgements_of(dataset: str) -> Sequence[Judgement]:
+    """Return all judgements of a set; reading them again costs little while nobody changes them."""
+    mark = note_store().judgements.revision(dataset)
+    return _judgements(notes_address(), dataset, mark)
+
+
+@st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
+def _judgements(url: str, dataset: str, revision: tuple[object, ...]) -> Sequence[Judgement]:
+    return tuple(_opened(url).judgements.list_all(dataset))
 
 
 def remove_old_work() -> None:

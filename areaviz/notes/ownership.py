@@ -1,0 +1,143 @@
+"""Who may change a record, and how many records one reader may own.
+
+A record that was written in the app is shared: every reader may change or remove it. An imported
+record belongs to the reader who imported it. A record without an owner comes from the operator or
+from an older version of the app, and only the operator may change it.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import sqlalchemy as sql
+from sqlalchemy.engine import Connection
+
+from areaviz.notes.store_schema import NOTES
+from areaviz.shares.limits import (
+    IMPORTS_KEPT,
+    RECORDS_KEPT,
+    RECORDS_ON_EXAMPLE,
+    RECORDS_ON_SET,
+    TAGS_ON_SET,
+    Limit,
+)
+from areaviz.trace.errors import InputError
+
+# The reader mark of the operator, who uses the command line or Python instead of a page.
+OPERATOR = ""
+# The beginning of an import's id, by which people name it.
+SHORT_ID = 16
+_TIME = "%Y%m%dT%H%M%SZ"
+
+
+class Owner(NamedTuple):
+    """The owner of a stored record."""
+
+    # The reader's mark; "" where the record has no owner.
+    reader: str
+    # The import that brought the record in; "" where it was written in the app.
+    import_id: str
+
+    def allows(self, reader: str) -> bool:
+        """Return whether a reader may change and remove the record."""
+        if reader == OPERATOR:
+            return True
+        return reader == self.reader if self.import_id else bool(self.reader)
+
+    def check(self, one: str, reader: str) -> None:
+        """Raise InputError where a reader may not change the record.
+
+        Args:
+            one: the word for a record, such as "note".
+            reader: the reader's mark, or `OPERATOR`.
+        """
+        if self.allows(reader):
+            return
+        if self.reader:
+            raise InputError(
+                f"Another reader imported this {one}, and only that reader can change it. Save a"
+                " copy of your own instead."
+            )
+        raise InputError(
+            f"This {one} has no owner, so only the operator can change it. Save a copy of your own"
+            " instead."
+        )
+
+
+class Import(NamedTuple):
+    """One import of a reader, as far as its records are still stored."""
+
+    id: str
+    # How many of its records there are, on all sets.
+    records: int
+
+    @property
+    def time(self) -> str:
+        """When it was imported, in UTC, for people."""
+        made = datetime.strptime(self.id.partition("-")[0], _TIME)
+        return f"{made:%Y-%m-%d %H:%M} UTC"
+
+
+def new_import_id() -> str:
+    """Return an id that begins with the time, so that ids are listed in the order of time."""
+    return f"{datetime.now(UTC):{_TIME}}-{secrets.token_hex(6)}"
+
+
+def check_shares(
+    connection: Connection, table: sql.Table, several: str, reader: str, datasets: Collection[str]
+) -> None:
+    """Refuse the changes of a transaction that would give a reader more than a share.
+
+    Args:
+        connection: has made the changes and not yet committed them.
+        table: of notes or judgements.
+        several: the word for records of the table.
+        reader: the owner of the changed records; the operator is not limited.
+        datasets: the digests of the changed sets.
+
+    Raises:
+        InputError: a share is exceeded.
+    """
+    if reader == OPERATOR:
+        return
+    own = table.c.reader == reader
+    here = [own, table.c.dataset.in_(list(datasets))]
+    count = sql.func.count()
+    examples = sql.select(table.c.dataset, table.c.example, count).where(*here)
+    by_example = examples.group_by(table.c.dataset, table.c.example).order_by(count.desc())
+    fullest = connection.execute(by_example.limit(1)).first()
+    if fullest is not None:
+        where = f"on example {fullest[1] + 1:,}"
+        _check(RECORDS_ON_EXAMPLE, fullest[2], several, where)
+    _check(RECORDS_ON_SET, _largest(connection, table.c.dataset, count, here), several, "on a set")
+    total = connection.execute(sql.select(count).where(own)).scalar_one()
+    _check(RECORDS_KEPT, total, several, "in all")
+    if table is NOTES:
+        tags = sql.func.count(sql.distinct(table.c.tag))
+        found = _largest(connection, table.c.dataset, tags, here)
+        _check(TAGS_ON_SET, found, "different tags", "on a set")
+    imports = sql.func.count(sql.distinct(table.c.import_id))
+    kept = connection.execute(sql.select(imports).where(own, table.c.import_id != "")).scalar_one()
+    _check(IMPORTS_KEPT, kept, f"imports of {several}", "in all")
+
+
+def _largest(
+    connection: Connection,
+    group: sql.Column[Any],
+    count: sql.ColumnElement[int],
+    conditions: Sequence[sql.ColumnElement[bool]],
+) -> int:
+    """Return the largest of the counts of all groups, 0 where there are no rows."""
+    counted = sql.select(count).where(*conditions).group_by(group).order_by(count.desc()).limit(1)
+    return connection.execute(counted).scalar() or 0
+
+
+def _check(limit: Limit, found: int, what: str, where: str) -> None:
+    if found > limit.value():
+        raise InputError(
+            f"You would have {found:,} {what} {where}, so nothing was saved. {limit.said()}"
+            f" {limit.advice}"
+        )

@@ -1,0 +1,79 @@
+"""What all kinds of records have in common: their fields, ids, and conflicts between versions."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
+
+from areaviz.notes.store_schema import LENGTHS
+
+
+class Record(Protocol):
+    """The fields and methods that every kind of record has."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def id(self) -> str:
+        """The id of the record, "" before it is saved."""
+
+    @property
+    def dataset(self) -> str:
+        """The digest of the record's set."""
+
+    @property
+    def version(self) -> int:
+        """The number of saved changes, 0 before the record is saved."""
+
+    def checked(self) -> Self:
+        """Return the record as it can be saved; raise InputError where it cannot."""
+
+    def words(self) -> tuple[object, ...]:
+        """Return what was said about what, without the time and the version."""
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Stale(Exception, Generic[R]):
+    """Another version of a record was saved since the caller read it.
+
+    Attributes:
+        there: the record in the store, or None where it was removed.
+        own: the record that the caller tried to save or remove.
+    """
+
+    def __init__(self, there: R | None, own: R) -> None:
+        super().__init__("Another version of the record was saved since.")
+        self.there, self.own = there, own
+
+
+class Merged(NamedTuple):
+    """The number of imported records."""
+
+    # Records whose id was not in the store.
+    new: int
+    # Records whose id was in the store with other words.
+    differing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shown(Generic[R]):
+    """A record as one reader sees it."""
+
+    record: R
+    # Whether this reader may change and remove it.
+    is_changeable: bool
+    # The import that brought it in, "" where it was written in the app.
+    import_id: str
+
+
+def id_of_copy(record: Record) -> str:
+    """Return an id that depends only on the record's id and words."""
+    return digest(record.id, record.words())
+
+
+def digest(*values: object) -> str:
+    """Return an id that depends only on the values."""
+    return hashlib.sha256(repr(values).encode()).hexdigest()[: LENGTHS["id"]]
