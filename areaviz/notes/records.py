@@ -68,9 +68,9 @@ class Records(ABC, Generic[R]):
 
     def list_all(self, dataset: str) -> list[R]:
         """Return all records on a set, ordered by example."""
-        chosen = self._select().where(self.table.c.dataset == dataset)
+        chosen = sql.select(self.table).where(self.table.c.dataset == dataset)
         rows = self._store.rows(f"reading the {self.several}", chosen.order_by(*self._order()))
-        return [self._read(row) for row in rows]
+        return [self._read(_visible(row)) for row in rows]
 
     def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
         """Return the first records on one example, as a reader sees them.
@@ -227,10 +227,6 @@ class Records(ABC, Generic[R]):
     def _order(self) -> list[sql.Column[Any]]:
         return [self.table.c[name] for name in self.order]
 
-    def _select(self) -> sql.Select[Any]:
-        """Return a query for all columns but the hidden ones."""
-        return sql.select(*(column for column in self.table.c if column.name not in _HIDDEN))
-
     def _shown(self, row: sql.RowMapping, reader: str) -> Shown[R]:
         owner = Owner(row["reader"], row["import_id"])
         return Shown(self._read(_visible(row)), owner.allows(reader), owner.import_id)
@@ -239,9 +235,10 @@ class Records(ABC, Generic[R]):
         """Return the stored records with these ids, by id."""
         found: dict[str, R] = {}
         for first in range(0, len(ids), _IDS_AT_ONCE):
-            chosen = self._select().where(self.table.c.id.in_(ids[first : first + _IDS_AT_ONCE]))
+            some = ids[first : first + _IDS_AT_ONCE]
+            chosen = sql.select(self.table).where(self.table.c.id.in_(some))
             for row in connection.execute(chosen).mappings():
-                found[row["id"]] = self._read(row)
+                found[row["id"]] = self._read(_visible(row))
         return found
 
     def _locked(self, connection: Connection, name: str, reader: str) -> R | None:

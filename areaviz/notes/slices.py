@@ -7,9 +7,7 @@ name, but they cannot replace or remove it.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sqlalchemy as sql
 from sqlalchemy.engine import Connection
@@ -150,7 +148,7 @@ class Slices:
         return self._store.delete("removing old slices", SLICES, SLICES.c.changed < time)
 
 
-def _read(row: Mapping[str, Any]) -> Slice:
+def _read(row: sql.RowMapping) -> Slice:
     examples = tuple(json.loads(row["examples"]))
     return Slice(row["dataset"], row["name"], examples, row["version"], row["reader"])
 

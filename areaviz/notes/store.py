@@ -67,7 +67,7 @@ class Store:
             raise
         return store
 
-    def rows(self, doing: str, query: sql.Select[Any]) -> Sequence[sql.RowMapping]:
+    def rows(self, doing: str, query: sql.Executable) -> Sequence[sql.RowMapping]:
         """The rows that a query finds, each by the names of its columns.
 
         Args:

@@ -116,6 +116,48 @@ MESSAGE_KILOBYTES_PER_SECOND = Limit(
     "A reader's pages may send {limit} kB of messages per second on average.",
     "Wait a few seconds, then continue.",
 )
+RECORDS_ON_EXAMPLE = Limit(
+    "records_on_example",
+    500,
+    Scope.READER,
+    "A reader may keep {limit} notes and {limit} judgements on one example.",
+    "Remove some of yours, or import fewer.",
+)
+RECORDS_ON_SET = Limit(
+    "records_on_set",
+    50_000,
+    Scope.READER,
+    "A reader may keep {limit} notes and {limit} judgements on one set.",
+    "Remove some of yours, or import fewer.",
+)
+RECORDS_KEPT = Limit(
+    "records_kept",
+    100_000,
+    Scope.READER,
+    "A reader may keep {limit} notes and {limit} judgements in all.",
+    "Remove some of yours, or import fewer.",
+)
+TAGS_ON_SET = Limit(
+    "tags_on_set",
+    100,
+    Scope.READER,
+    "A reader may use {limit} different tags for the notes on one set.",
+    "Use a tag that you used before.",
+)
+IMPORTS_KEPT = Limit(
+    "imports_kept",
+    50,
+    Scope.READER,
+    "A reader may keep {limit} imports of notes and {limit} imports of judgements.",
+    "Undo an earlier import first.",
+)
+SLICES_ON_SET = Limit(
+    "slices_on_set",
+    100,
+    Scope.READER,
+    "A reader may keep {limit} slices of one set.",
+    "Remove one of yours first.",
+)
 
 TABLE: tuple[Limit, ...] = (
     ADDRESS_FACTOR,
@@ -123,6 +165,12 @@ TABLE: tuple[Limit, ...] = (
     UPLOADS_AT_ONCE,
     MESSAGES_PER_SECOND,
     MESSAGE_KILOBYTES_PER_SECOND,
+    RECORDS_ON_EXAMPLE,
+    RECORDS_ON_SET,
+    RECORDS_KEPT,
+    TAGS_ON_SET,
+    IMPORTS_KEPT,
+    SLICES_ON_SET,
 )
 
 

@@ -119,7 +119,7 @@ def test_forget_undoes_imports_and_removes_what_has_no_owner(
     own = notes.save(Annotation("d", 0, "", "Style"), reader)
     slices.save(Slice("d", "old", (1,)))
     (made,) = notes.list_imports("d", reader)
-    assert run("--import", made.id[:5]) == 2 and "at least 16" in capsys.readouterr().err
+    assert run("--import", made.id[:5]) == 1 and "at least 16" in capsys.readouterr().err
     assert run("--import", made.id, "--without-owner") == 0
     said = capsys.readouterr().out
     assert "2 notes, 0 judged" in said and "1 notes, 1 slices, 0 judged" in said

@@ -169,18 +169,21 @@ def test_the_largest_version_can_be_changed(store: Annotations) -> None:
     ("change", "said"),
     [
         ({"tag": " "}, "needs a tag"),
-        ({"severity": "grave"}, "is no severity"),
-        ({"note": "x" * (LONGEST_NOTE + 1)}, "4,001 characters but at most 4,000"),
+        ({"severity": "grave"}, "is not a severity"),
+        ({"note": "x" * (LONGEST_NOTE + 1)}, "4,001 characters, but at most 4,000"),
         ({"author": "\ud800"}, "broken character"),
         ({"note": "\0"}, "broken character"),
         ({"id": "a\0b"}, "The id has a broken character"),
-        ({"id": "x" * 33}, "The id has 33 characters but at most 32"),
+        ({"id": "x" * 33}, "The id has 33 characters, but at most 32"),
         ({"model": "\udc00"}, "The model has a broken character"),
-        ({"model": "m" * 101}, "The model has 101 characters but at most 100"),
+        ({"model": "m" * 101}, "The model has 101 characters, but at most 100"),
         ({"dataset": "d" * 65}, "digest of the set has 65 characters"),
         ({"changed": "2" * 60_000}, "time of the change has 60,000 characters"),
         ({"differs": "x" * 33}, "differs from has 33 characters"),
-        ({"example": 2**31}, "The example has the number 2.14748e.09 but 0 to 2,147,483,647"),
+        (
+            {"example": 2**31},
+            "The example has the number 2.14748e.09. Enter a number from 0 to 2,147,483,647",
+        ),
         ({"example": -1}, "The example has the number -1"),
         ({"version": 10**30}, "The version has the number 1e.30"),
     ],
@@ -240,7 +243,8 @@ def test_a_damaged_store_takes_its_log_along(tmp_path: Path) -> None:
             live.with_name(f"notes.db{ending}").read_bytes()
         )
     data = bytearray(path.read_bytes())
-    data[8192:24576] = b"\xff" * (24576 - 8192)
+    # Pages of notes that the log does not hold.
+    data[69632:86016] = b"\xff" * (86016 - 69632)
     path.write_bytes(data)
     log = path.with_name("notes.db-wal").read_bytes()
     assert log

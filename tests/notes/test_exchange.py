@@ -105,7 +105,7 @@ def test_no_cell_begins_like_a_formula() -> None:
         (to_bytes([NOTE], "csv").replace(b"\n4,", b"\nfour,"), "csv", "Note 1 has no whole number"),
         (to_bytes([NOTE], "jsonl").replace(b'"number"', b'"place"'), "jsonl", "lacks number"),
         (to_bytes([replace(NOTE, id="")], "csv"), "csv", "Note 1 has no id"),
-        (to_bytes([replace(NOTE, severity="grave")], "jsonl"), "jsonl", "is no severity"),
+        (to_bytes([replace(NOTE, severity="grave")], "jsonl"), "jsonl", "is not a severity"),
         (to_bytes([NOTE], "csv")[:-20], "csv", "Note 1 "),
         (
             to_bytes([replace(NOTE, id="x\0")], "jsonl"),

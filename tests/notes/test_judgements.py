@@ -135,7 +135,7 @@ def test_out_and_in_again_they_are_the_same(
         ({"score": 101.0}, "The score is 101 but 0 to 100 are possible; fix it."),
         ({"score": float("nan")}, "The score is nan but 0 to 100"),
         ({"rater": " "}, "under a rater's name; type yours"),
-        ({"output": "x" * 20_001}, "output has 20,001 characters but at most 20,000"),
+        ({"output": "x" * 20_001}, "output has 20,001 characters, but at most 20,000"),
         ({"source": "\ud800"}, "The source has a broken character"),
         ({"example": -1}, "The example has the number -1"),
     ],

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.notes.annotations import Annotation
@@ -18,6 +20,11 @@ from tests.pages.analysed import Translating, button, opened_first, ran, state_o
 from tests.pages.conftest import Open, shown
 
 Use = Callable[[Backend], None]
+
+
+@pytest.fixture(autouse=True)
+def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
 
 
 def note_file(digest: str, *places: int) -> bytes:
