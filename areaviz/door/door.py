@@ -9,15 +9,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from areaviz.backend import access
-from areaviz.door.files import MEDIA, UPLOADS, Media, Uploads
 from areaviz.door.http import Head, answer_text, name_and_port, redirect, refuse_socket
-from areaviz.door.messages import converse
-from areaviz.door.protocols import SEAT
+from areaviz.door.media import MEDIA, Media
+from areaviz.door.messages import SocketRules, converse
+from areaviz.door.protocols import SOCKET
 from areaviz.door.sign_in import PATH, SignIn, without_token
-from areaviz.shares.visitors import network_of
+from areaviz.door.uploads import UPLOADS, Uploads
+from areaviz.shares.counters import Rates
+from areaviz.shares.limits import MESSAGE_KILOBYTES_PER_SECOND, MESSAGES_PER_SECOND
+from areaviz.shares.visitors import Visitor, network_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Seconds whose messages and bytes a reader may send at once.
+MESSAGE_BURST_SECONDS, BYTE_BURST_SECONDS = 10.0, 30.0
 
 HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"
 _CORE = "/_stcore/"
@@ -80,16 +86,14 @@ class Door:
         self._sign_in = SignIn(place.key, place.port, place.framing) if place.token else None
         self._uploads, self._media = Uploads(app), Media(back_seconds)
         self._proxies = place.proxies
+        self._message_rates = Rates(MESSAGES_PER_SECOND, MESSAGE_BURST_SECONDS)
+        self._byte_rates = Rates(MESSAGE_KILOBYTES_PER_SECOND, BYTE_BURST_SECONDS)
         self._cookie = access.reader_cookie(place.port)
         self._headers = _headers_of_all(place.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request or a socket, or pass it on."""
         if scope["type"] == "websocket":
-            # Pages ask Streamlit for the address of a reader. They must not count the readers
-            # behind one proxy as one; see `network_of`.
-            if not network_of((scope.get("client") or ("",))[0], self._proxies):
-                scope = {**scope, "client": None}
             return await self._socket(Head.of(scope), scope, receive, send)
         if scope["type"] == "http":
             return await self._request(Head.of(scope), scope, receive, send)
@@ -101,7 +105,12 @@ class Door:
     async def _socket(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
         if not (head.is_for(self._names) and head.path == STREAM and self._admits(head)):
             return await refuse_socket(receive, send)
-        reader = self._reader_of(head)
+        visitor = self._visitor_of(head)
+        reader = visitor.reader
+        if not visitor.address:
+            # Pages ask Streamlit for the address of a reader. They must not count the readers
+            # behind one proxy as one.
+            scope = {**scope, "client": None}
 
         async def send_noted(message: Message) -> None:
             if message["type"] == "websocket.send":
@@ -110,9 +119,10 @@ class Door:
 
         self._media.enter(reader)
         try:
-            # Made by `BoundedSocket`, which knows the connection.
-            has_room = scope["state"][SEAT]
-            return await converse(self._app, head, scope, receive, send_noted, has_room)
+            socket = scope["state"][SOCKET]
+            socket.charge_with(lambda count: self._byte_rates.charge(visitor, count / 1000))
+            rules = SocketRules(socket.begin_session, lambda: self._message_rates.charge(visitor))
+            return await converse(self._app, head, scope, receive, send_noted, rules)
         finally:
             self._media.leave(reader)
 
@@ -133,7 +143,8 @@ class Door:
             return await answer_text(send, 404, "There is no such place here.")
         send_ours = self._with_headers(head, send)
         if head.path.startswith(UPLOADS):
-            return await self._uploads(head, scope, receive, send_ours)
+            visitor = self._visitor_of(head)
+            return await self._uploads(head, visitor, scope, receive, send_ours)
         is_media = head.path.startswith(MEDIA)
         if is_media and not self._media.may_see(self._reader_of(head), head.path):
             return await answer_text(
@@ -154,6 +165,9 @@ class Door:
             await send(message)
 
         return send_ours
+
+    def _visitor_of(self, head: Head) -> Visitor:
+        return Visitor(self._reader_of(head), network_of(head.client, self._proxies))
 
     def _reader_of(self, head: Head) -> str:
         """The reader's id, "" where no cookie has one."""

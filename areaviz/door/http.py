@@ -19,6 +19,8 @@ _ALWAYS = (
 )
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(https?)://(.+)")
+# A path of this server: a second slash would make it another server's address.
+_PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _PORTS = {"http": "80", "https": "443"}
 
 
@@ -119,7 +121,8 @@ async def answer_page(send: Send, status: int, html: str, headers: Headers) -> N
 
 
 async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
-    """Send the browser to an address here, which must be ASCII without control characters."""
+    """Send the browser to a path of this server, or to "/" where the address is not one."""
+    address = address if _PLACE.fullmatch(address) else "/"
     await _answer(send, 303, "", "text/plain", (("location", address), *headers))
 
 

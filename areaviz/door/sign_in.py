@@ -7,9 +7,7 @@ import base64
 import hashlib
 import hmac
 import html
-import ipaddress
 import logging
-import re
 import time
 from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
@@ -17,6 +15,7 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from areaviz.backend import access
 from areaviz.door.http import Head, answer_page, answer_text, redirect
+from areaviz.shares.visitors import network_of
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Send
@@ -25,8 +24,9 @@ log = logging.getLogger(__name__)
 
 # Where the form is sent to, and the part of an address that can have the token instead.
 PATH, PARAMETER = "/sign-in", "token"
-WRONG = "This is not the access token; copy it again from whoever started the app."
-TOO_MANY = "Too many wrong tokens came from your address; try again in a minute."
+WRONG = "This is not the access token. Copy it again from whoever started the app."
+TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
+TOO_MANY_LINKS = "Too many links with a wrong token came from your address. Enter the token here."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
 BODY_BYTES, BODY_SECONDS = 8192, 10.0
 
@@ -55,8 +55,6 @@ _POLICY = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; img-src data:; form-action 'self'; "
     "base-uri 'none'; frame-ancestors {ancestors}"
 )
-# A path of this server: a second slash would make it another server's address.
-_PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 
 
 class SignIn:
@@ -70,7 +68,8 @@ class SignIn:
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
         self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
-        self._attempts = Attempts()
+        # Links are counted apart: a foreign page can make a browser ask for one.
+        self._typed, self._linked = Attempts(TOO_MANY), Attempts(TOO_MANY_LINKS)
 
     def admits(self, head: Head) -> bool:
         """Whether the request shows admission."""
@@ -80,11 +79,12 @@ class SignIn:
         """The only answers to a reader who is not admitted: the form, and to what it sends."""
         if head.method == "POST" and head.path == PATH:
             fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
-            await self._try(head, fields.get("token", ""), fields.get("next", "/"), send)
+            token, where = fields.get("token", ""), fields.get("next", "/")
+            await self._try(self._typed, head, token, where, send)
         elif head.method in ("GET", "HEAD"):
             token, where = without_token(head)
             if token:
-                await self._try(head, token, where, send)
+                await self._try(self._linked, head, token, where, send)
             else:
                 await self._form(send, 401, where, "")
         else:
@@ -92,19 +92,19 @@ class SignIn:
                 send, 401, "This app wants its access token; open it in a browser to sign in."
             )
 
-    async def _try(self, head: Head, token: str, where: str, send: Send) -> None:
-        """One attempt; after too many wrong ones not even compared, so that guessing is useless."""
-        if self._attempts.too_many(head.client):
-            return await self._form(send, 429, where, TOO_MANY)
+    async def _try(
+        self, attempts: Attempts, head: Head, token: str, where: str, send: Send
+    ) -> None:
+        """Answer one attempt. After too many wrong tokens the token is not even compared."""
+        if attempts.too_many(head.client):
+            return await self._form(send, 429, where, attempts.refusal)
         if not hmac.compare_digest(access.admission_key(token.strip()), self._key):
-            self._attempts.add(head.client)
+            attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
         value, framed = access.admission(self._key), bool(self._framing)
         header = access.set_cookie(self._cookie, value, access.ADMITTED_DAYS, head.secure, framed)
-        # It came with the form, so a foreign page may have written it.
-        where = where if _PLACE.fullmatch(where) else "/"
         return await redirect(send, where, [("set-cookie", header)])
 
     async def _form(self, send: Send, status: int, where: str, alert: str) -> None:
@@ -119,9 +119,14 @@ class SignIn:
 
 
 class Attempts:
-    """The wrong tokens that came from each address lately."""
+    """The wrong tokens that came from each address within the last minute.
 
-    def __init__(self) -> None:
+    Args:
+        refusal: what a reader is told who has to wait.
+    """
+
+    def __init__(self, refusal: str = TOO_MANY) -> None:
+        self.refusal = refusal
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
     def too_many(self, client: str) -> bool:
@@ -154,14 +159,7 @@ def without_token(head: Head) -> tuple[str, str]:
 
 
 def _network(client: str) -> str:
-    """An address, or the 64 bits of an IPv6 address that a provider hands out as one."""
-    try:
-        address = ipaddress.ip_address(client)
-    except ValueError:
-        return client
-    if isinstance(address, ipaddress.IPv6Address):
-        return str(ipaddress.ip_network((address, 64), strict=False))
-    return client
+    return network_of(client) or client
 
 
 async def _body(receive: Receive) -> bytes:

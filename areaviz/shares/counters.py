@@ -129,6 +129,21 @@ class Rates:
                 self._used[account] = self._still_used(account, now) + amount, now
         return None
 
+    def charge(self, visitor: Visitor, amount: float = 1) -> float:
+        """Note an amount that was used already, and return the seconds to wait before the next.
+
+        The wait is 0 while the visitor stays within what was saved up.
+        """
+        with self._lock:
+            now, wait = self._clock(), 0.0
+            self._sweep(now)
+            for account in visitor.accounts():
+                share = most_of(self.limit, account[0])
+                used = self._still_used(account, now) + amount
+                self._used[account] = used, now
+                wait = max(wait, used / share - self._burst_seconds)
+        return wait
+
     def __len__(self) -> int:
         return len(self._used)
 

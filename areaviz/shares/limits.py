@@ -82,6 +82,10 @@ class Limit:
         """Return the rule with the limit in force."""
         return self.sentence.format(limit=f"{self.value():,.10g}")
 
+    def refusal(self) -> str:
+        """Return the rule and the advice, for a reader who is refused."""
+        return f"{self.said()} {self.advice}"
+
 
 ADDRESS_FACTOR = Limit(
     "address_factor",
@@ -101,6 +105,41 @@ UPLOADS_AT_ONCE = Limit(
     Scope.READER,
     "A reader may upload {limit} files at the same time.",
     "Wait until one of your files has arrived, then choose the next one.",
+)
+UPLOADED_MEGABYTES = Limit(
+    "uploaded_megabytes",
+    224,
+    Scope.READER,
+    "A reader's uploaded files may have {limit} MB together while the pages are open.",
+    "Remove a file or close a page, then choose the file again.",
+)
+UPLOADED_MEGABYTES_ALL = Limit(
+    "uploaded_megabytes_all",
+    512,
+    Scope.APP,
+    "The uploaded files of all readers may have {limit} MB together.",
+    "Try again in a few minutes.",
+)
+MESSAGE_KILOBYTES = Limit(
+    "message_kilobytes",
+    1000,
+    Scope.EACH,
+    "A page may send {limit} kB at once.",
+    "Shorten what you entered, or upload it as a file.",
+)
+MESSAGE_WIDGETS = Limit(
+    "message_widgets",
+    2000,
+    Scope.EACH,
+    "A page may send the states of {limit} inputs at once.",
+    "Reload the page.",
+)
+MESSAGE_VALUES = Limit(
+    "message_values",
+    20_000,
+    Scope.EACH,
+    "A page may send {limit} values at once.",
+    "Reload the page.",
 )
 MESSAGES_PER_SECOND = Limit(
     "messages_per_second",
@@ -163,6 +202,11 @@ TABLE: tuple[Limit, ...] = (
     ADDRESS_FACTOR,
     ANONYMOUS_FACTOR,
     UPLOADS_AT_ONCE,
+    UPLOADED_MEGABYTES,
+    UPLOADED_MEGABYTES_ALL,
+    MESSAGE_KILOBYTES,
+    MESSAGE_WIDGETS,
+    MESSAGE_VALUES,
     MESSAGES_PER_SECOND,
     MESSAGE_KILOBYTES_PER_SECOND,
     RECORDS_ON_EXAMPLE,

@@ -127,3 +127,20 @@ def test_rate_forgets_visitors_who_are_idle() -> None:
     clock.now += 6
     rates.use(ANNA)
     assert len(rates) == 2  # Anna and her address
+
+
+def test_charge_tells_how_long_to_wait() -> None:
+    clock = Clock()
+    rates = Rates(TWO, burst_seconds=5, clock=clock)
+    assert rates.charge(ANNA, 10) == 0
+    assert rates.charge(ANNA, 4) == 2
+    assert rates.charge(BORIS) == 0
+    clock.now += 2
+    assert rates.charge(ANNA, 0) == 0
+    assert rates.charge(ANNA, 2) == 1
+
+
+def test_charge_of_fresh_cookies_waits_for_the_address() -> None:
+    rates = Rates(TWO, burst_seconds=1, clock=Clock())
+    waits = [rates.charge(fresh(number, "203.0.113.1"), 2) for number in range(6)]
+    assert waits == [0, 0, 0, 0, 0.25, 0.5]

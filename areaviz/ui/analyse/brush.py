@@ -14,12 +14,11 @@ import pandas as pd
 import streamlit as st
 from numpy.typing import NDArray
 
+from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.components.rows import chart_clicks
+from areaviz.ui.components.rows import chart_pointer
 from areaviz.ui.shell.markdown import counted
 from areaviz.views.charts import bin_edges, histogram, scatter
-
-Selection = Mapping[str, Any]
 
 
 def brushed_bars(page: AnalysePage, table: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
@@ -35,12 +34,12 @@ def brushed_bars(page: AnalysePage, table: pd.DataFrame, column: str, name: str)
     title = f"{name} of {counted(len(table), 'example')}"
     note = "drag over the bars to keep these examples, or click one; double-click to keep all"
     key = _key(f"bars_{column}", table)
-    selection = _selection(histogram(values, title, note), title, key, ("points", "box"))
-    chart_clicks(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))
-    if not selection["box"]:
+    _draw(histogram(values, title, note), title, key)
+    reported = chart_pointer(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))
+    outlines = read_outlines(reported)
+    if not outlines:
         return table
-    low, high = sorted(selection["box"][0]["x"])
-    return _those(table, (values >= low) & (values <= high))
+    return _those(table, np.any([outline.spans_x(values) for outline in outlines], axis=0))
 
 
 def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
@@ -71,11 +70,12 @@ def brushed_points(
     is_same = across.rpartition("_")[0] == up.rpartition("_")[0] and "change" not in across + up
     figure = scatter(x, y, table["name"].tolist(), names, title, diagonal=is_same)
     key = _key(f"points_{across}_{up}", table)
-    points = _selection(figure, title, key, ("points", "box", "lasso"))["points"]
-    chart_clicks(key, lambda row: page.set(example=int(table.index[row])))
-    # The line of equal values has no places.
-    given = [point["customdata"] for point in points if point.get("customdata") is not None]
-    return table.iloc[sorted({place_of(one) for one in given})] if given else table
+    _draw(figure, title, key)
+    reported = chart_pointer(key, lambda row: page.set(example=int(table.index[row])))
+    outlines = read_outlines(reported)
+    if not outlines:
+        return table
+    return _those(table, np.any([outline.contains(x, y) for outline in outlines], axis=0))
 
 
 def _those(table: pd.DataFrame, is_kept: NDArray[np.bool_]) -> pd.DataFrame:
@@ -100,15 +100,6 @@ def _key(name: str, table: pd.DataFrame) -> str:
     return f"analyse_{name}_{zlib.crc32(table.index.to_numpy(np.int64).tobytes()):x}"
 
 
-def _selection(figure: Any, title: str, key: str, mode: Sequence[Any]) -> Selection:
-    """Draw a figure; returns what was dragged over."""
-    event = st.plotly_chart(
-        figure,
-        key=key,
-        on_select="rerun",
-        selection_mode=mode,
-        config={"displayModeBar": False},
-        alt=title,
-    )
-    selection: Selection = event["selection"]
-    return selection
+def _draw(figure: Any, title: str, key: str) -> None:
+    """Draw a figure whose drags and clicks `chart_pointer` reports."""
+    st.plotly_chart(figure, key=key, config={"displayModeBar": False}, alt=title)

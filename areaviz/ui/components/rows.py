@@ -103,12 +103,15 @@ def clicked_head(key: str) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def chart_clicks(chart: str, on_click: Callable[[int], None]) -> None:
-    """Report clicks on the marks of a chart that also takes drags.
+def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
+    """Report clicks and drags on a chart, without the marks that a drag encloses.
 
     Args:
         chart: the key of the chart.
         on_click: is called with the number that the clicked mark carries as `customdata`.
+
+    Returns:
+        The outlines of the last drags as the browser sent them; see `read_outlines`.
     """
     key = f"clicks_{chart}"
 
@@ -117,7 +120,13 @@ def chart_clicks(chart: str, on_click: Callable[[int], None]) -> None:
         if isinstance(number, int | float):
             on_click(int(number))
 
-    component("clicks")(key=key, data={"chart": chart}, on_clicked_change=click)
+    component("clicks")(
+        key=key,
+        data={"chart": chart},
+        on_clicked_change=click,
+        on_outlines_change=_nothing,
+    )
+    return _reported(key, "outlines")
 
 
 def _reported(key: str, name: str) -> object:
@@ -126,4 +135,4 @@ def _reported(key: str, name: str) -> object:
 
 
 def _nothing() -> None:
-    """A head that cannot be clicked reports nothing."""
+    """Do nothing: the page runs anyway."""

@@ -36,27 +36,33 @@ def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return state
 
 
-def selecting(monkeypatch: pytest.MonkeyPatch, **selection: Any) -> dict[str, Any]:
-    """Have charts report a selection; returns what is called for a click, by "click"."""
-    event = {"selection": {"points": [], "box": [], **selection}}
+def dragging(monkeypatch: pytest.MonkeyPatch, *outlines: Any) -> dict[str, Any]:
+    """Have charts report outlines; returns what is called for a click, by "click"."""
     clicks: dict[str, Any] = {}
-    monkeypatch.setattr(brush.st, "plotly_chart", lambda *args, **options: event)
-    monkeypatch.setattr(brush, "chart_clicks", lambda key, click: clicks.update(click=click))
+
+    def pointer(key: str, click: Any) -> object:
+        clicks.update(click=click)
+        return list(outlines)
+
+    monkeypatch.setattr(brush.st, "plotly_chart", lambda *args, **options: None)
+    monkeypatch.setattr(brush, "chart_pointer", pointer)
     return clicks
 
 
 @pytest.mark.parametrize(
-    ("selection", "left"),
+    ("outlines", "left"),
     [
-        ({}, [3, 5, 7, 9]),
-        ({"box": [{"x": [120.0, 40.0]}], "points": [{"customdata": {"0": 0}}]}, [5, 9]),
-        ({"box": [{"x": [1.0, 2.0]}]}, []),
+        ([], [3, 5, 7, 9]),
+        ([{"x": [120.0, 40.0], "y": [0, 1]}], [5, 9]),
+        ([{"x": [1.0, 2.0], "y": [0, 1]}], []),
+        ([{"x": [-1, 1], "y": [0, 1]}, {"x": [99, 101], "y": [0, 1]}], [3, 9]),
+        ([{"x": "nonsense"}], [3, 5, 7, 9]),
     ],
 )
-def test_bars_keep_what_lies_in_them(
-    monkeypatch: pytest.MonkeyPatch, selection: dict[str, Any], left: list[int]
+def test_bars_keep_the_examples_between_the_ends_of_a_drag(
+    monkeypatch: pytest.MonkeyPatch, outlines: list[Any], left: list[int]
 ) -> None:
-    selecting(monkeypatch, **selection)
+    dragging(monkeypatch, *outlines)
     assert list(brushed_bars(PAGE, TABLE, "bleu_0", "BLEU").index) == left
 
 
@@ -64,7 +70,7 @@ def test_bars_keep_what_lies_in_them(
 def test_a_bar_that_is_clicked_keeps_its_examples_and_again_all(
     monkeypatch: pytest.MonkeyPatch, bar: int, places: tuple[int, ...]
 ) -> None:
-    clicks = selecting(monkeypatch)
+    clicks = dragging(monkeypatch)
     brushed_bars(PAGE, TABLE, "bleu_0", "BLEU")
     clicks["click"](bar)
     kept = PAGE.state.kept
@@ -73,14 +79,19 @@ def test_a_bar_that_is_clicked_keeps_its_examples_and_again_all(
     assert PAGE.state.kept is None
 
 
-FORMS = (lambda place: place, lambda place: [place], lambda place: {"0": place})
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_points_keep_their_examples(monkeypatch: pytest.MonkeyPatch, form: Any) -> None:
-    points = [{"customdata": form(3)}, {"customdata": form(1)}, {"x": 5.0}]
-    clicks = selecting(monkeypatch, points=points)
+@pytest.mark.parametrize(
+    ("outline", "left"),
+    [
+        ({"x": [40, 120], "y": [0, 100]}, [5, 9]),
+        ({"x": [0, 60, 0], "y": [0, 0, 100]}, [3]),
+        ({"x": [30, 60, 60, 30], "y": [55, 55, 65, 65]}, [5]),
+    ],
+)
+def test_points_within_an_outline_are_kept(
+    monkeypatch: pytest.MonkeyPatch, outline: dict[str, Any], left: list[int]
+) -> None:
+    clicks = dragging(monkeypatch, outline)
     kept = brushed_points(PAGE, TABLE, ("bleu_0", "bleu_1"), ("BLEU (1)", "BLEU (2)"))
-    assert list(kept.index) == [5, 9]
+    assert list(kept.index) == left
     clicks["click"](2)
     assert PAGE.state.example == 7

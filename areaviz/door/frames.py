@@ -1,0 +1,103 @@
+"""Drops WebSocket messages that are too large while they arrive, without ending the connection.
+
+uvicorn would collect a whole message before anybody could look at it, and close the connection at
+a message beyond its limit. A browser then comes back and sends the same message again.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+# Stands in place of a message that was too large. It is random, so that no client can send it.
+TOO_LARGE = secrets.token_bytes(16)
+
+# Added to the size of every frame of a message, so that empty frames are bounded as well.
+_FRAME_COST = 64
+
+_FINAL, _MASKED = 0x80, 0x80
+_CONTINUATION, _BINARY, _CONTROL = 0x0, 0x2, 0x8
+
+
+class FrameFilter:
+    """Copies the frames that a client sends, but for messages that are too large.
+
+    Such a message ends with a frame that holds `TOO_LARGE`, as soon as it is known to be too
+    large; the rest of its bytes is dropped as it arrives. The format of frames is that of
+    RFC 6455, section 5.2.
+
+    Args:
+        max_bytes: the largest message that is copied.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        # The head of a frame that has not arrived as a whole.
+        self._head = bytearray()
+        # Bytes of the current frame's payload that are still to come, and whether to copy them.
+        self._left, self._is_copied = 0, True
+        # Bytes of the current message so far, and whether the rest of it is dropped.
+        self._message_bytes, self._is_dropping = 0, False
+
+    def feed(self, data: bytes) -> bytes:
+        """Return what to hand on of the next bytes that a client sent."""
+        view, kept = memoryview(data), bytearray()
+        while view:
+            if self._left:
+                part = view[: self._left]
+                if self._is_copied:
+                    kept += part
+                self._left -= len(part)
+                view = view[len(part) :]
+            else:
+                view = self._read_head(view, kept)
+        return bytes(kept)
+
+    def _read_head(self, view: memoryview, kept: bytearray) -> memoryview:
+        """Collect the head of a frame, and decide about the frame once the head is there."""
+        while view:
+            wanted = self._head_length() - len(self._head)
+            self._head += view[:wanted]
+            view = view[wanted:]
+            if len(self._head) == self._head_length():
+                self._begin_frame(kept)
+                self._head.clear()
+                break
+        return view
+
+    def _head_length(self) -> int:
+        """Return the length of the head, as far as its first two bytes tell."""
+        if len(self._head) < 2:
+            return 2
+        more = {126: 2, 127: 8}.get(self._head[1] & 0x7F, 0)
+        return 2 + more + (4 if self._head[1] & _MASKED else 0)
+
+    def _begin_frame(self, kept: bytearray) -> None:
+        first, second = self._head[0], self._head[1] & 0x7F
+        size = second
+        if second >= 126:
+            size = int.from_bytes(self._head[2 : 4 if second == 126 else 10], "big")
+        self._left, self._is_copied = size, True
+        opcode, is_final = first & 0x0F, bool(first & _FINAL)
+        if opcode >= _CONTROL:
+            # Pings and the like come between the frames of a message. They are small, or else
+            # the protocol refuses them by their head.
+            kept += self._head
+            return
+        if opcode != _CONTINUATION:
+            self._message_bytes, self._is_dropping = 0, False
+        self._message_bytes += size + _FRAME_COST
+        if self._is_dropping:
+            self._is_copied = False
+        elif self._message_bytes > self._max_bytes + _FRAME_COST:
+            self._is_copied, self._is_dropping = False, True
+            kept += _final_frame(opcode)
+        else:
+            kept += self._head
+        if is_final:
+            self._message_bytes, self._is_dropping = 0, False
+
+
+def _final_frame(opcode: int) -> bytes:
+    """Return the last frame of a message, masked with zeros, with `TOO_LARGE` as its payload."""
+    kind = _CONTINUATION if opcode == _CONTINUATION else _BINARY
+    return bytes([_FINAL | kind, _MASKED | len(TOO_LARGE)]) + bytes(4) + TOO_LARGE

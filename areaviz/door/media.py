@@ -1,0 +1,113 @@
+"""Files that the app makes, for the reader whose page was sent their addresses."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from google.protobuf.message import DecodeError
+from streamlit.proto.Element_pb2 import Element
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+MEDIA = "/media/"
+
+# Names of files that one reader has at once.
+MAX_NAMES = 4096
+_ADDRESS = re.compile(r"/media/([0-9A-Za-z._-]+)")
+
+
+@dataclass(slots=True)
+class _Reader:
+    open_sockets: int = 0
+    # When the last socket was closed.
+    left: float = 0.0
+    # The names in messages to the reader, the oldest first.
+    files: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+
+class Media:
+    """The files whose addresses each reader's pages were sent.
+
+    Streamlit answers these addresses for everybody, and for a while after their session has ended.
+    Here they end with the reader's last socket, or with the session that is kept for a reader who
+    may come back. Readers are named by the id in their cookie. A socket without a cookie has no
+    files here.
+
+    Args:
+        back_seconds: how long a session is kept for a reader who may come back.
+    """
+
+    def __init__(self, back_seconds: float) -> None:
+        self._back_seconds = back_seconds
+        self._readers: dict[str, _Reader] = {}
+
+    def enter(self, reader: str) -> None:
+        """Count a socket that the reader opened."""
+        self._forget()
+        if reader:
+            self._readers.setdefault(reader, _Reader()).open_sockets += 1
+
+    def leave(self, reader: str) -> None:
+        """Count a socket that the reader closed."""
+        if known := self._readers.get(reader):
+            known.open_sockets -= 1
+            known.left = time.monotonic()
+
+    def note(self, reader: str, message: bytes) -> None:
+        """Remember the files that a message to the reader names."""
+        if not reader or b"/media/" not in message:
+            return
+        files = self._readers[reader].files
+        for name in media_names(message):
+            files[name] = None
+            files.move_to_end(name)
+        while len(files) > MAX_NAMES:
+            files.popitem(last=False)
+
+    def may_see(self, reader: str, path: str) -> bool:
+        """Return whether the reader was sent this address and has not left."""
+        self._forget()
+        known = self._readers.get(reader)
+        return known is not None and path.removeprefix(MEDIA) in known.files
+
+    def _forget(self) -> None:
+        until = time.monotonic() - self._back_seconds
+        for name, reader in list(self._readers.items()):
+            if not reader.open_sockets and reader.left < until:
+                del self._readers[name]
+
+
+def media_names(content: bytes) -> set[str]:
+    """Return the names of the files that a message to a page makes the browser load.
+
+    Only fields that hold addresses count. Texts are a reader's own, and may repeat the address of
+    another reader's file.
+    """
+    message = ForwardMsg()
+    try:
+        message.ParseFromString(content)
+    except DecodeError:
+        return set()
+    addresses = [message.page_config_changed.favicon, message.logo.image, message.logo.icon_image]
+    # A download whose file is made when it is asked for.
+    addresses.append(message.backend_operation_response.deferred_file.url)
+    if message.HasField("delta"):
+        addresses += _addresses_of(message.delta.new_element)
+    found = [_ADDRESS.fullmatch(address) for address in addresses]
+    return {one[1] for one in found if one is not None}
+
+
+def _addresses_of(element: Element) -> Iterator[str]:
+    match element.WhichOneof("type"):
+        case "imgs":
+            yield from (image.url for image in element.imgs.imgs)
+        case "audio":
+            yield element.audio.url
+        case "video":
+            yield element.video.url
+            yield from (subtitle.url for subtitle in element.video.subtitles)
+        case "download_button":
+            yield element.download_button.url

@@ -1,0 +1,149 @@
+"""Checks a message of a page before objects are made of it: the values in it are counted first.
+
+A message is a `BackMsg` of Streamlit. A megabyte of it can hold half a million values of two bytes
+each, and every one becomes an object of a hundred bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import DecodeError
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+from areaviz.shares.limits import MESSAGE_VALUES, MESSAGE_WIDGETS
+from areaviz.trace.errors import InputError
+
+# The messages that the app needs. "clear_cache", which is not among them, would empty the caches
+# of every visitor.
+PASSED = frozenset(
+    (
+        "rerun_script",
+        "stop_script",
+        "file_urls_request",
+        "app_heartbeat",
+        "backend_operation_request",
+    )
+)
+
+_MAX_DEPTH = 16
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_WIDGETS = "WidgetStates.widgets"
+_TEXTS = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
+
+
+class BrokenMessage(Exception):
+    """The bytes are not a message of Streamlit."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    values: int
+    widgets: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    # The type of a field that is a message itself, or None.
+    message: Any
+    is_widget: bool
+    # Whether each byte can be a value: numbers are packed one after the other.
+    is_packed: bool
+
+
+def is_wanted(content: bytes) -> bool:
+    """Return whether the app needs this message. Values are counted before objects are made.
+
+    Raises:
+        BrokenMessage: the bytes are not a message of Streamlit.
+        InputError: the message holds more widgets or values than a page sends.
+    """
+    counts = _Counts(values=round(MESSAGE_VALUES.value()), widgets=round(MESSAGE_WIDGETS.value()))
+    try:
+        _count(content, 0, len(content), BackMsg.DESCRIPTOR, counts, 0)
+        message = BackMsg.FromString(content)
+    except (IndexError, DecodeError) as error:
+        raise BrokenMessage from error
+    return message.WhichOneof("type") in PASSED
+
+
+def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, depth: int) -> None:
+    """Subtract the values of one message from those that are left.
+
+    Args:
+        content: all bytes.
+        at: where the message begins.
+        end: where it ends.
+        descriptor: the type of the message.
+        left: how many values and widgets are still allowed.
+        depth: how many messages hold this one.
+    """
+    if depth > _MAX_DEPTH:
+        raise BrokenMessage
+    fields = _fields_of(descriptor)
+    while at < end:
+        tag, at = _varint(content, at)
+        field, wire = fields.get(tag >> 3), tag & 7
+        left.values -= 1
+        if wire == _LENGTH:
+            size, at = _varint(content, at)
+            if at + size > end:
+                raise BrokenMessage
+            if field is not None and field.message is not None:
+                left.widgets -= field.is_widget
+                _count(content, at, at + size, field.message, left, depth + 1)
+            elif field is not None and field.is_packed:
+                left.values -= size
+            at += size
+        else:
+            at = _skip(content, at, wire)
+        if left.widgets < 0:
+            raise InputError(MESSAGE_WIDGETS.refusal())
+        if left.values < 0:
+            raise InputError(MESSAGE_VALUES.refusal())
+    if at != end:
+        raise BrokenMessage
+
+
+def _skip(content: bytes, at: int, wire: int) -> int:
+    """Return where a number ends that begins here."""
+    if wire == _VARINT:
+        return _varint(content, at)[1]
+    if wire == _FIXED64:
+        return at + 8
+    if wire == _FIXED32:
+        return at + 4
+    raise BrokenMessage
+
+
+def _varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a number of variable length and where it ends; IndexError where the bytes end."""
+    byte = content[at]
+    if byte < 0x80:
+        return byte, at + 1
+    number, shift = byte & 0x7F, 7
+    while shift < 70:
+        at += 1
+        byte = content[at]
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return number, at + 1
+        shift += 7
+    raise BrokenMessage
+
+
+@lru_cache(maxsize=64)
+def _fields_of(descriptor: Any) -> Mapping[int, _Field]:
+    """Return what has to be known of the fields of a message type, by their numbers."""
+    found = {}
+    for field in descriptor.fields:
+        found[field.number] = _Field(
+            message=field.message_type,
+            is_widget=field.full_name == _WIDGETS,
+            is_packed=field.is_repeated and field.type not in _TEXTS,
+        )
+    return found

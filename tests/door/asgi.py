@@ -1,0 +1,94 @@
+"""Asks an ASGI app without a network, for tests of what stands before the real app."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an app answered."""
+
+    status: int
+    headers: dict[str, str]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request that reached the app behind."""
+
+    path: str
+    raw_path: str
+    root_path: str
+
+
+class Behind:
+    """The app behind: answers everything with "behind", and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Asked] = []
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer a request."""
+        raw_path = scope.get("raw_path", b"").decode()
+        self.asked.append(Asked(scope["path"], raw_path, scope.get("root_path", "")))
+        headers = [(b"content-type", b"text/html; charset=utf-8")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b"behind"})
+
+
+def ask(app: Any, method: str, address: str, body: str = "", **headers: str) -> Answer:
+    """Return the answer to one request.
+
+    Args:
+        app: an ASGI app.
+        method: such as "GET".
+        address: path and query, as they stand in a request.
+        body: what is sent.
+        headers: by name, with underscores; "client" is the address that the request comes from.
+    """
+    return asyncio.run(asked(app, method, address, [body.encode()], **headers))
+
+
+async def asked(
+    app: Any, method: str, address: str, parts: Sequence[bytes], **headers: str
+) -> Answer:
+    """Return the answer to one request whose body comes in parts."""
+    client = headers.pop("client", "203.0.113.7")
+    # An address may begin with two slashes, so it is not split as a URL.
+    path, _, query = address.partition("?")
+    given = {"host": "localhost:8501", **headers}
+    scope = {
+        "type": "http",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "root_path": "",
+        "headers": [
+            (name.replace("_", "-").encode(), value.encode()) for name, value in given.items()
+        ],
+        "client": (client, 1),
+        "state": {},
+    }
+    left = list(parts)
+    sent: list[Any] = []
+
+    async def receive() -> Any:
+        if left:
+            return {"type": "http.request", "body": left.pop(0), "more_body": bool(left)}
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    await app(scope, receive, send)
+    names = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    text = b"".join(one.get("body", b"") for one in sent[1:]).decode()
+    return Answer(sent[0]["status"], names, text)
