@@ -13,7 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
-from areaviz.door.files import ALL_BYTES, SESSION_BYTES
+from areaviz.shares.limits import MESSAGE_KILOBYTES, MESSAGE_WIDGETS, Limit
 from tests.door.test_limits import status
 from tests.door.test_serving import asked, port_of
 from tests.faults.client import Session
@@ -146,36 +146,50 @@ def test_an_upload_of_no_session_is_refused(app: Served) -> None:
         assert put(app, session, 1000, Origin="http://evil.example") == 403
 
 
-@pytest.mark.slow
-def test_uploads_are_bounded_for_a_session_and_for_all(tmp_path: Path) -> None:
-    size = 19 * MEGABYTE
-    with (
-        served(tmp_path / "log", {"OMP_NUM_THREADS": "1"}) as app,
-        visiting(app, "caption") as (_, first, _),
-    ):
-        own = [put(app, first, size, str(number)) for number in range(14)]
-        fits = SESSION_BYTES // size
-        assert own == [204] * fits + [413] * (14 - fits)
-        with visiting(app, "caption") as (_, second, _), visiting(app, "caption") as (_, third, _):
-            others = [
-                put(app, session, size, str(number))
-                for session in (second, third)
-                for number in range(12)
-            ]
-            assert others.count(204) == ALL_BYTES // size - fits
-            assert status(app)["uploaded_megabytes"] <= ALL_BYTES / MEGABYTE
+def many_widgets(count: int) -> bytes:
+    """A message with this many tiny widget states."""
+    message = BackMsg()
+    for number in range(count):
+        message.rerun_script.widget_states.widgets.add(id=f"{number:x}").trigger_value = True
+    return bytes(message.SerializeToString())
 
 
-def test_what_is_on_its_way_counts_too(app: Served) -> None:
-    with visiting(app, "caption") as (_, session, _):
-        many = SESSION_BYTES // (19 * MEGABYTE)
-        lines = [begun(app, session, 19 * MEGABYTE, str(number))[0] for number in range(many)]
-        time.sleep(0.5)
-        assert put(app, session, 19 * MEGABYTE) == 413
-        for line in lines:
-            line.close()
-        time.sleep(0.5)
-        assert put(app, session, 1000) == 204
+def refusals(visitor: Session) -> list[str]:
+    """What the page was told of refused messages, up to the next run of the page."""
+    shown = visitor.visit("models")
+    assert len(shown.messages) > 5
+    elements = [one.delta.new_element for one in shown.messages if one.HasField("delta")]
+    return [one.toast.body for one in elements if one.HasField("toast")]
+
+
+@pytest.mark.parametrize(
+    ("content", "limit"),
+    [
+        (b"a" * 22_000_000, MESSAGE_KILOBYTES),
+        (many_widgets(3000), MESSAGE_WIDGETS),
+    ],
+)
+def test_message_that_is_too_much_is_refused_on_the_page(
+    app: Served, content: bytes, limit: Limit
+) -> None:
+    with visiting(app, "models") as (visitor, _, _):
+        visitor.socket.send(content)
+        assert refusals(visitor) == [f"Your last change was not accepted. {limit.refusal()}"]
+
+
+def test_large_messages_cost_neither_memory_nor_time(app: Served) -> None:
+    """22 MB of tiny widget states, which once took 57 s and 1.6 GB."""
+    content = many_widgets(2_000_000)
+    with visiting(app, "models") as (visitor, _, _):
+        before = app.memory()
+        app.forget_peak()
+        spent = app.processor_seconds()
+        for _ in range(3):
+            visitor.socket.send(content)
+        spent = app.processor_seconds() - spent
+        assert app.peak() - before < 15
+        assert spent < 1
+        assert len(refusals(visitor)) == 3
 
 
 def addresses(messages: list[ForwardMsg]) -> list[str]:

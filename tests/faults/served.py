@@ -51,6 +51,11 @@ class Served:
         assert found is not None
         return int(found[1]) / 1024
 
+    def processor_seconds(self) -> float:
+        """Seconds of processor time that the process has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         """End it as a full memory or a power cut does."""
         os.killpg(self.process.pid, signal.SIGKILL)
