@@ -79,14 +79,14 @@ def _many(count: int) -> str:
 
 BAD = {
     "a rate that no recording has": _sound("2,000 samples a second", lambda: recording(1, 2000)),
-    "ten minutes": _sound("600 seconds long but at most 20", lambda: recording(600)),
+    "ten minutes": _sound("600 seconds long, but the limit is 20", lambda: recording(600)),
     "a bomb": _sound("600 seconds long", lambda: recording(600, level=0, kind="FLAC")),
     "silence": _sound("is silent", lambda: recording(1, level=0)),
     "half a recording": _sound("is cut short", lambda: recording(1)[:6000]),
-    "no recording": _sound("is no WAV, FLAC, Ogg or AIFF", lambda: b"no sound"),
+    "no recording": _sound("is not a WAV, FLAC, Ogg, MP3 or AIFF", lambda: b"no sound"),
     "one frame": _clip("has one frame only", lambda: animation(1)),
     "10,000 frames": _clip("more than 300 frames", lambda: animation(10_000)),
-    "half a clip": _clip("is no GIF, WebP or animated PNG", lambda: animation(9)[:40]),
+    "half a clip": _clip("is not a GIF, WebP or animated PNG", lambda: animation(9)[:40]),
     "a recorded video": replace(
         _clip("a recorded video", lambda: b"\0\0\0 ftypisom" + bytes(90)), example=True
     ),

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from areaviz.data.clips import chosen_frames
+from areaviz.data.foreign_files import kind_of
 from areaviz.trace.clip import FRAMES, MAX_SIDE, MILLISECONDS, Clip, check_clip
 from areaviz.trace.errors import InputError
 
@@ -57,7 +58,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
             f"The file has {len(content) / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
             " make the clip shorter or smaller and choose it again."
         )
-    if _is_video(content):
+    if "video" in kind_of(content):
         raise InputError(
             f"The file is a recorded video, which is not read here; make a GIF of it, for example"
             f" by: {CONVERT}"
@@ -101,18 +102,12 @@ def gif(clip: Clip) -> bytes:
     return file.getvalue()
 
 
-def _is_video(content: bytes) -> bool:
-    """Whether a file is MP4 or QuickTime, Matroska or WebM, or AVI."""
-    is_avi = content.startswith(b"RIFF") and content[8:12] == b"AVI "
-    return content[4:8] == b"ftyp" or content.startswith(b"\x1aE\xdf\xa3") or is_avi
-
-
 def _read(content: bytes) -> tuple[list[Pixels], int]:
     """The frames, made small, each uint8 [H, W, 3], and for how many milliseconds one stays."""
-    damaged = InputError(
-        f"The file is no {FORMATS_TEXT} file, or it is damaged; save the clip as GIF and choose"
-        " that file."
-    )
+    kind = kind_of(content)
+    is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
+    what = kind if kind and not is_known else f"not a {FORMATS_TEXT} file, or it is damaged"
+    damaged = InputError(f"The file is {what}; save the clip as GIF and choose that file.")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
             return _frames(image)

@@ -15,13 +15,13 @@ from areaviz.trace.limits import shown
 
 TABLES = (".jsonl", ".csv", ".tsv")
 FORMATS = (
-    "Texts with a sentence a line, such as my.en and my.de; or one table (CSV, TSV, JSON Lines)"
-    " with the columns text, reference, file, links, boxes and facts, as far as there are any, and"
-    " the files it names; or files alone: pictures, sounds (WAV, FLAC, Ogg, AIFF) or clips (GIF,"
-    " WebP, animated PNG). A text can be a story that ends with a question, with its answer of one"
-    " word as the reference; points, such as 120,300 400,80 700,650; or a sentence whose reference"
-    " is a linear tree. Beside texts: what systems wrote, a line an example, and scores of it, such"
-    " as one.hyp.txt and one.hyp.comet.csv."
+    "Texts with a sentence a line, such as my.en and my.de; or one table (CSV, TSV, JSON Lines) "
+    "with the columns text, reference, file, links, boxes and facts, as far as there are any, and "
+    "the files it names; or files alone: pictures, sounds (WAV, FLAC, Ogg, MP3, AIFF) or clips "
+    "(GIF, WebP, animated PNG). A text can be a story that ends with a question, with its answer "
+    "of one word as the reference; points, such as 120,300 400,80 700,650; or a sentence whose "
+    "reference is a linear tree. Beside texts: what systems wrote, a line an example, and scores "
+    "of it, such as one.hyp.txt and one.hyp.comet.csv."
 )
 """What a set can be made of, for people."""
 # Endings of what people have beside such files. A text may have any other ending: ".en", ".1".

@@ -58,7 +58,7 @@ def _clip(content: bytes, name: str) -> Clip:
 
 MEDIA: Mapping[str, Medium] = {
     PICTURE: Medium((".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"), _picture),
-    SOUND: Medium((".wav", ".flac", ".ogg", ".aif", ".aiff"), _sound),
+    SOUND: Medium((".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff"), _sound),
     CLIP: Medium((".gif", ".webp", ".png", ".apng"), _clip),
 }
 """Every kind, by the part of the request that it becomes."""

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from areaviz.data.foreign_files import kind_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 
@@ -36,6 +37,8 @@ about ten.
 COUNTED = 4 * MEGA
 """Frames of a larger GIF are not counted: it may have a million empty ones."""
 
+_CAMERA_BITS = (8, 10, 12, 14)
+"""How many bits of a grey of 16 bits cameras, microscopes and scanners use."""
 _TILE_WIDTH, _TILE_LENGTH = 322, 323
 """Tags of a TIFF."""
 _SCAN, _END = b"\xff\xda", b"\xff\xd9"
@@ -74,9 +77,7 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
             JPEG), is damaged or of another format.
     """
     scans = _check_bytes(content)
-    with _refusals(
-        f"The file is no {FORMATS_TEXT} picture; save it as JPEG or PNG and choose that file."
-    ):
+    with _refusals(_unreadable(content)):
         image: Image.Image = Image.open(io.BytesIO(content), formats=FORMATS)
     with _refusals("The picture is damaged or cut short; save it again, or choose another one."):
         whole = image.size
@@ -98,6 +99,20 @@ def small_file(picture: Picture, side: int) -> bytes:
     image.thumbnail((side, side))
     image.save(file, "PNG" if fits else "JPEG", quality=85)
     return file.getvalue()
+
+
+def _unreadable(content: bytes) -> str:
+    """Return the refusal of a file that is not opened, which names it where it is known."""
+    kind = kind_of(content)
+    if kind and not any(f" {name} " in kind for name in FORMATS_TEXT.replace(",", "").split()):
+        return (
+            f"The file is {kind}, but only {FORMATS_TEXT} pictures can be read; save it as JPEG or"
+            " PNG and choose that file."
+        )
+    return (
+        f"The file is not a {FORMATS_TEXT} picture, or it is damaged; save it as JPEG or PNG and"
+        " choose that file."
+    )
 
 
 def _check_bytes(content: bytes) -> int:
@@ -199,9 +214,9 @@ def _decoded(
 
 
 def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """The picture in a mode that can be made smaller: eight bits a channel, no palette."""
+    """Return a picture in a mode that can be made smaller: eight bits a channel, no palette."""
     if image.mode.startswith("I;16"):
-        return Image.fromarray((np.asarray(image) // 257).astype(np.uint8)), ()
+        return _sixteen_bits(image)
     if image.mode in ("I", "F"):
         return _stretched(image), ("Its darkest grey is shown as black and its lightest as white.",)
     if image.has_transparency_data:
@@ -209,6 +224,18 @@ def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     if image.mode in ("1", "P"):
         return image.convert("RGB"), ()
     return image, ()
+
+
+def _sixteen_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    """Return greys of 16 bits with eight; cameras and microscopes use 10, 12 or 14 of them."""
+    values_HW = np.asarray(image).astype(np.uint32)
+    used = int(values_HW.max()).bit_length()
+    bits = next((one for one in _CAMERA_BITS if used <= one), 16)
+    pixels_HW = (values_HW * 255 // (2**bits - 1)).astype(np.uint8)
+    if bits == 16 or not used:
+        return Image.fromarray(pixels_HW), ()
+    note = f"Its greys use only {bits} of 16 bits, so a grey of {2**bits - 1:,} is shown as white."
+    return Image.fromarray(pixels_HW), (note,)
 
 
 def _stretched(image: Image.Image) -> Image.Image:

@@ -1,26 +1,28 @@
 """Uploaded recordings, made safe: any bytes become a short sound or a sentence of refusal.
 
-What a file is follows from its content. Its length is read from the header, and no more samples
-are decoded than a sound may have, whatever the header says.
+The content decides what a file is, not its name. Its length is read from the header, and no more
+samples are decoded than a sound may have, whatever the header says.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import soundfile
 
+from areaviz.data.foreign_files import kind_of
+from areaviz.data.mp3_frames import is_mp3, with_length
 from areaviz.data.sounds import resampled
+from areaviz.data.wave_chunks import is_chunked, with_sizes
 from areaviz.trace.errors import InputError
 from areaviz.trace.sound import RATE, SECONDS, Sound, check_sound
 
-FORMATS = ("WAV", "FLAC", "OGG", "AIFF")
-FORMATS_TEXT = "WAV, FLAC, Ogg or AIFF"
+# WAVEX and RF64 are WAV files with a longer header.
+FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3", "AIFF")
+FORMATS_TEXT = "WAV, FLAC, Ogg, MP3 or AIFF"
 MAX_MEGABYTES = 20
 RATES = (4_000, 192_000)
 """Samples a second that a file may have."""
@@ -31,11 +33,10 @@ _CLEAR = 11_025
 """Below this rate the hiss of s and f, and so six and seven, are cut off."""
 _BLOCK = 65_536
 """Samples of each channel that are decoded at once."""
+_MP3_FRAMES = 3 * 1152
+"""Samples of the frames that an MP3 may lack at its end."""
 _UNKNOWN = 2**63 - 1
 """The length that the decoder gives where a file names none."""
-_ORDERS: Mapping[bytes, Literal["little", "big"]] = {b"RIFF": "little", b"FORM": "big"}
-"""By their first four bytes the files whose length stands in the next four, and in which order."""
-_NO_END = 0x7FFFF000
 _LAST_PAGE = 4
 """What the sixth byte of the last page of an Ogg file has set."""
 
@@ -49,26 +50,19 @@ class DecodedSound:
 
 
 def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
-    """The sound in a file's bytes, called `name`, a hyphen and its digest: one channel, at `RATE`.
+    """Return the sound in a file's bytes: one channel at `RATE`, called `name`, "-" and its digest.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB, is damaged or of another format; the
+        InputError: the file is empty, has more than 20 MB, is damaged or has another format; the
             sound is silent, shorter than a tenth of a second or longer than 20 seconds, or has a
             rate or a number of channels that no recording has.
     """
-    if not content:
-        raise InputError(f"The file is empty; choose a {FORMATS_TEXT} recording.")
-    if len(content) > MAX_MEGABYTES << 20:
-        raise InputError(
-            f"The file has {len(content) / 2**20:,.1f} MB but at most {MAX_MEGABYTES} are possible;"
-            " cut the recording and choose it again."
-        )
-    found = _read(content)
+    found = read_recording(content, SECONDS[1])
     notes = []
     if found.channels > 1:
-        notes.append(f"The mean of its {found.channels} channels is heard.")
+        notes.append(f"You hear the mean of its {found.channels} channels.")
     if found.rate < _CLEAR:
-        notes.append(f"It has only {found.rate:,} samples a second, as a telephone has.")
+        notes.append(f"It has only {found.rate:,} samples a second, like a telephone call.")
     if found.loudest < SILENT:
         raise InputError("The recording is silent; check the microphone, or choose another one.")
     heard_S = resampled(found.mean_S, found.rate)
@@ -87,89 +81,120 @@ def flac(sound: Sound) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Recording:
+class Recording:
     """What is in a file: the mean of its channels, from -1 to 1, and what is known of them."""
 
     mean_S: npt.NDArray[np.float32]
+    # Samples a second.
     rate: int
     channels: int
     # The largest sample of any channel, without its sign.
     loudest: float
 
 
-def _read(content: bytes) -> _Recording:
-    _check_whole(content)
-    damaged = InputError(
-        f"The file is no {FORMATS_TEXT} recording, or it is damaged; save it as WAV and choose that"
-        " file."
-    )
+def read_recording(content: bytes, most_seconds: float) -> Recording:
+    """Return what is in a file's bytes, at the file's own rate.
+
+    Raises:
+        InputError: the file is empty, has more than 20 MB, is damaged or has another format, or the
+            recording is longer than `most_seconds`.
+    """
+    if not content:
+        raise InputError(f"The file is empty; choose a {FORMATS_TEXT} recording.")
+    if len(content) > MAX_MEGABYTES << 20:
+        raise InputError(
+            f"The file has {len(content) / 2**20:,.1f} MB, but the limit is {MAX_MEGABYTES} MB;"
+            " cut the recording and choose it again."
+        )
+    whole = _with_whole_header(content)
     try:
-        with soundfile.SoundFile(io.BytesIO(content)) as file:
+        with soundfile.SoundFile(io.BytesIO(whole)) as file:
             if file.format not in FORMATS:
-                raise damaged
-            _check_header(file.samplerate, file.channels, file.frames)
+                raise _unreadable(content)
+            _check_header(file.samplerate, file.channels, file.frames, most_seconds)
             return _decoded(file)
     except InputError:
         raise
     except (soundfile.SoundFileError, ValueError, OSError, TypeError) as error:
-        raise damaged from error
+        raise _unreadable(content) from error
 
 
-def _decoded(file: soundfile.SoundFile) -> _Recording:
-    """Block by block: eight channels at the highest rate would take half a gigabyte at once."""
+def _decoded(file: soundfile.SoundFile) -> Recording:
+    """Decode block by block: eight channels at the highest rate would take half a gigabyte."""
     means, count, loudest = [], 0, 0.0
     while count < file.frames:
         block_SC = np.nan_to_num(file.read(_BLOCK, dtype="float32", always_2d=True))
         if not len(block_SC):
+            # An MP3 may lack the few samples that its encoder added at the end.
+            if file.format == "MP3" and file.frames - count <= _MP3_FRAMES:
+                break
             raise _cut_short()
         loudest = max(loudest, float(np.abs(block_SC).max()))
         means.append(block_SC.mean(1))
         count += len(block_SC)
     if not means:
         raise _cut_short()
-    return _Recording(np.concatenate(means), file.samplerate, file.channels, loudest)
+    return Recording(np.concatenate(means), file.samplerate, file.channels, loudest)
 
 
-def _check_whole(content: bytes) -> None:
-    """Refuse half of a file whose reader takes what is there for all there was."""
+def _with_whole_header(content: bytes) -> bytes:
+    """Return a file whose header says how long it is.
+
+    Raises:
+        InputError: it is half a file whose reader would take what is there for all there was.
+    """
     if content.startswith(b"OggS"):
         marks = content[content.rfind(b"OggS") :][5:6]
         if not marks or not marks[0] & _LAST_PAGE:
             raise _cut_short()
-    order = _ORDERS.get(content[:4])
-    if order is None:
-        return
-    promised = int.from_bytes(content[4:8], order)
-    # A program that writes without an end in sight promises nothing, or as much as can be said.
-    is_known = 0 < promised < _NO_END
-    # The byte that makes a length even may be left out.
-    if is_known and promised + 8 > len(content) + 1:
+        return content
+    whole: bytes | None = content
+    if is_chunked(content):
+        whole = with_sizes(content)
+    elif is_mp3(content):
+        whole = with_length(content)
+    if whole is None:
         raise _cut_short()
+    return whole
+
+
+def _unreadable(content: bytes) -> InputError:
+    """Return the refusal of a file that cannot be decoded, which names it where it is known."""
+    kind = kind_of(content)
+    if kind and not any(name in kind for name in ("WAV", "FLAC", "Ogg", "MP3")):
+        return InputError(
+            f"The file is {kind}, but only {FORMATS_TEXT} recordings can be read; convert it to"
+            " WAV, for example with ffmpeg or Audacity."
+        )
+    return InputError(
+        f"The file is not a {FORMATS_TEXT} recording, or it is damaged; save it as WAV and choose"
+        " that file."
+    )
 
 
 def _cut_short() -> InputError:
     return InputError("The recording is cut short; save it again, or choose another one.")
 
 
-def _check_header(rate: int, channels: int, samples: int) -> None:
+def _check_header(rate: int, channels: int, samples: int, most_seconds: float) -> None:
     """Refuse by the header what would take too long to decode, or was never recorded."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(
-            f"The recording has {rate:,} samples a second but {RATES[0]:,} to {RATES[1]:,} are"
-            " possible; save it with 16,000."
+            f"The recording has {rate:,} samples a second, but the rate must lie between"
+            f" {RATES[0]:,} and {RATES[1]:,}; save it with 16,000."
         )
     if channels > MAX_CHANNELS:
         raise InputError(
-            f"The recording has {channels} channels but at most {MAX_CHANNELS} are possible; save"
-            " it with one."
+            f"The recording has {channels} channels, but the limit is {MAX_CHANNELS}; save it with"
+            " one."
         )
     if samples == _UNKNOWN:
         raise InputError(
             "The file does not say how long its recording is, as if it was never finished; save it"
             " again and choose that file."
         )
-    if samples > SECONDS[1] * rate:
+    if samples > most_seconds * rate:
         raise InputError(
-            f"The recording is {samples / rate:,.0f} seconds long but at most {SECONDS[1]:.0f} are"
-            " possible; cut it."
+            f"The recording is {samples / rate:,.0f} seconds long, but the limit is"
+            f" {most_seconds:.0f} seconds; cut it."
         )

@@ -110,8 +110,12 @@ def test_more_frames_than_a_clip_may_have_are_thinned_and_that_is_said() -> None
 def test_what_is_no_animation_is_one_sentence() -> None:
     still = io.BytesIO()
     steps()[0].save(still, "JPEG")
-    for content in (b"no clip at all", still.getvalue(), b"GIF89a", b"RIFF\0\0\0\0WEBP"):
-        assert "is no GIF, WebP or animated PNG file, or it is damaged" in refusal(content)
+    for content in (b"no clip at all", b"GIF89a", b"RIFF\0\0\0\0WEBP"):
+        assert "is not a GIF, WebP or animated PNG file, or it is damaged" in refusal(content)
+    named = "The file is a JPEG picture; save the clip as GIF and choose that file."
+    assert refusal(still.getvalue()) == named
+    photograph = b"\0\0\0\x18ftypheic" + bytes(40)
+    assert refusal(photograph).startswith("The file is an HEIC photograph;")
     assert refusal(b"").startswith("The file is empty")
     assert "10.0 MB but at most 10 are possible" in refusal(bytes((10 << 20) + 1))
     assert "or it is damaged" in refusal(bytes(10 << 20))

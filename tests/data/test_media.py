@@ -57,7 +57,7 @@ def test_sounds_of_a_table_are_decoded_as_on_their_page(tmp_path: Path) -> None:
     for example in found.examples[:2]:
         sound = found.asked(ASKED, example).sound
         assert sound is not None and abs(sound.seconds - 1) < 0.01
-    with pytest.raises(InputError, match="is no WAV, FLAC, Ogg or AIFF recording"):
+    with pytest.raises(InputError, match="is not a WAV, FLAC, Ogg, MP3 or AIFF recording"):
         found.asked(ASKED, found.examples[2])
 
 

@@ -167,6 +167,22 @@ def test_sixteen_bits_are_scaled_and_not_clipped(form: str) -> None:
     assert pixels[0, :, 1].tolist() == [0, 1, 2, 128, 255]
 
 
+@pytest.mark.parametrize("bits", [8, 10, 12, 14])
+@pytest.mark.parametrize("form", ["PNG", "TIFF"])
+def test_greys_of_a_camera_are_as_bright_as_they_were(form: str, bits: int) -> None:
+    """Microscopes write 12 bits into 16; the highest grey that these can hold is white."""
+    most = 2**bits - 1
+    values = np.array([[0, most // 5, most // 2, most]], dtype=np.uint16)
+    found = decode(saved(Image.fromarray(values), form))
+    assert found.picture.pixels[0, :, 1].tolist() == pytest.approx([0, 51, 127, 255], abs=1)
+    assert f"only {bits} of 16 bits" in found.notes[0]
+
+
+def test_a_black_picture_of_sixteen_bits_stays_black() -> None:
+    found = decode(saved(Image.fromarray(np.zeros((2, 2), np.uint16)), "PNG"))
+    assert not found.picture.pixels.any() and found.notes == ()
+
+
 def test_sixteen_bit_colour_is_scaled() -> None:
     row = b"\0" + struct.pack(">6H", 0, 65535, 32896, 257, 257, 257)
     assert decode(png(2, 1, row, depth=16)).picture.pixels.tolist() == [[[0, 255, 128], [1, 1, 1]]]
@@ -268,8 +284,8 @@ def refusal(content: bytes) -> str:
 
 
 NO_PICTURE = (
-    "The file is no JPEG, PNG, WebP, GIF, BMP or TIFF picture; save it as JPEG or PNG and choose"
-    " that file."
+    "The file is not a JPEG, PNG, WebP, GIF, BMP or TIFF picture, or it is damaged; save it as JPEG"
+    " or PNG and choose that file."
 )
 DAMAGED = "The picture is damaged or cut short; save it again, or choose another one."
 
@@ -278,10 +294,25 @@ def test_what_is_no_picture_is_refused() -> None:
     assert refusal(b"") == "The file is empty; choose a JPEG, PNG, WebP, GIF, BMP or TIFF picture."
     assert refusal(b"Dear reader, this text is called photo.png.") == NO_PICTURE
     assert refusal(saved(smooth(4, 4), "PPM")) == NO_PICTURE
-    assert refusal(saved(smooth(4, 4), "ICO")) == NO_PICTURE
     assert refusal(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n") == NO_PICTURE
-    assert refusal(b'<svg xmlns="http://www.w3.org/2000/svg"/>') == NO_PICTURE
-    assert refusal(b"\0\0\0\x18ftypheic\0\0\0\0heicmif1") == NO_PICTURE
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"\0\0\0\x18ftypheic\0\0\0\0heicmif1", "an HEIC photograph"),
+        (b"\0\0\0\x18ftypavif\0\0\0\0", "an AVIF picture"),
+        (b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>', "an SVG drawing"),
+        (b"%PDF-1.7\n", "a PDF document"),
+        (saved(smooth(4, 4), "ICO"), "an icon"),
+        (b"ID3\3\0\0", "an MP3 recording"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
+    assert refusal(content) == (
+        f"The file is {kind}, but only JPEG, PNG, WebP, GIF, BMP or TIFF pictures can be read; save"
+        " it as JPEG or PNG and choose that file."
+    )
 
 
 @pytest.mark.parametrize("form", FORMATS)

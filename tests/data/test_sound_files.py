@@ -15,6 +15,8 @@ from areaviz.trace.sound import RATE
 from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 
+KINDS = ["WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3", "AIFF"]
+
 
 def recording(
     seconds: float = 0.5, rate: int = RATE, channels: int = 1, kind: str = "WAV", level: float = 0.5
@@ -26,7 +28,7 @@ def recording(
     return file.getvalue()
 
 
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "AIFF"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", [8000, 44100])
 def test_every_format_becomes_the_same_sound(kind: str, rate: int) -> None:
     decoded = decode_sound(recording(kind=kind, rate=rate), "yours")
@@ -38,7 +40,7 @@ def test_every_format_becomes_the_same_sound(kind: str, rate: int) -> None:
 
 def test_two_channels_are_one_and_a_low_rate_is_said() -> None:
     decoded = decode_sound(recording(channels=2))
-    assert [note.split()[0] for note in decoded.notes] == ["The", "It"]
+    assert [note.split()[0] for note in decoded.notes] == ["You", "It"]
     assert np.abs(decoded.sound.samples).max() == pytest.approx(0.5 * 32767, rel=0.01)
     assert decode_sound(recording(rate=16_000)).notes == ()
 
@@ -67,10 +69,11 @@ def test_what_cannot_be_used_is_one_sentence() -> None:
         assert_one_sentence(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["WAV", "FLAC", "OGG", "AIFF"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_half_a_recording_is_not_taken_for_all_of_it(kind: str) -> None:
     whole = recording(kind=kind, seconds=2.0)
-    for part in (whole[: len(whole) // 2], whole[:-100]):
+    # An MP3 has a second in some kilobytes, so the last hundred are less than a frame.
+    for part in (whole[: len(whole) // 2], whole[: -1000 if kind == "MP3" else -300]):
         with pytest.raises(InputError, match="is cut short|is damaged"):
             decode_sound(part)
     decode_sound(whole)
@@ -82,6 +85,65 @@ def test_a_wave_that_was_written_without_an_end_in_sight_is_heard(promised: int)
     content = bytearray(recording())
     content[4:8] = promised.to_bytes(4, "little")
     assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("surplus", [8, 44, -8, -1000])
+@pytest.mark.parametrize("kind", ["WAV", "WAVEX"])
+def test_a_wrong_size_of_the_whole_file_is_no_damage(kind: str, surplus: int) -> None:
+    """Recorders of browsers count the first eight bytes, which the format does not."""
+    content = bytearray(recording(kind=kind))
+    content[4:8] = (len(content) - 8 + surplus).to_bytes(4, "little")
+    assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("size", [0, 0xFFFFFFFF, 8_044])
+def test_a_wrong_size_of_the_samples_is_no_damage(size: int) -> None:
+    content = bytearray(recording())
+    at = content.find(b"data")
+    content[at + 4 : at + 8] = size.to_bytes(4, "little")
+    assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
+
+
+def test_chunks_before_the_samples_are_passed() -> None:
+    content = recording()
+    at = content.find(b"data")
+    more = content[:at] + b"LIST" + (5).to_bytes(4, "little") + b"INFOx\0" + content[at:]
+    assert decode_sound(more).sound.seconds == pytest.approx(0.5)
+    with pytest.raises(InputError, match="cut short"):
+        decode_sound(more[:-2000])
+
+
+@pytest.mark.parametrize("rate", [8000, 16_000, 44_100, 48_000])
+def test_an_mp3_without_a_length_is_heard_to_its_end(rate: int) -> None:
+    """The decoder would stop where the first frame's size lets it expect the end."""
+    noise = np.random.default_rng(0).standard_normal(2 * rate) * 0.05
+    file = io.BytesIO()
+    sine = 0.4 * np.sin(2 * np.pi * 300 * np.arange(2 * rate) / rate)
+    soundfile.write(file, sine + noise, rate, format="MP3")
+    whole = file.getvalue()
+    bare = whole[whole.find(whole[:2], 4) :]
+    tag = b"ID3\3\0\0\0\0\7\x76" + bytes(1014)
+    for content in (whole, bare, tag + bare):
+        assert decode_sound(content).sound.seconds == pytest.approx(2, abs=0.12)
+        with pytest.raises(InputError, match="is cut short"):
+            decode_sound(content[: len(content) * 2 // 3 - 5])
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (b"\0\0\0\x20ftypM4A \0\0\0\0", "an M4A recording"),
+        (b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "a WMA or WMV file"),
+        (b"\xff\xf1\x50\x80", "an AAC recording"),
+        (b"#!AMR\n", "an AMR recording"),
+        (b"\x1aE\xdf\xa3", "a Matroska or WebM video"),
+        (b"\xff\xd8\xff\xe0", "a JPEG picture"),
+    ],
+)
+def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
+    with pytest.raises(InputError, match=f"The file is {kind}, but only WAV") as caught:
+        decode_sound(content + bytes(100))
+    assert_one_sentence(caught.value)
 
 
 def test_a_flac_that_names_no_length_says_so() -> None:

@@ -119,7 +119,7 @@ def test_sounds_with_references_are_run_by_a_listener(
     assert not app.exception and not app.error
     table = listed(app)
     assert table["Example"].tolist() == ["1", "2", "3"]
-    assert "is no WAV, FLAC, Ogg or AIFF recording" in table["Not run"][2]
+    assert "is not a WAV, FLAC, Ogg, MP3 or AIFF recording" in table["Not run"][2]
     assert "Error" in table and "BLEU" not in table and "Source" not in table
     app = opened_first(app)
     assert not app.exception and not app.error and "Reference: 3 1 4" in shown(app)
@@ -133,7 +133,7 @@ def test_a_set_of_which_nothing_can_be_run_says_why_of_each(
     app = ran(given(open_page, ("a.wav", b"no sound"), ("b.flac", b"")))
     assert not app.exception and not app.error
     why = listed(app)["Not run"].tolist()
-    assert "is no WAV, FLAC, Ogg or AIFF recording" in why[0] and "is empty" in why[1]
+    assert "is not a WAV, FLAC, Ogg, MP3 or AIFF recording" in why[0] and "is empty" in why[1]
 
 
 def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path: Path) -> None:

@@ -228,7 +228,7 @@ def test_an_own_sound_is_heard_and_a_refused_one_changes_nothing(
     assert "It knows nothing." in shown(app), "what the model was trained for"
     uploader = app.get("file_uploader")[0]
     uploader.set_value(("digits.wav", b"no sound", "audio/wav")).run()
-    assert "is no WAV, FLAC, Ogg or AIFF recording" in shown(app)
+    assert "is not a WAV, FLAC, Ogg, MP3 or AIFF recording" in shown(app)
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.pcm == own.pcm
 
 
@@ -259,7 +259,7 @@ def test_of_two_channels_at_another_rate_is_told_what_is_heard(
     )
     app.get("file_uploader")[0].set_value(("stereo.wav", file.getvalue(), "audio/wav")).run()
     assert not app.exception and not app.error
-    assert "The mean of its 2 channels is heard." in shown(app)
+    assert "You hear the mean of its 2 channels." in shown(app)
     assert backend.asked[-1].sound is not None and backend.asked[-1].sound.seconds == 1
 
 

@@ -191,7 +191,7 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     count = len(backend.asked)
     app.get("file_uploader")[0].set_value(("bad.gif", b"no clip", "image/gif")).run()
     assert not app.exception and len(app.error) == 1
-    assert "is no GIF, WebP or animated PNG file" in shown(app)
+    assert "is not a GIF, WebP or animated PNG file" in shown(app)
     assert len(backend.asked) == count and app.query_params["clip"] == own.name
     # The next one is taken, and the sentence goes.
     long = io.BytesIO(gif(fakes.clip(frames=7, seed=3)))

@@ -131,7 +131,6 @@ def exchange_errors(
                 _downloads(dataset, judgements)
         given = st.file_uploader(
             "Import errors that were exported here (.jsonl), or Marot's TSV of this set",
-            type=["jsonl", "tsv"],
             key="judged_given",
             max_upload_size=MAX_MEGABYTES,
         )

@@ -47,7 +47,6 @@ def exchange(dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[Stor
             st.caption("Each note comes with its source, its output and the reference.")
         given = st.file_uploader(
             "Import notes that were exported here",
-            type=list(FORMATS),
             key="notes_given",
             max_upload_size=MAX_MEGABYTES,
         )

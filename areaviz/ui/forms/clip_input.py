@@ -28,7 +28,6 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
 
 SAMPLE, UPLOAD = "Samples", "Upload"
-EXTENSIONS = ("gif", "webp", "png", "apng")
 FIRST = next(iter(SAMPLES))
 
 
@@ -68,9 +67,9 @@ def clip_input(page: ClipPage) -> Clip:
         name = page.choose(st.selectbox, "What happens", "clip_sample", titles, then=page.unlock)
         return clip_sample(name)
     key = page.key("clip_file")
+    # No type is given: Streamlit would refuse other files in its own words, without advice.
     st.file_uploader(
         "Animation",
-        EXTENSIONS,
         key=key,
         on_change=take_file,
         args=(page, key, "own_clip", decode_clip),

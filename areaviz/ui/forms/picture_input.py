@@ -14,6 +14,7 @@ import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, thumbnail
 from areaviz.data.pictures import (
+    FORMATS_TEXT,
     MAX_BASELINE_MEGAPIXELS,
     MAX_MEGABYTES,
     MAX_MEGAPIXELS,
@@ -33,7 +34,6 @@ from areaviz.ui.shell.state import Link, State
 from areaviz.ui.shell.streamlit_private import is_gone
 
 SAMPLE, UPLOAD, CAMERA = "Samples", "Upload", "Camera"
-EXTENSIONS = ("jpg", "jpeg", "png", "webp", "gif", "bmp", "tif", "tiff")
 PREVIEW = 150
 """The longest side of the picture shown beside what was done to it, in pixels."""
 
@@ -154,15 +154,15 @@ def _take_sample(page: PicturePage) -> None:
 
 def _uploader(page: PicturePage) -> None:
     key = page.key("file")
+    # No type is given: Streamlit would refuse other files in its own words, without advice.
     st.file_uploader(
         "Picture file",
-        EXTENSIONS,
         key=key,
         on_change=_take_file,
         args=(page, key),
         max_upload_size=MAX_MEGABYTES,
         help=(
-            f"At most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
+            f"{FORMATS_TEXT}, at most {MAX_MEGABYTES} MB and {MAX_MEGAPIXELS} megapixels,"
             f" {MAX_BASELINE_MEGAPIXELS} as an ordinary JPEG. It stays in this session and is not"
             " stored."
         ),

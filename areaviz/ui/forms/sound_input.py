@@ -21,7 +21,6 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
 
 SAMPLE, UPLOAD, RECORD = "Samples", "Upload", "Record"
-EXTENSIONS = ("wav", "flac", "ogg", "aif", "aiff")
 FIRST = next(iter(SAMPLES))
 
 
@@ -63,9 +62,9 @@ def sound_input(page: SoundPage) -> Sound:
         return sound_sample(name)
     key = page.key("sound_file" if source == UPLOAD else "sound_recorded")
     if source == UPLOAD:
+        # No type is given: Streamlit would refuse other files in its own words, without advice.
         st.file_uploader(
             "Sound file",
-            EXTENSIONS,
             key=key,
             on_change=take_file,
             args=(page, key, "own_sound", decode_sound),

@@ -56,7 +56,6 @@ def stored_trace() -> Trace | None:
     with st.popover("Open a stored trace (.npz)", key="stored", type="tertiary"):
         file = st.file_uploader(
             "A trace downloaded from this page",
-            type="npz",
             key="stored_file",
             max_upload_size=MAX_MEGABYTES,
             help="Files of the trace format only; nothing in them is run.",

@@ -82,7 +82,6 @@ def _chosen(page: TensorsPage) -> UploadedFile | None:
     """The reader's file; also draws how to ask for the example."""
     file = st.file_uploader(
         "A file of attention weights",
-        type="npz",
         key=page.key("file"),
         max_upload_size=MAX_MEGABYTES,
         on_change=_look_anew,
