@@ -59,6 +59,7 @@ bench: $(VENV)/.installed-dev ## Measure attention, areas, changed runs and the 
 	$(BIN)/python -m benchmarks.page
 	$(BIN)/python -m benchmarks.what_if
 	$(BIN)/python -m benchmarks.areas
+	$(BIN)/python -m benchmarks.scoring
 
 wheel: $(VENV)/.installed-dev ## Build the wheel and try it in fresh environments (of other Pythons: make wheel PYTHONS="python3.12 python3.13")
 	$(BIN)/python -m tests.try_wheel $(foreach one,$(PYTHONS),--python $(one))

@@ -9,26 +9,19 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-from sacrebleu.metrics.bleu import BLEU
-from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.analysis.answered import MEASURES as OF_ANSWERS
 from areaviz.analysis.answered import (
     facts_read,
-    is_answer,
     looked,
     pointed,
-    score_answer,
-    shows_digits,
 )
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
+from areaviz.analysis.output_scores import Measured, score_output
 from areaviz.data.examples import Example
-from areaviz.data.text_kinds import POINTS
 from areaviz.metrics.aer import LinkCounts, attention_links, count_links
-from areaviz.metrics.captions import caption_words, rouge_l
 from areaviz.metrics.certainty import certainty
 from areaviz.metrics.spans import weighted_purity
-from areaviz.metrics.speech import edits
 from areaviz.metrics.words import word_attention, word_runs
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
@@ -48,7 +41,6 @@ CROSS = "encoder-decoder"
 OWN = "decoder self"
 # What stands at the ends of words and is no part of them.
 _PUNCTUATION = " .,;:!?\"'()"
-Measured = Mapping[str, float]
 
 
 def measure(trace: Trace, example: Example) -> Measured:
@@ -91,47 +83,6 @@ def _reads_text(trace: Trace) -> bool:
     """Whether the output attends to a text."""
     attention = trace.maps.get(CROSS)
     return attention is not None and trace.fields[attention.memory].kind == "text"
-
-
-def score_output(output: str, example: Example, is_spoken: bool = False) -> Measured:
-    """The length of an output and, against references, its scores: all that needs no model.
-
-    Args:
-        output: of any system.
-        example: has the references.
-        is_spoken: whether it is of a sound, whose letters or digits count and not its words.
-    """
-    if is_spoken:
-        return _score_spoken(output, example)
-    if shows_digits(example):
-        return {"right": float(output in example.references)}
-    kind = example.text_kind
-    if kind == POINTS:
-        return {}
-    if is_answer(kind):
-        return score_answer(kind, output, example)
-    values: dict[str, float] = {"length": len(output.split())}
-    references = list(example.references)
-    if not references:
-        return values
-    reference_words = [caption_words(reference) for reference in references]
-    mean_length = np.mean([len(reference.split()) for reference in references])
-    return values | {
-        "bleu": BLEU(effective_order=True).sentence_score(output, references).score,
-        "chrf": CHRF().sentence_score(output, references).score,
-        "rouge_l": 100 * rouge_l(caption_words(output), reference_words),
-        "length_ratio": len(output.split()) / mean_length,
-    }
-
-
-def _score_spoken(output: str, example: Example) -> Measured:
-    """How far what was heard is from what is said, letter by letter; spaces do not count."""
-    heard = "".join(output.split())
-    errors = []
-    for reference in example.references:
-        said = "".join(reference.split())
-        errors.append(edits(heard, said) / max(1, len(said)))
-    return {"spoken_error": min(errors)} if errors else {}
 
 
 def _output(trace: Trace, example: Example) -> Measured:

@@ -14,7 +14,8 @@ from itertools import chain, islice
 from threading import Event
 
 from areaviz.analysis.batches import batches, row_of_trace
-from areaviz.analysis.measures import MEASURES, score_output
+from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.output_scores import score_outputs
 from areaviz.analysis.row_lines import Header, Row
 from areaviz.analysis.rows import RowFile
 from areaviz.cards.card import Card
@@ -137,8 +138,8 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str]) -> Mapping[int, Ro
         outputs: one for each, in their order.
     """
     rows = {}
-    for index, (example, output) in enumerate(zip(dataset.examples, outputs, strict=True)):
-        found = score_output(output, example, dataset.medium == SOUND)
+    scores = score_outputs(outputs, dataset.examples, dataset.medium == SOUND)
+    for index, (output, found) in enumerate(zip(outputs, scores, strict=True)):
         measures = {name: float(found[name]) for name in MEASURES if name in found}
         rows[index] = Row(index, output, "", measures)
     return rows

@@ -104,14 +104,20 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
 
 
 def common_subsequence(left: Words, right: Words) -> int:
-    """How many words the longest common subsequence has, gaps allowed."""
-    row = [0] * (len(right) + 1)
+    """Return the length of the longest common subsequence of two sequences, gaps allowed.
+
+    The rows of the usual table of lengths differ by 0 or 1 from place to place, so a row is kept as
+    the bits of one integer (Hyyrö 2004): a bit is 0 where the length grows.
+    """
+    places: dict[str, int] = {}
+    for place, word in enumerate(right):
+        places[word] = places.get(word, 0) | 1 << place
+    full = (1 << len(right)) - 1
+    row = full
     for word in left:
-        above = row
-        row = [0]
-        for place, other in enumerate(right):
-            row.append(above[place] + 1 if word == other else max(above[place + 1], row[place]))
-    return row[-1]
+        matches = row & places.get(word, 0)
+        row = (row + matches) | (row - matches)
+    return len(right) - (row & full).bit_count()
 
 
 def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:

@@ -10,6 +10,8 @@ from sacrebleu.metrics.bleu import BLEU
 from sacrebleu.metrics.chrf import CHRF
 from sacrebleu.significance import PairedTest, Result
 
+from areaviz.metrics.overlap import corpus_scores
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -73,6 +75,8 @@ def bleu_and_chrf(
     """
     _check(hypotheses, references)
     streams = _streams(references)
+    if len(streams) == 1:
+        return corpus_scores(hypotheses, streams[0])
     bleu = BLEU().corpus_score(hypotheses, streams)
     return bleu.score, CHRF().corpus_score(hypotheses, streams).score
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from areaviz.analysis.answered import facts_read, looked, pointed
-from areaviz.analysis.measures import MEASURES, measure, score_output
+from areaviz.analysis.measures import MEASURES, measure
+from areaviz.analysis.output_scores import score_output
 from areaviz.data.examples import Example
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.facts import facts_field, question_field

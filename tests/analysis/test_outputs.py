@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from areaviz.analysis.measures import measure, score_output
+from areaviz.analysis.measures import measure
+from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.run import outputs_digest, rows_of_outputs
 from areaviz.analysis.table import summary, table_csv, table_of
 from areaviz.data.examples import Dataset, Example
