@@ -7,7 +7,7 @@ Shapes: B examples, of which there is one, T scores, N items.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,15 +20,25 @@ from areaviz.trace.record import FloatArray
 MOST_OUTPUTS = 256
 
 
-def products(scores_T: Tensor, inputs: Sequence[Tensor]) -> list[FloatArray]:
-    """x . d score / d x, summed over all that an item has: float32 [T, N] for each input.
+def products(
+    scores_T: Tensor,
+    inputs: Sequence[Tensor],
+    on_step: Callable[[int, int], None] | None = None,
+) -> list[FloatArray]:
+    """Return x . d score / d x, summed over all features of an item.
 
     Args:
         scores_T: what is asked about each output, such as its log-probability.
         inputs: leaves of the graph of the scores, each [1, N, ...].
+        on_step: called before each output, with its number, from 1, and how many there are.
+
+    Returns:
+        For each input float32 [T, N].
     """
     found: list[list[Tensor]] = [[] for _ in inputs]
-    for score in scores_T:
+    for number, score in enumerate(scores_T, start=1):
+        if on_step is not None:
+            on_step(number, len(scores_T))
         gradients = torch.autograd.grad(score, inputs, retain_graph=True, allow_unused=True)
         for rows, gradient, one in zip(found, gradients, inputs, strict=True):
             # An input that no output depends on has no gradient at all.

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from areaviz.cards.card import Card
+from areaviz.shares.visitors import Visitor
 from areaviz.trace.errors import InputError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who calls a backend. It decides when a request runs, never what the answer is.
+
+    Args:
+        visitor: the reader who waits for the answer or began the analysis. None for a command or
+            a program, which has no limits.
+        in_background: whether the request belongs to an analysis. Questions of readers go first.
+    """
+
+    visitor: Visitor | None = None
+    in_background: bool = False
+
+
+# The caller of commands and programs, which run their own models.
+OWN_WORK = Caller()
 
 
 class Backend(Protocol):
@@ -18,26 +38,28 @@ class Backend(Protocol):
     """
 
     def models(self) -> dict[str, Card]:
-        """The models that can be asked, by name, without damaged checkpoints."""
+        """Return the models that can be asked, by name, without damaged checkpoints."""
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each checkpoint that could not be read."""
+        """Return one sentence for each checkpoint that could not be read."""
 
     def device(self) -> str:
-        """Where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
+        """Return where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """Run the model and record what it attended to.
 
         Args:
-            progress: called while it runs, in the calling thread.
-            background: no reader waits for this answer, as in an analysis; readers go first.
+            request: what to run.
+            progress: called in the calling thread while the request waits and runs.
+            caller: who waits for the answer.
 
         Raises:
             InputError: the request cannot be run as it is.
             BackendError: the work failed.
+            Busy: the caller has too many questions running or waiting.
         """
 
 
@@ -46,9 +68,21 @@ class Explaining(Protocol):
     """A backend that can run a request once more to say why an area has its weight."""
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
-        """What the logits of one layer (0-based) of a site are made of, in the request's trace.
+        """Return the terms of the logits of one layer in the request's trace.
+
+        Args:
+            request: what was run.
+            site: the name of the attention map.
+            layer: 0-based.
+            progress: as in `Backend.trace`.
+            caller: as in `Backend.trace`.
 
         Raises:
             InputError: the model cannot say it.
@@ -60,49 +94,58 @@ class Explaining(Protocol):
 class Queued(Protocol):
     """A backend whose requests wait in this process."""
 
-    def waiting(self) -> int:
-        """How many requests wait behind those that run."""
+    def waiting(self) -> int | None:
+        """Return how many requests wait behind those that run; None if they wait elsewhere."""
 
 
 class Wrapper:
-    """The base of backends that wrap another, and answer for it but for its traces.
+    """The base of backends that wrap another one and change only how traces are found.
 
     Args:
-        inner: what is wrapped.
+        inner: the wrapped backend.
     """
 
     def __init__(self, inner: Backend) -> None:
         self._inner = inner
 
     def models(self) -> dict[str, Card]:
-        """The models of the wrapped backend."""
+        """Return the models of the wrapped backend."""
         return self._inner.models()
 
     def problems(self) -> tuple[str, ...]:
-        """The problems of the wrapped backend."""
+        """Return the problems of the wrapped backend."""
         return self._inner.problems()
 
     def device(self) -> str:
-        """Where the wrapped backend runs."""
+        """Return where the wrapped backend runs."""
         return self._inner.device()
 
     @property
     def explains(self) -> bool:
-        """Whether what is wrapped can say what logits are made of."""
+        """Whether the wrapped backend can say what logits are made of."""
         inner = self._inner
         return inner.explains if isinstance(inner, Wrapper) else isinstance(inner, Explaining)
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
-        """See `Explaining`; raises InputError where the wrapped backend has stored traces alone."""
+        """Return the terms of logits, see `Explaining`.
+
+        Raises:
+            InputError: the wrapped backend has only stored traces.
+        """
         if not isinstance(self._inner, Explaining):
             raise InputError(
-                "What a weight is made of is not stored with a trace; start the app with its"
+                "A stored trace does not hold what a weight is made of. Start the app with its"
                 " models to see it."
             )
-        return self._inner.logits(request, site, layer, progress)
+        return self._inner.logits(request, site, layer, progress, caller)
 
     def waiting(self) -> int | None:
-        """How many requests wait in this process; None where they wait elsewhere."""
+        """Return how many requests wait in this process; None if they wait elsewhere."""
         return self._inner.waiting() if isinstance(self._inner, Queued) else None

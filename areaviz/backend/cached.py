@@ -1,4 +1,4 @@
-"""A backend that remembers: equal requests are answered from memory."""
+"""A backend that answers equal requests from memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, replace
 from weakref import WeakValueDictionary
 
-from areaviz.backend.base import Backend, Wrapper
+from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.cards.card import Card
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
@@ -19,7 +19,7 @@ from areaviz.trace.request import Progress, Request
 
 MAX_BYTES, MAX_LOGITS_BYTES = 256 * 2**20, 32 * 2**20
 
-# A waiting caller's progress is called this often, so that a page left meanwhile ends its thread.
+# How often the progress of a waiting caller is called. A page that was left ends its thread then.
 PROGRESS_SECONDS = 0.5
 
 
@@ -31,9 +31,9 @@ class CachedBackend(Wrapper):
     requests that arrive together run once. Failures are not remembered.
 
     Args:
-        inner: what runs a request that is not remembered.
+        inner: runs the requests that are not remembered.
         max_entries: how many traces are remembered, at least 1.
-        max_bytes: of all their weights together.
+        max_bytes: the size of all remembered weights together.
     """
 
     def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
@@ -49,31 +49,36 @@ class CachedBackend(Wrapper):
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """The remembered trace, or a new one; raises what the wrapped backend raises.
+        """Return the remembered trace or a new one; raise what the wrapped backend raises.
 
-        A request with a given output always runs: that takes one pass, and a measure of
-        faithfulness makes many. A reader does not wait for an equal request in the background,
-        which itself may wait for other readers.
+        A request with a given output always runs, because it takes only one pass, and a measure of
+        faithfulness makes many such requests. A reader does not wait for an equal request of an
+        analysis, because that request may be waiting for other readers.
         """
         if request.target is not None:
-            return self._inner.trace(request, progress, background)
+            return self._inner.trace(request, progress, caller)
         key = key_of(request, self.models().get(request.model))
-        if background:
-            return self._remembered(key, request, progress, background)
+        if caller.in_background:
+            return self._remembered(key, request, progress, caller)
         with self._alone(key, progress):
-            return self._remembered(key, request, progress, background)
+            return self._remembered(key, request, progress, caller)
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
-        """The remembered answer, or a new one; see `Explaining`."""
+        """Return the remembered answer or a new one, see `Explaining`."""
         key = key_of(request, self.models().get(request.model)), site, layer
         with self._lock:
             found = self._logits.get(key)
         if found is None:
-            found = super().logits(request, site, layer, progress)
+            found = super().logits(request, site, layer, progress, caller)
             with self._lock:
                 self._logits[key] = found
                 while sum(one.nbytes for one in self._logits.values()) > MAX_LOGITS_BYTES:
@@ -81,24 +86,25 @@ class CachedBackend(Wrapper):
         return found
 
     def forget(self) -> None:
-        """Drop all remembered traces where the memory is needed."""
+        """Drop all remembered traces because the memory is needed."""
         with self._lock:
             self._traces.clear()
             self._logits.clear()
 
     def _remembered(
-        self, key: str, request: Request, progress: Progress | None, background: bool
+        self, key: str, request: Request, progress: Progress | None, caller: Caller
     ) -> Trace:
         with self._lock:
             trace = self._traces.get(key)
             if trace is not None:
                 self._traces.move_to_end(key)
                 return trace
-        trace = self._inner.trace(request, progress, background)
+        trace = self._inner.trace(request, progress, caller)
         self._remember(key, trace)
         return trace
 
     def _remember(self, key: str, trace: Trace) -> None:
+        # A trace that is too large by itself would push out all other traces and then itself.
         if trace.nbytes > self._max_bytes:
             return
         with self._lock:
@@ -110,12 +116,12 @@ class CachedBackend(Wrapper):
 
     @contextmanager
     def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
-        """Hold back equal requests while one runs."""
+        """Hold back equal requests while one of them runs."""
         with self._lock:
             running = self._running.setdefault(key, threading.Lock())
         while not running.acquire(timeout=PROGRESS_SECONDS):
             if progress:
-                progress(0.0, "Waiting: the same is being run already")
+                progress(0.0, "Waiting: another reader asked the same question first")
         try:
             yield
         finally:
@@ -123,9 +129,9 @@ class CachedBackend(Wrapper):
 
 
 def key_of(request: Request, card: Card | None) -> str:
-    """The key of a trace: SHA-256 of the request with its pixels, and of the model's card."""
+    """Return the key of a trace: SHA-256 of the request with its pixels and of the model's card."""
     entries = asdict(replace(request, picture=None, sound=None, clip=None))
-    # Requests knew none of these when the stored traces were written: their keys stay.
+    # Requests had none of these fields when the stored traces were written, and keys must stay.
     del entries["sound"], entries["clip"]
     if not request.attribution:
         del entries["attribution"]

@@ -8,14 +8,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
+
 from areaviz.adapters.folder_card import FAMILY, read_folder
 from areaviz.adapters.folder_model import FolderModel, check_given
 from areaviz.adapters.weights import NoRoom
-from areaviz.backend.worker import Worker, for_people
+from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.costs import Costs
+from areaviz.backend.job import as_sentence
+from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
 from areaviz.data.release_models import known_model, to_get_models
 from areaviz.models import FOLDERS, MODELS
-from areaviz.models.base import Explaining, Family, Model, check_can
+from areaviz.models.base import Explaining, Family, Model, OnStep, check_can
 from areaviz.models.device import (
     answering_threads,
     choose_device,
@@ -38,13 +43,12 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder, and those of packages installed beside this one; one thread
-    owns the device.
+    """Runs the checkpoints of a folder and of installed packages; one thread owns the device.
 
     Args:
         checkpoints: a folder with a folder for each model.
         device: "auto", "cuda", "mps" or "cpu".
-        folders: models of others, by their folder or their name on the hub; see
+        folders: external models, by their folder or their name on the hub; see
             docs/your_models.md.
     """
 
@@ -53,7 +57,7 @@ class LocalBackend:
     ) -> None:
         self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
-        # Where each model lies; and what the folders of others are called, or why they are refused.
+        # The folder of each model; and the names of external models, or why they are refused.
         self._places: dict[str, Path] = {}
         self._named: dict[str, str | InputError] = {}
         self._problems: list[str] = []
@@ -65,55 +69,66 @@ class LocalBackend:
             self._read_folder(place)
         if not self._cards:
             self._problems.append(f"There is no model in {checkpoints.name}; {to_get_models()}.")
-        self._worker = Worker(self._run)
+        self._costs = Costs(self._cards)
+        self._worker = Worker(self._run, self._costs, can_pause=self._can_pause)
 
     def models(self) -> dict[str, Card]:
-        """The models that can be asked, by name, without damaged ones."""
+        """Return the models that can be asked, by name, without damaged checkpoints."""
         return dict(self._cards)
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each checkpoint that could not be read."""
+        """Return one sentence for each checkpoint that could not be read."""
         return tuple(self._problems)
 
     def name_of(self, folder: str) -> str:
-        """What the model of one of the folders is called; InputError where it cannot be used."""
+        """Return the name of the model in one of the folders.
+
+        Raises:
+            InputError: the model cannot be used.
+        """
         found = self._named[folder]
         if isinstance(found, InputError):
             raise found
         return found
 
     def device(self) -> str:
-        """Where the models run, for people."""
+        """Return where the models run, for people."""
         return describe_device(self._device, answering_threads())
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run a request; raises InputError or BackendError."""
-        return self._worker.submit(self._checked(request), progress, background)
+        """Run a request, see `Backend`."""
+        checked = self._allowed(request, caller)
+        return self._worker.submit(checked, progress, caller)
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
-        """See `Explaining`."""
-        checked = self._checked(request)
+        """Return the terms of a layer's logits, see `Explaining`."""
+        checked = self._allowed(request, caller)
 
         def explain(report: Progress) -> Logits:
             with self._computing(report):
-                model = self._model(checked.model, checked.area_size)
+                model = self.load(checked)
                 if not isinstance(model, Explaining):
                     raise InputError("This model has no weights that can be explained.")
-                return model.logits(checked, site, layer)
+                return model.logits(checked, site, layer, _counted(report))
 
-        return self._worker.alone(checked, explain, progress)
+        return self._worker.alone(checked, explain, progress, caller)
 
     def trace_together(self, requests: Sequence[Request]) -> list[Trace | InputError]:
         """Run requests that share their options, in this thread and past the queue.
 
-        It is for a process that answers nobody else, such as one of an analysis.
+        This is for a process that answers nobody else, such as a process of an analysis.
 
         Returns:
-            A trace of each, or why it cannot be run.
+            For each request its trace, or why it cannot be run.
 
         Raises:
             BackendError: the model cannot be run at all.
@@ -122,16 +137,28 @@ class LocalBackend:
             return [*self._run([self._checked(one) for one in requests], _ignore)]
         except Exception as error:
             if len(requests) == 1:
-                told = for_people(error)
+                told = as_sentence(error)
                 if isinstance(told, InputError):
                     return [told]
                 raise told from error
-        # One that is too long or too large must not spoil the others.
+        # A request that is too long or too large must not spoil the other requests.
         return [self.trace_together([one])[0] for one in requests]
 
     def waiting(self) -> int:
-        """How many requests wait behind those that run."""
+        """Return how many requests wait behind those that run."""
         return self._worker.waiting()
+
+    def load(self, request: Request) -> Model:
+        """Return the loaded model of a request; the models unused for longest are dropped."""
+        card = self._cards[request.model]
+        # One copy serves every size of areas if areas are no part of the model.
+        key = (card.name, None if "areas" in card.lacks else request.area_size)
+        if key not in self._loaded:
+            self._loaded[key] = self._load(card, key[1])
+        self._loaded.move_to_end(key)
+        while len(self._loaded) > MAX_LOADED:
+            self._loaded.popitem(last=False)
+        return self._loaded[key]
 
     def _read(self, path: Path) -> None:
         try:
@@ -167,7 +194,11 @@ class LocalBackend:
         self._cards[name], self._places[name] = found.card, found.path
 
     def _checked(self, request: Request) -> Request:
-        """A request that a model here can run; InputError says why it cannot."""
+        """Return a request that a model here can run.
+
+        Raises:
+            InputError: no model here can run it.
+        """
         checked = request.checked()
         card = self._cards[known_model(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
@@ -175,44 +206,47 @@ class LocalBackend:
             check_given(card, checked)
         return checked
 
+    def _allowed(self, request: Request, caller: Caller) -> Request:
+        """Return a checked request that its caller may ask; readers have a limit of time."""
+        checked = self._checked(request)
+        if caller.visitor is not None and not caller.in_background:
+            self._costs.check(checked)
+        return checked
+
+    def _can_pause(self, request: Request) -> bool:
+        """Return whether other requests can run between two steps of a request.
+
+        A changed run of an external model cannot pause, because hooks of the run are installed in
+        the model and would change the other requests as well.
+        """
+        return self._cards[request.model].family != FAMILY or not request.changes
+
     def _run(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
         with self._computing(report):
-            model = self._model(requests[0].model, requests[0].area_size)
-            return model.trace(
-                requests, lambda done, most: report(done / most, f"Writing item {done}")
-            )
+            return self.load(requests[0]).trace(requests, _counted(report))
 
     @contextmanager
     def _computing(self, report: Progress) -> Iterator[None]:
-        """What holds for all work on the device."""
-        # Threads are a setting of the thread that computes, which is the worker's.
+        """Prepare the thread for work on the device, and name what the device lacks."""
+        # The number of threads is a setting of the thread that computes, which is the worker's.
         use_threads(answering_threads())
         try:
             report(0.0, "Loading the model")
-            yield
+            # The run that this one interrupts may have turned gradients off. A model that is loaded
+            # without them could never give attribution.
+            with torch.inference_mode(False), torch.enable_grad():
+                yield
         except Exception as error:
             if not is_out_of_memory(error):
                 raise
             free_memory(self._device)
             raise BackendError(
-                "The device ran out of memory; shorten the text or choose a smaller area size."
+                "The device ran out of memory. Shorten the text or choose a smaller area size."
             ) from error
 
-    def _model(self, name: str, area_size: int | None) -> Model:
-        """A loaded model; the ones unused for longest are dropped."""
-        card = self._cards[name]
-        # Where areas are no part of the model, one is enough for all sizes of them.
-        key = (name, None if "areas" in card.lacks else area_size)
-        if key not in self._loaded:
-            self._loaded[key] = self._load(card, key[1])
-        self._loaded.move_to_end(key)
-        while len(self._loaded) > MAX_LOADED:
-            self._loaded.popitem(last=False)
-        return self._loaded[key]
-
     def _load(self, card: Card, area_size: int | None) -> Model:
-        """Read a model; all others give way to one that has no room beside them."""
-        # Models of others come in folders of their own.
+        """Read a model; if there is no room for it, drop all other models first."""
+        # External models come in folders of their own.
         family: Family = FolderModel if card.family == FAMILY else MODELS[card.family]
         load, place = family.load, self._places[card.name]
         try:
@@ -225,5 +259,10 @@ class LocalBackend:
         return load(place, card, self._device, area_size)
 
 
+def _counted(report: Progress) -> OnStep:
+    """Return what a model reports its steps to."""
+    return lambda done, most: report(done / most, f"Writing item {done}")
+
+
 def _ignore(share: float, what: str) -> None:
-    """Progress that nobody sees."""
+    """Ignore the progress of a run that nobody watches."""

@@ -1,14 +1,15 @@
-"""How many requests of analyses run together: few while readers are active and wait."""
+"""How long runs take, and how many requests of analyses run together while readers wait."""
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from areaviz.trace.request import Request
 
-# How long a batch of analyses may take while readers are active.
+# The longest time of a batch of analyses while readers are active.
 SLICE_SECONDS = 0.15
 
 # A reader is active for this long after a request.
@@ -17,17 +18,41 @@ ACTIVE_SECONDS = 10.0
 # How many kinds of requests have their time remembered.
 KINDS = 32
 
-# The share of the newest batch in the average time of a request; the older ones have the rest.
+# The share of the newest batch in the average time of a request; the older batches have the rest.
 NEWEST = 0.5
 
 
+@dataclass(slots=True)
+class RunClock:
+    """Counts the processor time of one run, without the runs that it gives way to.
+
+    It starts with the first step, because a model may be loaded before.
+
+    Attributes:
+        started: when it started, None before that.
+        paused: the seconds of the runs that it gave way to.
+    """
+
+    started: float | None = None
+    paused: float = 0.0
+
+    def start(self) -> None:
+        """Start the clock, unless it runs."""
+        if self.started is None:
+            self.started = time.thread_time()
+
+    def seconds(self) -> float:
+        """Return the seconds of this thread's processor since the start, without the pauses."""
+        return 0.0 if self.started is None else time.thread_time() - self.started - self.paused
+
+
 class Pace:
-    """Measures what a request of a kind takes in a batch, and says how many fit into a slice.
+    """Measures how long requests of a kind take in a batch, and how many fit into a slice.
 
     One thread uses it, except for `reader_came`.
 
     Args:
-        clock: seconds that only rise.
+        clock: returns seconds that never go back.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -45,14 +70,14 @@ class Pace:
         return self._clock() - self._reader_came < ACTIVE_SECONDS
 
     def batch_size(self, kind: Request, max_batch: int) -> int:
-        """How many requests of a kind may run together now; 1 where their time is not known yet."""
+        """Return how many requests of a kind may run together now; 1 if their time is unknown."""
         if not self.readers_active:
             return max_batch
         seconds = self._seconds.get(kind, SLICE_SECONDS)
         return max(1, min(max_batch, int(SLICE_SECONDS / max(seconds, 1e-6))))
 
     def add(self, kind: Request, count: int, seconds: float) -> None:
-        """Note how long a batch took."""
+        """Note how long a batch of requests of a kind took."""
         new = seconds / count
         old = self._seconds.pop(kind, new)
         self._seconds[kind] = NEWEST * new + (1 - NEWEST) * old

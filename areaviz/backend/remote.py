@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import math
 import re
+import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -16,8 +18,10 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from areaviz.backend import wire
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
+from areaviz.shares.visitors import Visitor
 from areaviz.trace import archive, codec
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.logits import Logits
@@ -29,7 +33,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
 
-# How long the server's descriptions are taken to hold, and how long where it did not answer.
+# How long the server's descriptions are kept, and how long if the server did not answer.
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
 
 CONNECTIONS = 32
@@ -41,9 +45,9 @@ _ADDRESS = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?")
 class RemoteBackend:
     """The models of a server, over HTTP.
 
-    A request is a pure read, so one that is lost with a replica is sent once more; what fails then
-    is a `BackendError`. Weights of large maps stay at the server and are fetched a layer at a time,
-    when a view reads them.
+    A request only reads, so a request that is lost with a replica is sent once more. If it fails
+    again, that is a `BackendError`. The weights of large maps stay at the server and are fetched
+    layer by layer when a view reads them.
 
     Args:
         address: such as "http://127.0.0.1:8000".
@@ -65,55 +69,78 @@ class RemoteBackend:
         self._http.headers["Authorization"] = f"Bearer {token}"
         for scheme in ("http://", "https://"):
             self._http.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=CONNECTIONS))
+        # Makes the marks of readers, which only this process can tell apart by their ids.
+        self._secret = secrets.token_bytes(32)
         self._about = wire.About({}, (), self._address)
-        self._about_until = 0.0  # by the clock; 0 before the first answer
+        self._about_until = 0.0  # monotonic seconds; 0 before the first answer
         self._about_lock = threading.Lock()
 
     def models(self) -> dict[str, Card]:
-        """The server's models; those it had last while it does not answer."""
+        """Return the server's models, or the last known ones while it does not answer."""
         return dict(self._described().models)
 
     def problems(self) -> tuple[str, ...]:
-        """The server's problems, or that it does not answer."""
+        """Return the server's problems, or that it does not answer."""
         return self._described().problems
 
     def device(self) -> str:
-        """Where the server's models run."""
+        """Return where the server's models run."""
         return f"{self._described().device}, at {self._address}"
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run a request at the server; raises InputError or BackendError."""
+        """Run a request at the server, see `Backend`."""
         checked = request.checked()
         if progress:
             progress(0.0, "Waiting for the server of the models")
-        key = key_of(checked, self.models().get(checked.model))
+        key, marked = self._key(checked), self._marked(caller)
 
         def fetch(site: str, layer: int) -> FloatArray:
-            message = wire.LayerMessage(checked, key, site, layer)
+            message = wire.LayerMessage(checked, key, site, layer, marked)
             return self._layer(message, found.maps[site].weights.shape[1:])
 
-        body = wire.trace_to_json(wire.TraceMessage(checked, background))
+        body = wire.trace_to_json(wire.TraceMessage(checked, marked))
         content = self._send(wire.TRACE, archive.MAX_BYTES, body, key)
         with _damage_as_backend_error():
             found = codec.from_bytes(content, fetch)
         if not _answers(found.request, checked):
-            raise BackendError("The server of the models answered another request; run it again.")
+            raise BackendError("The server of the models answered another request. Run it again.")
         return found
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
-        """See `Explaining`."""
+        """Return the terms of a layer's logits, see `Explaining`."""
         checked = request.checked()
         if progress:
             progress(0.0, "Waiting for the server of the models")
-        key = key_of(checked, self.models().get(checked.model))
-        body = wire.layer_to_json(wire.LayerMessage(checked, key, site, layer))
-        content = self._send(wire.LOGITS, archive.MAX_BYTES, body, key)
+        key = self._key(checked)
+        message = wire.LayerMessage(checked, key, site, layer, self._marked(caller))
+        content = self._send(wire.LOGITS, archive.MAX_BYTES, wire.layer_to_json(message), key)
         with _damage_as_backend_error():
             return logits_from_bytes(content)
+
+    def _key(self, checked: Request) -> str:
+        return key_of(checked, self.models().get(checked.model))
+
+    def _marked(self, caller: Caller) -> Caller:
+        """Return a caller with marks instead of the reader's id, which is a secret."""
+        visitor = caller.visitor
+        if visitor is None:
+            return caller
+        marks = Visitor(self._mark(visitor.reader), self._mark(visitor.address))
+        return replace(caller, visitor=marks)
+
+    def _mark(self, value: str) -> str:
+        if not value:
+            return ""
+        return hashlib.blake2b(value.encode(), key=self._secret, digest_size=16).hexdigest()
 
     def _layer(self, message: wire.LayerMessage, shape: tuple[int, ...]) -> FloatArray:
         most = 4 * math.prod(shape) + _CHUNK
@@ -122,9 +149,10 @@ class RemoteBackend:
             return codec.layer_from_bytes(content, shape)
 
     def _described(self) -> wire.About:
-        """The server's descriptions, fetched by one caller at a time.
+        """Return the server's descriptions, which one caller at a time fetches.
 
-        While one fetches, the others get the descriptions before; only the first are waited for.
+        While one caller fetches, other callers get the last descriptions and do not wait. They wait
+        only for the very first ones.
         """
         is_first = not self._about_until
         if time.monotonic() < self._about_until or not self._about_lock.acquire(blocking=is_first):
@@ -149,13 +177,14 @@ class RemoteBackend:
     def _send(
         self, path: str, most: int, body: bytes = b"", key: str = "", seconds: float = 0.0
     ) -> bytes:
-        """The content of the server's answer, asked for once more if the first one is lost.
+        """Return the content of the server's answer; a request that is lost is sent once more.
 
         Args:
+            path: the route.
             most: bytes that the answer may have.
-            body: of a POST; without one it is a GET.
-            key: the trace's, by which the server chooses a replica.
-            seconds: how long to wait, if not as long as for a result.
+            body: the body of a POST; empty for a GET.
+            key: the key of the trace, by which the server chooses a replica.
+            seconds: how long to wait; 0 for the time of a result.
         """
         once = partial(self._send_once, path, most, body, key, seconds or self._seconds)
         try:
@@ -169,13 +198,13 @@ class RemoteBackend:
                 return once()
         except requests.Timeout as error:
             raise BackendError(
-                f"The server of the models at {self._address} did not answer in time; your input is"
-                " kept, try again later."
+                f"The server of the models at {self._address} did not answer in time. Your input is"
+                " kept. Try again later."
             ) from error
         except (requests.RequestException, _Broken) as error:
             raise BackendError(
-                f"The server of the models at {self._address} cannot be reached or broke off; your"
-                " input is kept, try again in a moment."
+                f"The server of the models at {self._address} cannot be reached or broke off. Your"
+                " input is kept. Try again in a moment."
             ) from error
 
     def _send_once(self, path: str, most: int, body: bytes, key: str, seconds: float) -> bytes:
@@ -200,7 +229,7 @@ class RemoteBackend:
 
 
 class _Broken(Exception):
-    """A proxy or Ray Serve says that no replica answered."""
+    """The answer of a proxy or of Ray Serve if no replica answered."""
 
 
 _LOST = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, _Broken)
@@ -211,7 +240,7 @@ _STRANGE = (
 
 
 def _failure(status: int, content: bytes) -> Exception:
-    """The error to raise for an answer that is a failure."""
+    """Return the error to raise for an answer that is a failure."""
     kind, sentence = wire.failure_from_json(content)
     if kind == "input":
         return InputError(sentence)
@@ -230,7 +259,7 @@ def _failure(status: int, content: bytes) -> Exception:
 
 
 def _answers(found: Request, asked: Request) -> bool:
-    """Whether a trace is of what was asked; its picture may be the part of it that was seen."""
+    """Return whether a trace is of this request; its picture may be the part that was seen."""
     if found.picture is None or asked.picture is None:
         return found == asked
     is_picture = found.picture.name == asked.picture.name
@@ -239,7 +268,7 @@ def _answers(found: Request, asked: Request) -> bool:
 
 @contextmanager
 def _damage_as_backend_error() -> Iterator[None]:
-    """A damaged answer is no fault of the reader's input; InputError is a ValueError, too."""
+    """Raise a BackendError for a damaged answer, which is not a fault of the reader's input."""
     try:
         yield
     except ValueError as error:

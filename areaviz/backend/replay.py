@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.cards.card import Card, read_card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError, InputError
@@ -49,7 +50,7 @@ class ReplayBackend:
         return tuple(self._paths)
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """The stored trace of an equal request; raises InputError when there is none."""
         if request not in self._paths:

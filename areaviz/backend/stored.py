@@ -14,7 +14,7 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-from areaviz.backend.base import Backend, Wrapper
+from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import codec
@@ -40,7 +40,7 @@ class StoredBackend(Wrapper):
         self._folder = folder
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """The stored trace, or a new one; raises what the wrapped backend raises."""
         path = path_of(self._folder, request, self.models())
@@ -49,7 +49,7 @@ class StoredBackend(Wrapper):
                 return codec.load(path)
             except InputError as error:
                 log.warning("The stored trace %s is passed over: %s", path.name, error)
-        return self._inner.trace(request, progress, background)
+        return self._inner.trace(request, progress, caller)
 
 
 class RecordingBackend(StoredBackend):
@@ -63,10 +63,10 @@ class RecordingBackend(StoredBackend):
         self.written: list[Path] = []
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """A new trace; raises what the wrapped backend raises."""
-        trace = self._inner.trace(request, progress, background)
+        trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
         codec.save(trace, path, half=True)
         self.written.append(path)

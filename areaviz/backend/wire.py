@@ -1,12 +1,15 @@
 """What goes over the network between the app and a server of models: JSON and npz, never pickle.
 
-    GET  /models                                  -> JSON: cards, problems, device
-    POST /trace   JSON: request, background       -> npz: the trace, large maps without weights
-    POST /layer   JSON: request, key, site, layer -> npz: weights [heads, queries, areas]
-    POST /logits  the same                        -> npz: what the layer's logits are made of
+    GET  /models                                          -> JSON: cards, problems, device
+    POST /trace   JSON: request, background, visitor      -> npz: trace, large maps without weights
+    POST /layer   JSON: request, key, site, layer         -> npz: weights [heads, queries, areas]
+    POST /logits  JSON: as /layer                         -> npz: the terms of the layer's logits
 
-"background" says that no reader waits for the answer; it may be left out. Every route needs the
-header "Authorization: Bearer TOKEN". A failure is JSON: "error", one of `FAILURES`, and "sentence".
+"background" is true for requests of analyses. "visitor" is a list of two marks, one of the reader
+and one of the network address. The server gives readers turns by these marks, which are digests
+with a secret of the app, so they tell the server nothing else. Messages of older apps have neither
+entry. Every route needs the header "Authorization: Bearer TOKEN". A failure is JSON: "error", one
+of `FAILURES`, and "sentence".
 """
 
 from __future__ import annotations
@@ -20,8 +23,9 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card, card_of
+from areaviz.shares.visitors import Visitor
 from areaviz.trace.document import read_request, request_entry
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE
@@ -31,12 +35,13 @@ from areaviz.trace.request import Request
 MODELS, TRACE, LAYER, LOGITS = "/models", "/trace", "/layer", "/logits"
 JSON, NPZ = "application/json", "application/zip"
 
-# Header with the trace's key: requests of one key go to one replica, which still has the trace.
+# Header with the trace's key: requests of one key go to one replica, which has the trace.
 AFFINITY = "X-Session-Id"
 
 # A request with the largest picture has 1.6 MiB.
 MAX_REQUEST_BYTES = 4 * 2**20
 MAX_ABOUT_BYTES = 8 * 2**20
+MAX_MARK = 64
 
 # Maps of more bytes travel without their weights.
 INLINE_BYTES = 2**20
@@ -69,11 +74,11 @@ class TraceMessage:
 
     Args:
         request: what to run.
-        background: as in `Backend.trace`.
+        caller: who asks; its visitor has marks instead of the reader's id and address.
     """
 
     request: Request
-    background: bool = False
+    caller: Caller = OWN_WORK
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,65 +87,73 @@ class LayerMessage:
 
     Args:
         request: what the trace was made of, for replicas that no longer have it.
-        key: of the trace, see `cached.key_of`.
-        site: whose weights or logits.
-        layer: which one, from 0.
+        key: the key of the trace, see `cached.key_of`.
+        site: the name of the attention map.
+        layer: 0-based.
+        caller: as in `TraceMessage`.
     """
 
     request: Request
     key: str
     site: str
     layer: int
+    caller: Caller = OWN_WORK
 
 
 def about_to_json(backend: Backend) -> bytes:
-    """The descriptions of a backend."""
+    """Return the descriptions of a backend."""
     cards = [card.entries for card in backend.models().values()]
     return _dumps({"models": cards, "problems": backend.problems(), "device": backend.device()})
 
 
 def about_from_json(content: bytes) -> About:
-    """The descriptions of a server; raises ValueError."""
+    """Read the descriptions of a server; raise ValueError where they are damaged."""
     models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
     cards = [card_of(entry) for entry in models]
     return About({card.name: card for card in cards}, tuple(map(str, problems)), device)
 
 
 def trace_to_json(message: TraceMessage) -> bytes:
-    """A message for /trace, with its picture's pixels."""
-    entries = _request_entries(message.request)
-    return _dumps({**entries, "background": message.background})
+    """Return a message for /trace, with the pixels of its picture."""
+    return _dumps(_request_entries(message.request) | _caller_entries(message.caller))
 
 
 def trace_from_json(content: bytes) -> TraceMessage:
-    """Read it, the request not yet checked; raises InputError."""
+    """Read a message for /trace whose request is not yet checked.
+
+    Raises:
+        InputError: the message is damaged.
+    """
     with _as_input_error():
         entries = _stranger_entries(content)
-        # Whatever else it is, or missing in older messages: a reader waits.
-        return TraceMessage(_request(entries), entries.get("background") is True)
+        return TraceMessage(_request(entries), _caller(entries))
 
 
 def layer_to_json(message: LayerMessage) -> bytes:
-    """A message for /layer or /logits."""
+    """Return a message for /layer or /logits."""
     where = {"key": message.key, "site": message.site, "layer": message.layer}
-    return _dumps(_request_entries(message.request) | where)
+    return _dumps(_request_entries(message.request) | where | _caller_entries(message.caller))
 
 
 def layer_from_json(content: bytes) -> LayerMessage:
-    """Read it, the request not yet checked; raises InputError."""
+    """Read a message for /layer or /logits whose request is not yet checked.
+
+    Raises:
+        InputError: the message is damaged.
+    """
     with _as_input_error():
         entries = _stranger_entries(content)
         key, site, layer = _typed(entries, key=str, site=str, layer=int)
-        return LayerMessage(_request(entries), key, site, layer)
+        return LayerMessage(_request(entries), key, site, layer, _caller(entries))
 
 
 def failure_to_json(kind: str, sentence: str) -> bytes:
-    """What failed, in one sentence."""
+    """Return a failure with its sentence."""
     return _dumps({"error": kind, "sentence": sentence})
 
 
 def failure_from_json(content: bytes) -> tuple[str, str]:
-    """The kind of a failure and its sentence; ("", "") where something else answered."""
+    """Return the kind of a failure and its sentence; ("", "") if something else answered."""
     try:
         kind, sentence = _typed(_loads(content), error=str, sentence=str)
     except (ValueError, RecursionError):
@@ -149,8 +162,23 @@ def failure_from_json(content: bytes) -> tuple[str, str]:
 
 
 def large_sites(trace: Trace) -> Collection[str]:
-    """The sites whose weights are fetched on demand."""
+    """Return the sites whose weights are fetched on demand."""
     return [site for site, found in trace.maps.items() if found.weights.nbytes > INLINE_BYTES]
+
+
+def _caller_entries(caller: Caller) -> dict[str, Any]:
+    visitor = caller.visitor
+    marks = None if visitor is None else [visitor.reader, visitor.address]
+    return {"background": caller.in_background, "visitor": marks}
+
+
+def _caller(entries: dict[str, Any]) -> Caller:
+    """Return who asks; a message without these entries comes from an older app."""
+    in_background = entries.get("background") is True
+    match entries.get("visitor"):
+        case [str(reader), str(address)] if max(len(reader), len(address)) <= MAX_MARK:
+            return Caller(Visitor(reader, address), in_background)
+    return Caller(in_background=in_background)
 
 
 def _request_entries(request: Request) -> dict[str, Any]:
@@ -197,20 +225,20 @@ def _frames(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 @contextmanager
 def _as_input_error() -> Iterator[None]:
-    """Whatever a stranger's message lacks is an InputError."""
+    """Raise an InputError for whatever a stranger's message lacks."""
     try:
         yield
     except InputError:
         raise
     except (ValueError, KeyError, TypeError) as error:
-        raise InputError(f"The request is damaged ({str(error)[:200]}); send it again.") from error
+        raise InputError(f"The request is damaged ({str(error)[:200]}). Send it again.") from error
 
 
 def _stranger_entries(content: bytes) -> dict[str, Any]:
     try:
         return _loads(content)
     except (ValueError, RecursionError) as error:
-        raise InputError("The request is no JSON of this app; send it again.") from error
+        raise InputError("The request is not JSON of this app. Send it again.") from error
 
 
 def _dumps(entries: dict[str, Any]) -> bytes:
@@ -225,7 +253,7 @@ def _loads(content: bytes) -> dict[str, Any]:
 
 
 def _typed(entries: Any, **kinds: type[Any]) -> list[Any]:
-    """The values of these keys; ValueError where one is missing or of another type."""
+    """Return the values of these keys; raise ValueError for a missing one or a wrong type."""
     values = []
     for key, kind in kinds.items():
         value = entries.get(key) if isinstance(entries, dict) else None

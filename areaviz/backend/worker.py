@@ -1,7 +1,8 @@
-"""The one owner of the device: a thread that takes requests from two queues, like ones in batches.
+"""The one owner of the device: a thread that runs questions of readers in turn, then analyses.
 
-Requests of readers stand in the first queue. Those of analyses, in the background, stand in the
-second, which is served when the first is empty, in small batches while readers are active.
+A question may take seconds. At each of its steps it gives way to a short question of another
+reader, which runs in between on the same thread. Analyses give way to every reader at each step.
+So nothing is run twice, and nobody waits for more than a step of somebody else's long run.
 """
 
 from __future__ import annotations
@@ -9,13 +10,15 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from areaviz.backend.pace import Pace
-from areaviz.trace.errors import BackendError, Busy, InputError
+from areaviz.backend.base import OWN_WORK, Caller
+from areaviz.backend.costs import Costs
+from areaviz.backend.job import AllLeft, Job, as_sentence
+from areaviz.backend.pace import Pace, RunClock
+from areaviz.backend.turns import TurnQueue
+from areaviz.trace.errors import BackendError, Busy
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
@@ -26,39 +29,19 @@ T = TypeVar("T")
 # Runs requests that differ in their input and given output only; raises for the whole batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
 
-# How often a request in the background is interrupted for readers before it runs to its end.
-MAX_INTERRUPTIONS = 3
+# A run gives way to other readers once it has taken this long.
+LONG_SECONDS = 0.25
 
-# How often a waiting caller looks for its result, and how often its progress is called even where
-# nothing changed, so that a page left meanwhile can end its thread.
-POLL_SECONDS, PROGRESS_SECONDS = 0.03, 0.5
+# The most predicted seconds of a batch, so that batches of readers stay short.
+BATCH_SECONDS = 1.0
 
-
-@dataclass(slots=True, eq=False)
-class _Job:
-    request: Request
-    background: bool = False
-    finished: threading.Event = field(default_factory=threading.Event)
-    progress: tuple[float, str] = (0.0, "Waiting for the model")
-    # What is done alone, in place of a run that gives the request's trace.
-    work: Callable[[Progress], Any] | None = None
-    result: Any = None
-    error: Exception | None = None
-    # Whether its caller no longer waits.
-    left: bool = False
-    interruptions: int = 0
-
-
-class _AllLeft(Exception):
-    """Nobody waits for the batch any more."""
-
-
-class _Interrupted(Exception):
-    """A reader came while a batch ran in the background."""
+# How long a caller waits between two looks at its job, and the longest and shortest time between
+# two calls of its progress. A page that was left ends its thread at such a call.
+LOOK_SECONDS, PROGRESS_SECONDS, SOONEST_SECONDS = 0.05, 0.5, 0.2
 
 
 class Worker:
-    """Runs requests one batch at a time, in the order they came, those in the background last.
+    """Runs requests in batches: readers in turn, analyses when no reader waits.
 
     A batch that fails is run again one by one, so that a request too large for the device fails
     alone. If the thread ends, the callers whose requests it ran get an error that says so, and the
@@ -66,55 +49,72 @@ class Worker:
 
     Args:
         run: runs a batch.
-        max_waiting: how many requests may wait in each queue.
-        max_batch: how many run together.
+        costs: predicts how long requests take, and learns from those that ran.
+        max_waiting: how many questions may wait, and how many requests of analyses.
+        max_batch: how many requests run together.
+        can_pause: returns whether a running request can give way at its steps.
     """
 
-    def __init__(self, run: Run, max_waiting: int = 32, max_batch: int = 8) -> None:
-        self._run, self._max_waiting, self._max_batch = run, max_waiting, max_batch
+    def __init__(
+        self,
+        run: Run,
+        costs: Costs | None = None,
+        max_waiting: int = 4096,
+        max_batch: int = 8,
+        can_pause: Callable[[Request], bool] = lambda request: True,
+    ) -> None:
+        self._run, self._costs, self._can_pause = run, costs or Costs({}), can_pause
+        self._max_waiting, self._max_batch = max_waiting, max_batch
         self._pace = Pace()
         self._changed = threading.Condition()
-        self._waiting: deque[_Job] = deque()
-        self._background: deque[_Job] = deque()
-        self._running: list[_Job] = []
+        self._waiting, self._background = TurnQueue(), TurnQueue()
+        # The jobs that run, and those that gave way to them.
+        self._running: list[Job] = []
         self._thread = self._start()
 
     def waiting(self) -> int:
-        """How many requests wait behind those that run."""
+        """Return how many requests wait behind those that run."""
         with self._changed:
             return len(self._waiting) + len(self._background)
 
     def submit(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Wait for the result, calling `progress` in the calling thread.
+        """Wait for the trace of a request, and call `progress` in the calling thread.
 
-        What `progress` raises ends the waiting and is raised; the request is then no longer run.
-
-        Args:
-            background: no reader waits for it; it runs when none waits for another.
+        An error that `progress` raises ends the waiting and is raised. The request is then no
+        longer run.
 
         Raises:
-            Busy: too many requests wait already.
-            InputError, BackendError: as the run; any other error of it is a BackendError, too.
+            Busy: too many requests are waiting.
+            InputError, BackendError: as the run raises; any other error becomes a BackendError.
         """
-        trace: Trace = self._answer(_Job(request, background), progress)
+        job = Job(request, caller, self._costs.predict(request))
+        trace: Trace = self._answer(job, progress)
         return trace
 
     def alone(
-        self, request: Request, work: Callable[[Progress], T], progress: Progress | None = None
+        self,
+        request: Request,
+        work: Callable[[Progress], T],
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> T:
-        """The same for work on a request that is no run of a batch; it never waits for analyses.
+        """Do work on a request in the worker's thread, in a batch of its own.
 
         Args:
             request: what the work is on.
-            work: is done in the worker's thread, with what reports its progress.
+            work: gets a function that reports its progress.
             progress: as in `submit`.
+            caller: as in `submit`.
+
+        Returns:
+            What `work` returns.
         """
-        result: T = self._answer(_Job(request, work=work), progress)
+        result: T = self._answer(Job(request, caller, self._costs.predict(request), work), progress)
         return result
 
-    def _answer(self, job: _Job, progress: Progress | None) -> Any:
+    def _answer(self, job: Job, progress: Progress | None) -> Any:
         self._enqueue(job)
         try:
             self._wait(job, progress)
@@ -125,60 +125,63 @@ class Worker:
             raise job.error
         return job.result
 
-    def _enqueue(self, job: _Job) -> None:
+    def _enqueue(self, job: Job) -> None:
         with self._changed:
-            if not job.background:
+            if not job.caller.in_background:
                 self._pace.reader_came()
             queue = self._queue(job)
             if len(queue) >= self._max_waiting:
                 raise Busy(
-                    f"The models are busy: {self._max_waiting} requests are waiting already; try"
-                    " again in a moment."
+                    f"The models are busy: {self._max_waiting:,} requests are waiting. Try again in"
+                    " a moment."
                 )
-            queue.append(job)
+            queue.add(job)
             self._changed.notify()
 
-    def _queue(self, job: _Job) -> deque[_Job]:
-        return self._background if job.background else self._waiting
+    def _queue(self, job: Job) -> TurnQueue:
+        return self._background if job.caller.in_background else self._waiting
 
-    def _wait(self, job: _Job, progress: Progress | None) -> None:
-        reported, when = None, 0.0
-        while not job.finished.wait(POLL_SECONDS):
+    def _wait(self, job: Job, progress: Progress | None) -> None:
+        reported, when = (-1.0, ""), float("-inf")
+        while not job.finished.wait(LOOK_SECONDS):
             self._revive()
-            state, now = self._state(job), time.monotonic()
-            if progress and (state != reported or now - when >= PROGRESS_SECONDS):
+            now = time.monotonic()
+            if progress is None or now - when < SOONEST_SECONDS:
+                continue
+            state = self._state(job)
+            if state != reported or now - when >= PROGRESS_SECONDS:
                 reported, when = state, now
                 progress(*state)
 
-    def _state(self, job: _Job) -> tuple[float, str]:
-        """The progress of a job, or how many requests are before it."""
+    def _state(self, job: Job) -> tuple[float, str]:
+        """Return the progress of a job, or how many requests are before it."""
         with self._changed:
             queue = self._queue(job)
             if job not in queue:
                 return job.progress
-            before = queue.index(job) + len(self._running)
-            if job.background:
+            before = queue.count_before(job) + len(self._running)
+            if job.caller.in_background:
                 before += len(self._waiting)
         if not before:
             return job.progress
         count = f"{before} requests are" if before > 1 else "1 request is"
         return 0.0, f"Waiting for the model: {count} before yours; it starts by itself"
 
-    def _leave(self, job: _Job) -> None:
+    def _leave(self, job: Job) -> None:
         with self._changed:
-            job.left = True
+            job.has_left = True
             if job in self._queue(job):
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Start a new thread where the old one has ended, which only an outside cause can do."""
+        """Start a new thread if the old one has ended, which only an outside cause can do."""
         with self._changed:
             if self._thread.is_alive():
                 return
             log.error("The thread of the models had ended; another one was started.")
             for job in self._running:
                 job.error = job.error or BackendError(
-                    "The model was stopped while it ran; try again."
+                    "The model was stopped while it ran. Try again."
                 )
                 job.finished.set()
             self._running = []
@@ -191,91 +194,111 @@ class Worker:
 
     def _work(self) -> None:
         while True:
-            jobs = self._next_batch()
-            try:
-                self._run_batch(jobs)
-            except _Interrupted:
-                self._put_back(jobs)
-                continue
-            # One request's failure, of whatever kind, must not end the thread all others wait for.
-            except BaseException as error:
-                self._run_singly(jobs, error)
             with self._changed:
-                self._running = []
-            for job in jobs:
-                job.finished.set()
+                while not (jobs := self._next_batch(self._waiting) or self._next_of_analyses()):
+                    self._changed.wait()
+            self._serve(jobs)
 
-    def _next_batch(self) -> list[_Job]:
-        """The first waiting job and those right behind it that can run with it."""
+    def _next_batch(self, queue: TurnQueue, most: int = 0, seconds: float = 1e9) -> list[Job]:
+        """Take the first job in turn that can run now, and jobs behind it that can run with it.
+
+        Args:
+            queue: where the jobs wait; the lock is held.
+            most: how many run together, 0 for the usual number.
+            seconds: the longest first job, as predicted.
+        """
+        # A reader has one running question at a time.
+        served = {job.visitor for job in self._running if job.visitor is not None}
+        found: list[Job] = []
+        total = 0.0
+        for job in queue.in_order():
+            if job.visitor in served or (not found and job.seconds > seconds):
+                continue
+            total += job.seconds
+            is_too_much = total > BATCH_SECONDS or len(found) == (most or self._max_batch)
+            if found and (is_too_much or not job.can_join(found[0])):
+                break
+            if job.visitor is not None:
+                served.add(job.visitor)
+            found.append(job)
+        for job in found:
+            queue.remove(job)
+        self._running += found
+        return found
+
+    def _next_of_analyses(self) -> list[Job]:
+        first = next(self._background.in_order(), None)
+        if first is None:
+            return []
+        return self._next_batch(
+            self._background, self._pace.batch_size(first.kind, self._max_batch)
+        )
+
+    def _serve(self, jobs: list[Job]) -> None:
+        """Run jobs to their end, whatever happens, and wake their callers."""
+        try:
+            self._run_jobs(jobs)
+        # One request's failure, of whatever kind, must not end the thread all others wait for.
+        except BaseException as error:
+            self._run_singly(jobs, error)
         with self._changed:
-            while not (self._waiting or self._background):
-                self._changed.wait()
-            queue = self._waiting or self._background
-            kind, most = _kind(queue[0]), self._max_batch
-            if queue is self._background:
-                most = self._pace.batch_size(kind, most)
-            while queue and len(self._running) < most and _kind(queue[0]) == kind:
-                if self._running and (queue[0].work or self._running[0].work):
-                    break
-                self._running.append(queue.popleft())
-            return list(self._running)
+            self._running = [job for job in self._running if job not in jobs]
+        for job in jobs:
+            job.finished.set()
 
-    def _run_batch(self, jobs: list[_Job]) -> None:
-        """Run jobs; in the background, measure them and stop at the next step if a reader comes."""
-        if not jobs[0].background:
-            self._run_jobs(jobs, can_stop=False)
-            return
-        start = time.monotonic()
-        can_stop = all(job.interruptions < MAX_INTERRUPTIONS for job in jobs)
-        self._run_jobs(jobs, can_stop)
-        self._pace.add(_kind(jobs[0]), len(jobs), time.monotonic() - start)
+    def _run_jobs(self, jobs: list[Job]) -> None:
+        clock = RunClock()
 
-    def _put_back(self, jobs: list[_Job]) -> None:
-        with self._changed:
-            for job in reversed(jobs):
-                job.interruptions += 1
-                if not job.left:
-                    self._background.appendleft(job)
-            self._running = []
-
-    def _run_jobs(self, jobs: list[_Job], can_stop: bool) -> None:
         def report(share: float, what: str) -> None:
-            if can_stop and self._waiting:
-                raise _Interrupted
-            if all(job.left for job in jobs):
-                raise _AllLeft
+            if all(job.has_left for job in jobs):
+                raise AllLeft
             for job in jobs:
                 job.progress = (share, what)
+            if share > 0:
+                clock.start()
+                clock.paused += self._give_way(jobs, clock.seconds())
+                self._costs.check_running(jobs, clock.seconds())
 
-        if jobs[0].work is not None:
-            jobs[0].result = jobs[0].work(report)
+        first = jobs[0]
+        if first.work is not None:
+            first.result = first.work(report)
             return
         traces = self._run([job.request for job in jobs], report)
         for job, trace in zip(jobs, traces, strict=True):
             job.result = trace
+        if first.caller.in_background:
+            self._pace.add(first.kind, len(jobs), clock.seconds())
+        elif len(jobs) == 1 and clock.started is not None:
+            self._costs.learn(first.request, clock.seconds())
 
-    def _run_singly(self, jobs: list[_Job], error: BaseException) -> None:
+    def _give_way(self, jobs: list[Job], seconds: float) -> float:
+        """Run what goes before the rest of a run; return the processor time that it took.
+
+        An analysis gives way to all questions. A long question gives way to one batch of other
+        readers' questions for each of its own steps, so that it ends even if they never stop
+        asking. These are half as long at most, so few runs are begun and unfinished at a time.
+        """
+        if not self._waiting or not self._can_pause(jobs[0].request):
+            return 0.0
+        in_background = jobs[0].caller.in_background
+        if not in_background and seconds < LONG_SECONDS:
+            return 0.0
+        started = time.thread_time()
+        longest = 1e9 if in_background else max(job.seconds for job in jobs) / 2
+        while True:
+            with self._changed:
+                batch = self._next_batch(self._waiting, seconds=longest)
+            if batch:
+                self._serve(batch)
+            if not batch or not in_background:
+                return time.thread_time() - started
+
+    def _run_singly(self, jobs: list[Job], error: BaseException) -> None:
         if len(jobs) == 1:
-            jobs[0].error = for_people(error)
+            jobs[0].error = as_sentence(error)
             return
         for job in jobs:
             try:
-                self._run_jobs([job], can_stop=False)
+                self._run_jobs([job])
             except BaseException as own:
-                job.error = for_people(own)
-
-
-def for_people(error: BaseException) -> Exception:
-    """An error whose message is a sentence for people."""
-    if isinstance(error, InputError | BackendError | _AllLeft):
-        return error
-    log.error("While a model ran", exc_info=error)
-    return BackendError(
-        "The model stopped with an error, which was written to the app's log; try again."
-    )
-
-
-def _kind(job: _Job) -> Request:
-    """What the requests of one batch share."""
-    target = None if job.request.target is None else ""
-    return replace(job.request, text="", picture=None, sound=None, clip=None, target=target)
+                job.error = as_sentence(own)

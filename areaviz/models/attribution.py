@@ -8,13 +8,14 @@ Shapes: B examples, of which there is one, T outputs, N items, W width of an emb
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from areaviz.attention.gradients import embedded, products, too_many
 from areaviz.attention.interventions import Changed
+from areaviz.models.base import OnStep
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.network import WritingNetwork
 from areaviz.trace.attribution import GRADIENT, WAYS, gradient_maps
@@ -22,73 +23,83 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.rollout import rollout_maps
 
 
-def with_attribution(
-    trace: Trace,
-    network: WritingNetwork,
-    inputs: Mapping[str, Tensor | None],
-    target_1T: Tensor,
-    ids: Sequence[int],
-    changed: Changed,
-) -> Trace:
-    """A trace of a network that writes, with rollout and gradient times input beside its attention.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One run of a network that writes, whose outputs are attributed to its inputs.
+
+    Args:
+        network: that wrote.
+        inputs: by field, in the network's order, a batch of one each; None for a missing one.
+        target_1T: what was written, as the decoder was fed with it.
+        ids: what was written, as ids of the tokenizer.
+        changed: the changes of the run.
+    """
+
+    network: WritingNetwork
+    inputs: Mapping[str, Tensor | None]
+    target_1T: Tensor
+    ids: Sequence[int]
+    changed: Changed
+
+
+def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) -> Trace:
+    """Return a trace with rollout and gradient times input beside its attention.
 
     Args:
         trace: of the run.
-        network: that wrote it.
-        inputs: by field, in the network's order, a batch of one each; None for a missing one.
-        target_1T: what was written, as the decoder was fed with it.
-        ids: the same as it was written.
-        changed: what was done otherwise in the run.
+        asked: the run.
+        on_step: called for each output.
 
     Raises:
         InputError: the maps would take too much memory.
     """
     found, details = rollout_maps(trace.maps), dict(trace.details)
-    if why := too_many(len(ids)):
+    if why := too_many(len(asked.ids)):
         details[WAYS[GRADIENT]] = why
     else:
-        rows = of_writer(network, inputs, target_1T, ids, changed)
+        rows = of_writer(asked, on_step)
         found += gradient_maps(trace.maps, trace.output.field, rows)
     maps = {**trace.maps, **{one.site: one for one in found}}
     return replace(trace, maps=maps, details=details)
 
 
-def of_writer(
-    network: WritingNetwork,
-    inputs: Mapping[str, Tensor | None],
-    target_1T: Tensor,
-    ids: Sequence[int],
-    changed: Changed,
-) -> dict[str, FloatArray]:
-    """Gradient times input of the log-probability of each item that a network writes.
+def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArray]:
+    """Return gradient times input of the log-probability of each item that a network writes.
 
     Of a text, items are its embeddings, without their positions; of a picture, the features of a
-    cell; of a clip, the pixels of a frame. The arguments are those of `with_attribution`.
+    cell; of a clip, the pixels of a frame.
+
+    Args:
+        asked: the run.
+        on_step: called for each output.
 
     Returns:
         By field, "history" for what the decoder was fed with: float32 [T, N].
     """
     # Also within `inference_mode`, whose tensors keep no graph: what it made is copied.
-    with (
-        torch.inference_mode(False),
-        torch.enable_grad(),
-        embedded([network.get_submodule("embedding")]) as seen,
-    ):
-        leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
-        for name, one in inputs.items():
-            copied = None if one is None else _leaf(one)
-            batch.append(copied)
-            if copied is not None and copied.is_floating_point():
-                leaves[name] = copied.requires_grad_()
-            elif copied is not None:
-                texts.append(name)
-        run = network.attend(*batch, target_1T.clone(), changed=changed)
-        for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
-            leaves[name] = embeddings
-        likely_TV = token_log_probabilities(run.logits[0])
-        scores_T = likely_TV[torch.arange(len(ids)), torch.tensor(ids)]
-        rows = products(scores_T, list(leaves.values()))
+    with torch.inference_mode(False), torch.enable_grad():
+        scores_T, leaves = _scores_and_leaves(asked)
+        # The hooks on the embeddings are gone by now, because other requests may run in between.
+        rows = products(scores_T, list(leaves.values()), on_step)
     return dict(zip(leaves, rows, strict=True))
+
+
+def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
+    """Return the log-probabilities [T] of what was written, and by field what they depend on."""
+    leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
+    for name, one in asked.inputs.items():
+        copied = None if one is None else _leaf(one)
+        batch.append(copied)
+        if copied is not None and copied.is_floating_point():
+            leaves[name] = copied.requires_grad_()
+        elif copied is not None:
+            texts.append(name)
+    with embedded([asked.network.get_submodule("embedding")]) as seen:
+        run = asked.network.attend(*batch, asked.target_1T.clone(), changed=asked.changed)
+    for name, (_, embeddings) in zip([*texts, "history"], seen, strict=True):
+        leaves[name] = embeddings
+    likely_TV = token_log_probabilities(run.logits[0])
+    return likely_TV[torch.arange(len(asked.ids)), torch.tensor(asked.ids)], leaves
 
 
 def _leaf(values: Tensor) -> Tensor:

@@ -34,8 +34,10 @@ class Model(Protocol):
 class Explaining(Protocol):
     """A model that can say why an area has its weight."""
 
-    def logits(self, request: Request, site: str, layer: int) -> Logits:
-        """What the logits of a layer (0-based) are made of, in the pass that `trace` records.
+    def logits(
+        self, request: Request, site: str, layer: int, on_step: OnStep | None = None
+    ) -> Logits:
+        """Return the terms of the logits of a layer (0-based), in the pass that `trace` records.
 
         Raises:
             InputError: as `trace`, or the layer does not compare queries with keys, or only with

@@ -18,7 +18,7 @@ from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.decoding.stepper import Hypothesis
-from areaviz.models.attribution import with_attribution
+from areaviz.models.attribution import Asked, with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search
@@ -97,14 +97,16 @@ class WritingModel:
             return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
         found = self._found(requests, parts, on_step)
-        return self.record(requests, parts, found)
+        return self.record(requests, parts, found, on_step)
 
     @torch.inference_mode()
-    def logits(self, request: Request, site: str, layer: int) -> Logits:
-        """See `Explaining`."""
+    def logits(
+        self, request: Request, site: str, layer: int, on_step: OnStep | None = None
+    ) -> Logits:
+        """Return the terms of a layer's logits, see `Explaining`."""
         self._check(request)
         parts = self.read([request])
-        (found,) = self._found([request], parts)
+        (found,) = self._found([request], parts, on_step)
         noted: list[Logits] = []
         changed = replace(self._changed(request), noting=Noting(site, layer, noted.append))
         target = shifted(pad([list(found.ids)]).to(self.device))
@@ -194,8 +196,12 @@ class WritingModel:
         requests: Sequence[Request],
         parts: Sequence[Mapping[str, Tensor]],
         found: Sequence[Hypothesis],
+        on_step: OnStep | None = None,
     ) -> list[Trace]:
-        """The traces of outputs: weights, probabilities and alternatives of one pass over them."""
+        """Return the traces of outputs, with all weights and probabilities, of one pass over them.
+
+        `on_step` is called for each output whose attribution is computed.
+        """
         lengths = [self._lengths(request) for request in requests]
         traces: list[Trace] = []
         first = 0
@@ -206,7 +212,8 @@ class WritingModel:
                 if not self._fit_together(parts[with_next], lengths[with_next], found[with_next]):
                     break
                 last += 1
-            traces += self._record(requests[first:last], parts[first:last], found[first:last])
+            some = slice(first, last)
+            traces += self._record(requests[some], parts[some], found[some], on_step)
             first = last
         return traces
 
@@ -230,8 +237,9 @@ class WritingModel:
         requests: Sequence[Request],
         parts: Sequence[Mapping[str, Tensor]],
         found: Sequence[Hypothesis],
+        on_step: OnStep | None,
     ) -> list[Trace]:
-        """The traces of outputs that are read in one pass."""
+        """Return the traces of outputs that are read in one pass."""
         target_BT = shifted(pad([list(one.ids) for one in found]).to(self.device))
         changed = self._changed(requests[0])
         batch = self._batch(parts)
@@ -251,7 +259,8 @@ class WritingModel:
             # Those of requests with attribution are made one by one, see `record`.
             inputs = dict(zip(self._inputs, batch, strict=True))
             ids = found[0].ids
-            return [with_attribution(traces[0], self.network, inputs, target_BT, ids, changed)]
+            asked = Asked(self.network, inputs, target_BT, ids, changed)
+            return [with_attribution(traces[0], asked, on_step)]
         return traces
 
     def _details(

@@ -99,13 +99,15 @@ class Api:
 
     def _trace(self, body: bytes) -> Reply:
         message = wire.trace_from_json(body)
-        trace = self._backend.trace(message.request, background=message.background)
+        trace = self._backend.trace(message.request, caller=message.caller)
         return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.large_sites(trace)))
 
     def _layer(self, body: bytes) -> Reply:
         """Runs the request again if it was another replica that answered it."""
         message = self._about_layer(body)
-        attention = self._backend.trace(message.request).maps.get(message.site)
+        attention = self._backend.trace(message.request, caller=message.caller).maps.get(
+            message.site
+        )
         if attention is None or not 0 <= message.layer < attention.layers:
             raise InputError("This result has no such site or layer; choose one that it has.")
         return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
@@ -115,7 +117,9 @@ class Api:
         message = self._about_layer(body)
         if not isinstance(self._backend, Explaining):
             raise InputError("This server cannot say what a weight is made of; update it.")
-        found = self._backend.logits(message.request, message.site, message.layer)
+        found = self._backend.logits(
+            message.request, message.site, message.layer, caller=message.caller
+        )
         return Reply(200, wire.NPZ, logits_to_bytes(found))
 
     def _about_layer(self, body: bytes) -> wire.LayerMessage:

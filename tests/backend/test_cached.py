@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from areaviz.backend import cached as cached_module
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import CachedBackend
 from areaviz.trace.errors import BackendError
 from areaviz.trace.interventions import Gate
@@ -21,6 +22,7 @@ from tests import fakes
 from tests.pages.folder import card
 
 ASKED = Request("m", "A dog.")
+ANALYSIS = Caller(in_background=True)
 
 
 class Counting(fakes.FakeBackend):
@@ -37,7 +39,7 @@ class Counting(fakes.FakeBackend):
         return ("One is damaged.",)
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.runs.append(request)
         assert self.may_run.wait(5)
@@ -46,7 +48,7 @@ class Counting(fakes.FakeBackend):
         return replace(fakes.trace(request.text), request=request)
 
 
-def test_equal_requests_run_once() -> None:
+def test_trace_runs_equal_requests_once() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     assert cached.trace(ASKED) is cached.trace(Request("m", "A dog."))
@@ -73,7 +75,7 @@ def test_every_part_of_a_request_counts(other: dict[str, object]) -> None:
     assert cached.trace(different).request == different
 
 
-def test_a_retrained_model_is_asked_again() -> None:
+def test_trace_asks_a_retrained_model_again() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     cached.trace(ASKED)
@@ -82,7 +84,7 @@ def test_a_retrained_model_is_asked_again() -> None:
     assert len(inner.runs) == 2
 
 
-def test_the_trace_unused_for_longest_goes_first() -> None:
+def test_cache_drops_the_least_recently_used_trace() -> None:
     inner = Counting()
     cached = CachedBackend(inner, max_entries=2)
     first, second, third = (Request("m", text) for text in ("One.", "Two.", "Three."))
@@ -91,19 +93,30 @@ def test_the_trace_unused_for_longest_goes_first() -> None:
     assert inner.runs == [first, second, third, second]
 
 
-def test_bytes_are_bounded_too() -> None:
-    one = sum(made.weights.nbytes for made in fakes.trace("A dog.").maps.values())
+def test_cache_bounds_bytes() -> None:
+    one = fakes.trace("A dog.").nbytes
     inner = Counting()
     cached = CachedBackend(inner, max_entries=9, max_bytes=int(one * 1.5))
     for text in ("A dog.", "A cat.", "A dog."):
         cached.trace(Request("m", text))
     assert len(inner.runs) == 3
-    small = CachedBackend(inner, max_bytes=one - 1)
-    small.trace(ASKED), small.trace(ASKED)
-    assert len(inner.runs) == 5
 
 
-def test_failures_are_not_remembered() -> None:
+def test_oversized_trace_pushes_no_other_trace_out() -> None:
+    """The trace of the long text is larger than the whole cache."""
+    short, long = Request("m", "A."), Request("m", "A long sentence about a small dog.")
+    room = fakes.trace(short.text).nbytes + 1
+    assert fakes.trace(long.text).nbytes > room
+    inner = Counting()
+    cached = CachedBackend(inner, max_bytes=room)
+    kept = cached.trace(short)
+    cached.trace(long)
+    cached.trace(long)
+    assert cached.trace(short) is kept
+    assert inner.runs == [short, long, long]
+
+
+def test_cache_remembers_no_failure() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     inner.fail = True
@@ -126,7 +139,7 @@ def test_equal_requests_of_many_threads_run_once_and_others_are_not_held_back() 
     assert sorted(request.text for request in inner.runs) == ["A cat.", "A dog."]
 
 
-def test_progress_and_descriptions_come_from_inside() -> None:
+def test_descriptions_come_from_the_wrapped_backend() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     assert (cached.models(), cached.problems(), cached.device()) == (
@@ -136,12 +149,12 @@ def test_progress_and_descriptions_come_from_inside() -> None:
     )
 
 
-def test_a_cache_without_room_is_refused() -> None:
+def test_cache_without_room_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one"):
         CachedBackend(Counting(), max_entries=0)
 
 
-def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(
+def test_caller_held_back_by_an_equal_request_may_leave(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cached_module, "PROGRESS_SECONDS", 0.01)
@@ -162,13 +175,13 @@ def test_who_is_held_back_by_an_equal_request_is_told_and_may_leave(
         inner.may_run.set()
         assert first.result(5) is backend.trace(ASKED)
     assert (
-        told == ["Waiting: the same is being run already"]
+        told == ["Waiting: another reader asked the same question first"]
         and len(inner.runs) == 1
         and not backend._running
     )
 
 
-def test_given_outputs_push_nothing_out() -> None:
+def test_given_outputs_are_not_remembered() -> None:
     inner = Counting()
     cached = CachedBackend(inner, max_entries=1)
     kept = cached.trace(ASKED)
@@ -178,7 +191,7 @@ def test_given_outputs_push_nothing_out() -> None:
     assert len(inner.runs) == 3
 
 
-def test_what_is_remembered_gives_way_and_is_run_again() -> None:
+def test_forget_drops_all_traces() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     first = cached.trace(ASKED)
@@ -186,7 +199,7 @@ def test_what_is_remembered_gives_way_and_is_run_again() -> None:
     assert cached.trace(ASKED) is not first and len(inner.runs) == 2
 
 
-def test_a_trace_says_what_memory_it_takes() -> None:
+def test_trace_knows_its_size() -> None:
     trace = fakes.caption_trace()
     assert trace.request.picture is not None
     weights = sum(one.weights.nbytes for one in trace.maps.values())
@@ -204,7 +217,7 @@ def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:
     cached = CachedBackend(inner)
     inner.may_run.clear()
     with ThreadPoolExecutor(2) as pool:
-        analysis = pool.submit(cached.trace, ASKED, None, True)
+        analysis = pool.submit(cached.trace, ASKED, None, ANALYSIS)
         while not inner.runs:
             time.sleep(0.002)
         reader = pool.submit(cached.trace, ASKED)
@@ -212,5 +225,5 @@ def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:
             time.sleep(0.002)
         inner.may_run.set()
         assert analysis.result(5).request == reader.result(5).request
-    cached.trace(ASKED, background=True)
+    cached.trace(ASKED, caller=ANALYSIS)
     assert len(inner.runs) == 2, "what is remembered is not run in the background either"

@@ -14,9 +14,11 @@ import pytest
 
 from areaviz.backend import remote, wire
 from areaviz.backend.access import digest_of
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.cached import CachedBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.server.api import Api, Reply
+from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec, query
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import BackendError, Busy, InputError
@@ -91,7 +93,12 @@ class Explaining(FakeModels):
     """Says what logits are made of, too."""
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
         if site == "nowhere":
             raise InputError("It is not known there; choose another place.")
@@ -111,7 +118,7 @@ def test_what_logits_are_made_of_comes_over() -> None:
 
 
 def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend) -> None:
-    with pytest.raises(InputError, match="not stored with a trace"):
+    with pytest.raises(InputError, match="does not hold what a weight is made of"):
         backend.logits(ASKED, "encoder self", 1)
 
 
@@ -195,9 +202,22 @@ def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Serv
 def test_what_runs_in_the_background_does_so_at_the_server(
     backend: RemoteBackend, models: FakeModels
 ) -> None:
-    backend.trace(ASKED, background=True)
+    backend.trace(ASKED, caller=Caller(in_background=True))
     backend.trace(LARGE)
     assert models.in_background == [True, False]
+
+
+def test_server_gets_marks_that_tell_readers_apart_and_no_ids(
+    backend: RemoteBackend, models: FakeModels
+) -> None:
+    anna, boris = (Visitor(name * 32, "203.0.113.1") for name in "ab")
+    for number, visitor in enumerate((anna, boris, anna, Visitor(), None)):
+        backend.trace(Request("char-area", f"Dog {number}."), caller=Caller(visitor))
+    marks = [caller.visitor for caller in models.callers]
+    assert marks[0] == marks[2] and marks[0] is not None and marks[1] is not None
+    assert marks[0].reader != marks[1].reader and marks[0].address == marks[1].address
+    assert marks[3:] == [Visitor(), None]
+    assert anna.reader not in repr(marks) and anna.address not in repr(marks)
 
 
 def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.backend.stored import RecordingBackend, StoredBackend, path_of
 from areaviz.cards.card import Card
 from areaviz.trace.record import Trace
@@ -24,7 +25,7 @@ class Counting(fakes.FakeBackend):
         self.asked = 0
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked += 1
         return folder.trace(request)

@@ -1,4 +1,4 @@
-"""The owner of the device: like requests run together, failures stay apart, queues are bounded."""
+"""The owner of the device: turns of readers, batches, runs that give way, and failures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from dataclasses import replace
 
 import pytest
 
-from areaviz.backend.worker import MAX_INTERRUPTIONS, Worker
+from areaviz.backend import worker as worker_module
+from areaviz.backend.base import Caller
+from areaviz.backend.costs import Cost, Costs
+from areaviz.backend.worker import Worker
+from areaviz.shares.visitors import Visitor
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.interventions import Gate
 from areaviz.trace.record import Trace
@@ -40,14 +44,25 @@ class Recorder:
         return [replace(trace("x", "y"), request=request) for request in requests]
 
 
+ANALYSIS = Caller(in_background=True)
+
+
+def reader(name: str, address: str = "") -> Caller:
+    """Return the caller of a reader's question."""
+    return Caller(Visitor(name, address))
+
+
 @contextmanager
-def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Future[Trace]]]:
-    """The first request runs and the others wait behind it, in order, until the block ends."""
+def asked(
+    worker: Worker, run: Recorder, *requests: Request, callers: Sequence[Caller] = ()
+) -> Iterator[list[Future[Trace]]]:
+    """Run the first request, and let the other ones wait in this order until the block ends."""
     with ThreadPoolExecutor(len(requests)) as pool:
         futures: list[Future[Trace]] = []
         try:
             for count, request in enumerate(requests):
-                futures.append(pool.submit(worker.submit, request))
+                caller = callers[count] if callers else Caller()
+                futures.append(pool.submit(worker.submit, request, None, caller))
                 assert run.began.wait(5)
                 while worker.waiting() < count:
                     threading.Event().wait(0.002)
@@ -59,13 +74,13 @@ def asked(worker: Worker, run: Recorder, *requests: Request) -> Iterator[list[Fu
 def submit_behind(
     worker: Worker, run: Recorder, requests: list[Request]
 ) -> list[Trace | BaseException]:
-    """Submit one request, and the others in order while it runs; returns results or errors."""
+    """Submit one request, and the other ones in order while it runs; return results or errors."""
     with asked(worker, run, *requests) as futures:
         run.go.set()
         return [future.exception(5) or future.result() for future in futures]
 
 
-def test_like_requests_run_together_and_others_apart() -> None:
+def test_worker_batches_requests_of_one_kind() -> None:
     run = Recorder()
     requests = [Request("a", text) for text in ("first", "b", "c")] + [
         Request("other", "d"),
@@ -76,7 +91,7 @@ def test_like_requests_run_together_and_others_apart() -> None:
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e"]]
 
 
-def test_requests_that_are_changed_alike_run_together() -> None:
+def test_worker_batches_requests_with_equal_changes() -> None:
     run, off = Recorder(), (Gate("encoder self"),)
     requests = [
         Request("a", "first"),
@@ -88,7 +103,7 @@ def test_requests_that_are_changed_alike_run_together() -> None:
     assert run.batches == [["first"], ["b", "c"], ["d"], ["e", "f"]]
 
 
-def test_other_work_is_done_alone_and_in_its_turn() -> None:
+def test_alone_runs_work_in_its_turn() -> None:
     run, done = Recorder(), []
     worker = Worker(run)
 
@@ -111,7 +126,7 @@ def test_other_work_is_done_alone_and_in_its_turn() -> None:
     assert run.batches == [["first"], ["b"], ["c"]] and done == [2]
 
 
-def test_other_work_that_fails_has_a_sentence_and_the_thread_goes_on() -> None:
+def test_alone_turns_failures_into_sentences() -> None:
     run = Recorder()
     run.go.set()
     worker = Worker(run)
@@ -129,7 +144,7 @@ def test_other_work_that_fails_has_a_sentence_and_the_thread_goes_on() -> None:
     assert worker.submit(Request("a", "y"))
 
 
-def test_one_bad_request_fails_alone() -> None:
+def test_bad_request_fails_alone() -> None:
     def fails(requests: Sequence[Request]) -> Exception | None:
         return InputError("bad") if any(request.text == "bad" for request in requests) else None
 
@@ -140,7 +155,7 @@ def test_one_bad_request_fails_alone() -> None:
     assert [type(result) for result in found] == [Trace, Trace, InputError, Trace]
 
 
-def test_a_full_queue_says_so() -> None:
+def test_full_queue_refuses_requests() -> None:
     run = Recorder()
     worker = Worker(run, max_waiting=1)
     with asked(worker, run, Request("a", "1"), Request("a", "2")) as (first, second):
@@ -150,7 +165,7 @@ def test_a_full_queue_says_so() -> None:
         assert first.result(5) and second.result(5)
 
 
-def test_progress_is_reported_in_the_thread_that_asked() -> None:
+def test_progress_is_called_in_the_asking_thread() -> None:
     run, threads = Recorder(), []
 
     def progress(share: float, what: str) -> None:
@@ -161,7 +176,7 @@ def test_progress_is_reported_in_the_thread_that_asked() -> None:
     assert threads[-1][0] == threading.get_ident()
 
 
-def test_who_waits_is_told_how_many_stand_before() -> None:
+def test_progress_counts_requests_before() -> None:
     run, told = Recorder(), []
     worker = Worker(run)
 
@@ -186,7 +201,7 @@ def leave(share: float, what: str) -> None:
     raise Left
 
 
-def test_who_leaves_while_waiting_is_not_run() -> None:
+def test_request_of_a_caller_who_left_is_not_run() -> None:
     run = Recorder()
     worker = Worker(run)
     with asked(worker, run, Request("a", "1")) as (first,):
@@ -198,7 +213,7 @@ def test_who_leaves_while_waiting_is_not_run() -> None:
     assert run.batches == [["1"]]
 
 
-def test_a_run_that_all_have_left_ends_early() -> None:
+def test_run_ends_early_when_all_callers_left() -> None:
     steps, running, over = [], threading.Event(), threading.Event()
 
     def run(requests: Sequence[Request], report: Progress) -> list[Trace]:
@@ -226,7 +241,7 @@ def test_a_run_that_all_have_left_ends_early() -> None:
 @pytest.mark.parametrize(
     "error", [RuntimeError("x"), MemoryError(), SystemExit(), KeyboardInterrupt(), Left()]
 )
-def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: BaseException) -> None:
+def test_any_error_becomes_a_sentence(error: BaseException) -> None:
     failing = [True]
 
     def run(requests: Sequence[Request], report: Progress) -> list[Trace]:
@@ -235,12 +250,12 @@ def test_whatever_a_run_raises_has_a_name_and_the_next_request_works(error: Base
         return [replace(trace("x", "y"), request=request) for request in requests]
 
     worker = Worker(run)
-    with pytest.raises(BackendError, match="stopped with an error.*try again"):
+    with pytest.raises(BackendError, match="stopped with an error.*Try again"):
         worker.submit(Request("a", "1"))
     assert worker.submit(Request("a", "1")).request.text == "1"
 
 
-def test_a_thread_that_ended_is_replaced() -> None:
+def test_ended_thread_is_replaced() -> None:
     run = Recorder()
     worker = Worker(run)
     with asked(worker, run, Request("a", "1"), Request("b", "2")) as (first, second):
@@ -248,20 +263,20 @@ def test_a_thread_that_ended_is_replaced() -> None:
         dead.start()
         dead.join()
         worker._thread = dead
-        with pytest.raises(BackendError, match="was stopped while it ran; try again"):
+        with pytest.raises(BackendError, match="was stopped while it ran. Try again"):
             first.result(5)
         run.go.set()
         assert second.result(5).request.text == "2"
 
 
-def test_drawn_and_most_probable_choices_run_apart() -> None:
+def test_sampled_requests_run_in_their_own_batch() -> None:
     run = Recorder()
     requests = [Request("a", "first"), Request("a", "b"), Request("a", "c", sample=True)]
     submit_behind(Worker(run), run, requests)
     assert run.batches == [["first"], ["b"], ["c"]]
 
 
-def test_the_background_runs_when_no_reader_waits() -> None:
+def test_analyses_run_when_no_reader_waits() -> None:
     run, order = (
         Recorder(),
         [("r", False), ("b1", True), ("b2", True), ("r2", False), ("b3", True), ("r3", False)],
@@ -270,7 +285,8 @@ def test_the_background_runs_when_no_reader_waits() -> None:
     with ThreadPoolExecutor(len(order)) as pool:
         futures = []
         for count, (text, background) in enumerate(order):
-            futures.append(pool.submit(worker.submit, Request("a", text), None, background))
+            caller = Caller(in_background=background)
+            futures.append(pool.submit(worker.submit, Request("a", text), None, caller))
             assert run.began.wait(5)
             while worker.waiting() < count:
                 threading.Event().wait(0.002)
@@ -279,90 +295,229 @@ def test_the_background_runs_when_no_reader_waits() -> None:
     assert run.batches == [["r"], ["r2"], ["r3"], ["b1"], ["b2"], ["b3"]]
 
 
-def test_a_full_background_refuses_no_reader() -> None:
+def test_full_background_refuses_no_reader() -> None:
     run = Recorder()
     worker = Worker(run, max_waiting=1)
     with asked(worker, run, Request("a", "1")) as (first,), ThreadPoolExecutor(2) as pool:
-        later = pool.submit(worker.submit, Request("b", "2"), None, True)
+        later = pool.submit(worker.submit, Request("b", "2"), None, ANALYSIS)
         while worker.waiting() < 1:
             threading.Event().wait(0.002)
         with pytest.raises(Busy):
-            worker.submit(Request("b", "3"), background=True)
-        reader = pool.submit(worker.submit, Request("c", "4"))
+            worker.submit(Request("b", "3"), caller=ANALYSIS)
+        question = pool.submit(worker.submit, Request("c", "4"))
         while worker.waiting() < 2:
             threading.Event().wait(0.002)
         run.go.set()
-        assert all(one.result(5) for one in (first, later, reader))
+        assert all(one.result(5) for one in (first, later, question))
     assert run.batches == [["1"], ["4"], ["2"]]
 
 
 class Stepping:
-    """A run of many steps that notes its batches, and whether each came to its end.
+    """A run whose requests take as many steps as their text says: "long 20" takes 20.
+
+    `started` has the texts in the order in which they began, `ended` in that of their ends.
 
     Args:
-        before: called with the texts of a batch before its first step.
+        at_step: called with a text and the number of each of its steps.
     """
 
-    def __init__(self, before: Callable[[list[str]], None] = lambda texts: None) -> None:
-        self.batches: list[tuple[list[str], bool]] = []
-        self.before = before
+    def __init__(self, at_step: Callable[[str, int], None] = lambda text, step: None) -> None:
+        self.started: list[str] = []
+        self.ended: list[str] = []
+        self.at_step = at_step
 
     def __call__(self, requests: Sequence[Request], report: Progress) -> list[Trace]:
-        texts, whole = [request.text for request in requests], False
-        self.before(texts)
-        try:
-            for step in range(100):
-                report(step / 100, "writing")
-                threading.Event().wait(0.002 * len(texts))
-            whole = True
-        finally:
-            self.batches.append((texts, whole))
+        for request in requests:
+            self.started.append(request.text)
+        steps = max(int(request.text.split()[-1]) for request in requests)
+        for step in range(1, steps + 1):
+            self.at_step(requests[0].text, step)
+            report(step / steps, "writing")
+        for request in requests:
+            self.ended.append(request.text)
         return [replace(trace("x", "y"), request=request) for request in requests]
 
 
 def wait_for(condition: Callable[[], bool]) -> None:
-    """Wait until a condition holds; AssertionError after ten seconds."""
+    """Wait until a condition holds; raise AssertionError after ten seconds."""
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline, "the condition never held"
         threading.Event().wait(0.002)
 
 
-def test_the_background_gives_way_to_a_reader_and_goes_on_in_small_batches() -> None:
-    """The first request runs alone, the three that wait behind it are one batch."""
-    readers: list[Future[Trace]] = []
+class Asking:
+    """Lets readers ask while a run is at a step; `answers` has what they get."""
 
-    def before(texts: list[str]) -> None:
-        if texts == ["1"]:
-            wait_for(lambda: worker.waiting() == 3)
-        elif len(texts) == 3:
-            readers.append(pool.submit(worker.submit, Request("a", "reader")))
-            wait_for(lambda: worker.waiting() == 1)
+    def __init__(self, when: tuple[str, int], *questions: tuple[Caller, str]) -> None:
+        self.when, self.questions = when, questions
+        self.pool = ThreadPoolExecutor(8)
+        self.answers: list[Future[Trace]] = []
+        self.run = Stepping(self.at_step)
+        self.worker = Worker(self.run)
 
-    run = Stepping(before)
-    worker = Worker(run)
-    with ThreadPoolExecutor(5) as pool:
-        analysis = [pool.submit(worker.submit, Request("a", "1"), None, True)]
-        wait_for(lambda: len(worker._running) == 1)
-        for text in ("2", "3", "4"):
-            analysis.append(pool.submit(worker.submit, Request("a", text), None, True))
-        assert sorted(one.result(10).request.text for one in analysis) == ["1", "2", "3", "4"]
-    assert readers[0].result(10).request.text == "reader"
-    kinds = [(len(texts), whole) for texts, whole in run.batches]
-    assert kinds == [(1, True), (3, False), (1, True), (1, True), (1, True), (1, True)]
-    assert run.batches[2][0] == ["reader"]
+    def at_step(self, text: str, step: int) -> None:
+        if (text, step) != self.when or self.answers:
+            return
+        for number, (caller, question) in enumerate(self.questions, start=1):
+            asked = Request("a", question)
+            self.answers.append(self.pool.submit(self.worker.submit, asked, None, caller))
+            wait_for(lambda expected=number: self.worker.waiting() >= expected)
+
+    def finish(self) -> None:
+        for answer in self.answers:
+            answer.result(10)
+        self.pool.shutdown()
 
 
-def test_a_request_of_the_background_runs_to_its_end_however_many_readers_come() -> None:
+@pytest.fixture
+def soon_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let every run be a long one from its first step on."""
+    monkeypatch.setattr(worker_module, "LONG_SECONDS", 0.0)
+
+
+def costs_of(seconds: dict[str, float]) -> Costs:
+    """Return costs that predict the seconds of models by their names."""
+    return Costs({}, {model: Cost(start=start, step=0) for model, start in seconds.items()})
+
+
+def test_readers_take_turns_however_much_one_asks() -> None:
+    run, anna, boris = Recorder(), reader("anna"), reader("boris")
+    requests = [Request(str(number), text) for number, text in enumerate("xaaab")]
+    texts = [replace(one, text=f"{one.text}{number}") for number, one in enumerate(requests)]
+    callers = [Caller(), anna, anna, anna, boris]
+    with asked(Worker(run), run, *texts, callers=callers) as futures:
+        run.go.set()
+        assert all(future.result(10) for future in futures)
+    assert run.batches == [["x0"], ["a1"], ["b4"], ["a2"], ["a3"]]
+
+
+def test_fresh_cookies_of_one_address_share_its_turns() -> None:
+    run = Recorder()
+    fresh = [reader(f"fresh {number}", "203.0.113.1") for number in range(3)]
+    callers = [Caller(), *fresh, reader("anna", "203.0.113.2")]
+    requests = [Request(str(number), str(number)) for number in range(5)]
+    with asked(Worker(run), run, *requests, callers=callers) as futures:
+        run.go.set()
+        assert all(future.result(10) for future in futures)
+    assert run.batches == [["0"], ["1"], ["4"], ["2"], ["3"]]
+
+
+def test_batch_has_one_question_of_each_reader() -> None:
+    run, anna, boris = Recorder(), reader("anna"), reader("boris")
+    requests = [Request("a", text) for text in ("first", "b", "c", "d")]
+    callers = [Caller(), anna, anna, boris]
+    with asked(Worker(run), run, *requests, callers=callers) as futures:
+        run.go.set()
+        assert all(future.result(10) for future in futures)
+    assert run.batches == [["first"], ["b", "d"], ["c"]]
+
+
+def test_batch_stays_below_a_second_of_predicted_time() -> None:
+    run = Recorder()
+    worker = Worker(run, costs_of({"a": 0.4}))
+    submit_behind(worker, run, [Request("a", text) for text in ("first", "b", "c", "d")])
+    assert run.batches == [["first"], ["b", "c"], ["d"]]
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_long_question_gives_way_to_another_reader_at_a_step() -> None:
+    asking = Asking(("long 20", 3), (reader("boris"), "short 1"))
+    asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 0.1}))
+    asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
+    asking.finish()
+    assert asking.run.started == ["long 20", "short 1"], "nothing is begun twice"
+    assert asking.run.ended == ["short 1", "long 20"]
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_reader_has_one_running_question() -> None:
+    asking = Asking(("long 20", 3), (reader("anna"), "own 1"), (reader("boris"), "other 1"))
+    asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 0.1}))
+    asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
+    asking.finish()
+    assert asking.run.ended == ["other 1", "long 20", "own 1"]
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_long_question_does_not_give_way_to_one_as_long() -> None:
+    asking = Asking(("long 20", 3), (reader("boris"), "too 20"), (reader("cecil"), "too 21"))
+    asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 4.0}))
+    asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
+    asking.finish()
+    assert asking.run.ended == ["long 20", "too 20", "too 21"]
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_long_question_ends_though_readers_never_stop_asking() -> None:
+    """For each step of its own it gives way to one batch."""
     run = Stepping()
-    worker = Worker(run)
-    with ThreadPoolExecutor(1) as pool:
-        analysis = pool.submit(worker.submit, Request("a", "analysis"), None, True)
-        while not analysis.done():
-            while not (worker._running and worker._running[0].background or analysis.done()):
-                threading.Event().wait(0.001)
-            worker.submit(Request("a", "reader"))
-        assert analysis.result(10).request.text == "analysis"
-    ends = [whole for texts, whole in run.batches if texts == ["analysis"]]
-    assert ends == [False] * MAX_INTERRUPTIONS + [True]
-    assert all(whole for texts, whole in run.batches if texts == ["reader"])
+    worker = Worker(run, costs_of({"long": 4.0}))
+    with ThreadPoolExecutor(3) as pool:
+        long = pool.submit(worker.submit, Request("long", "long 30"), None, reader("anna"))
+
+        def keep_asking(name: str) -> None:
+            while not long.done():
+                worker.submit(Request(name, "short 1"), None, reader(name))
+
+        others = [pool.submit(keep_asking, name) for name in ("boris", "cecil")]
+        assert long.result(20).request.text == "long 30"
+        for other in others:
+            other.result(10)
+    assert run.started.index("long 30") < 3
+    before = run.ended[: run.ended.index("long 30")]
+    assert len(before) <= 2 + 30
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_run_that_cannot_pause_is_finished_first() -> None:
+    asking = Asking(("long 20", 3), (reader("boris"), "short 1"))
+    asking.worker = Worker(
+        asking.run,
+        costs_of({"long": 4.0, "a": 0.1}),
+        can_pause=lambda request: request.model != "long",
+    )
+    asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
+    asking.finish()
+    assert asking.run.ended == ["long 20", "short 1"]
+
+
+@pytest.mark.usefixtures("soon_long")
+def test_failure_of_a_question_in_between_stays_its_own() -> None:
+    def fails(text: str, step: int) -> None:
+        asking.at_step(text, step)
+        if text == "bad 1":
+            raise InputError("bad")
+
+    asking = Asking(("long 20", 3), (reader("boris"), "bad 1"))
+    asking.run.at_step = fails
+    asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 0.1}))
+    found = asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
+    assert found.request.text == "long 20"
+    with pytest.raises(InputError, match="bad"):
+        asking.answers[0].result(10)
+
+
+def test_analysis_gives_way_to_all_readers_at_a_step() -> None:
+    questions = [(reader(name), f"{name} 1") for name in ("anna", "boris", "cecil")]
+    asking = Asking(("analysis 20", 3), *questions)
+    asking.worker.submit(Request("a", "analysis 20"), None, ANALYSIS)
+    asking.finish()
+    assert asking.run.started[0] == "analysis 20"
+    assert asking.run.ended == ["anna 1", "boris 1", "cecil 1", "analysis 20"]
+
+
+def test_question_far_beyond_its_prediction_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "0.01")
+
+    def work(text: str, step: int) -> None:
+        until = time.thread_time() + 0.005
+        while time.thread_time() < until:
+            pass
+
+    worker = Worker(Stepping(work))
+    with pytest.raises(InputError, match="stopped after 0.0. seconds.*may take 0.01 seconds"):
+        worker.submit(Request("a", "long 100"), None, reader("anna"))
+    assert worker.submit(Request("a", "long 20")).request.text == "long 20", (
+        "a command has no limit"
+    )

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from areaviz.attention.interventions import UNCHANGED, Changed
 from areaviz.data.tokenizer import START
-from areaviz.models.attribution import of_writer
+from areaviz.models.attribution import Asked, of_writer
 from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.inputs import clip_field
 from areaviz.models.recurrent import SITE
@@ -87,7 +87,7 @@ def holds(network: Watcher, frame: int) -> Tensor:
 @pytest.mark.parametrize("form", ["frames", "both", "boundary keys"])
 def test_gradients_are_how_a_word_changes_with_the_light_of_a_frame(form: str) -> None:
     network, ids, step = watcher(form), [5, 6, 7], 1e-2
-    products = of_writer(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED)
+    products = of_writer(Asked(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED))
     assert list(products) == ["clip", "history"]
     for frame in range(FRAMES):
         likely = []

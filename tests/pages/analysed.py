@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 from streamlit.testing.v1 import AppTest
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse.examples import TABLE
@@ -29,7 +30,7 @@ class Translating(fakes.FakeBackend):
         self.before, self.asked = before, 0
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked += 1
         self.before(request)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.cards.card import Card
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Trace
@@ -64,7 +65,7 @@ class Pictured(fakes.FakeBackend):
         super().__init__({card.name: card for card in [*captioners, *map(reader, WAYS)]})
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked.append(request)
         assert request.picture is not None

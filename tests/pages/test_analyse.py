@@ -13,7 +13,7 @@ from areaviz.analysis import rows as rows_module
 from areaviz.analysis.jobs import Job
 from areaviz.analysis.rows import SETTING
 from areaviz.analysis.run import IN_FLIGHT
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -383,10 +383,10 @@ def test_an_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -
 
     class Noting(Translating):
         def trace(
-            self, request: Request, progress: Progress | None = None, background: bool = False
+            self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
         ) -> Trace:
-            asked.append(background)
-            return super().trace(request, progress, background)
+            asked.append(caller.in_background)
+            return super().trace(request, progress, caller)
 
     use_backend(Noting())
     ran(open_page("analyse"))

@@ -22,7 +22,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data import set_files
 from areaviz.data.example_files import read_files
 from areaviz.data.example_samples import SAMPLE_SETS
@@ -56,7 +56,7 @@ COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
 class Named(Pictured):
     """Describes a picture by its colour."""
 
-    def trace(self, request: Request, progress: Any = None, background: bool = False) -> Trace:
+    def trace(self, request: Request, progress: Any = None, caller: Caller = OWN_WORK) -> Trace:
         self.asked.append(request)
         assert request.picture is not None
         shade = request.picture.pixels.reshape(-1, 3).mean(0)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.trace.attribution import gradient_map
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -26,7 +26,7 @@ class Attributing(fakes.FakeBackend):
         super().__init__({"char-area": folder.card("char-area", "area")})
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         made = replace(fakes.trace(request.text, "Ein Hund"), request=request)
         if not request.attribution:
@@ -69,7 +69,7 @@ class Glancing(fakes.FakeBackend):
         self.asked: list[Request] = []
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked.append(request)
         made = replace(fakes.doubly_trace(request.text or "x", "ein Stern"), request=request)

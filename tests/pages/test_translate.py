@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError
@@ -68,7 +68,7 @@ class Faked(fakes.FakeBackend):
         return self.damaged
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked.append(request)
         if progress:
@@ -117,9 +117,9 @@ def test_german_and_unsure_outputs_are_doubted_beside_the_output(
 ) -> None:
     class Unsure(Faked):
         def trace(
-            self, request: Request, progress: Progress | None = None, background: bool = False
+            self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
         ) -> Trace:
-            made = super().trace(request, progress, background)
+            made = super().trace(request, progress, caller)
             likely = np.full_like(made.output.probabilities, 0.3)
             return replace(made, output=replace(made.output, probabilities=likely))
 
@@ -524,10 +524,10 @@ class Blind(Faked):
         return {**super().models(), "blind": folder.card("blind", "none")}
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         if request.model != "blind":
-            return super().trace(request, progress, background)
+            return super().trace(request, progress, caller)
         return replace(fakes.trace(request.text), request=request, maps={})
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data.picture_samples import sentence
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -40,7 +40,7 @@ class Looking(Pictured):
         }
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked.append(request)
         made = fakes.doubly_trace(

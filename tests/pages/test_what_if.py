@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.data import pictures
 from areaviz.trace.areas import Area, span_text
 from areaviz.trace.errors import InputError
@@ -43,7 +43,7 @@ class Changing(fakes.FakeBackend):
         self.asked: list[Request] = []
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         self.asked.append(request)
         if any(isinstance(change, Gate) and change.head == 3 for change in request.changes):

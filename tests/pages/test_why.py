@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from streamlit.testing.v1 import AppTest
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.trace.errors import BackendError
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
@@ -33,12 +33,17 @@ class Explained(fakes.FakeBackend):
         self.is_broken = is_broken
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         return replace(self.made, request=request)
 
     def logits(
-        self, request: Request, site: str, layer: int, progress: Progress | None = None
+        self,
+        request: Request,
+        site: str,
+        layer: int,
+        progress: Progress | None = None,
+        caller: Caller = OWN_WORK,
     ) -> Logits:
         self.asked.append((site, layer))
         if self.is_broken:

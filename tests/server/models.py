@@ -8,6 +8,7 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.cards.card import Card
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
@@ -23,12 +24,16 @@ class FakeModels:
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
-        self.in_background: list[bool] = []
+        self.callers: list[Caller] = []
         self.cards = {
             name: card(name, name.split("-")[1]) for name in ("char-area", "char-regular")
         }
         self.may_run = threading.Event()
         self.may_run.set()
+
+    @property
+    def in_background(self) -> list[bool]:
+        return [caller.in_background for caller in self.callers]
 
     def models(self) -> dict[str, Card]:
         return self.cards
@@ -40,11 +45,11 @@ class FakeModels:
         return "made-up device"
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         checked = request.checked()
         self.asked.append(checked)
-        self.in_background.append(background)
+        self.callers.append(caller)
         assert self.may_run.wait(30)
         if checked.model not in self.cards:
             raise InputError("There is no such model; choose another.")
@@ -72,11 +77,11 @@ class MortalModels(FakeModels):
         self._folder = folder
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         if "die always" in request.text or ("die once" in request.text and self._is_first(request)):
             os.kill(os.getpid(), signal.SIGKILL)
-        found = super().trace(request, progress, background)
+        found = super().trace(request, progress, caller)
         return replace(found, details={"process": str(os.getpid())})
 
     def _is_first(self, request: Request) -> bool:

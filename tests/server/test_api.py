@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from areaviz.backend import wire
 from areaviz.backend.access import digest_of
+from areaviz.backend.base import Caller
 from areaviz.server.api import Api
+from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec
 from areaviz.trace.request import Request
 from tests import fakes
@@ -201,15 +203,15 @@ def test_layers_that_are_not_there(api: Api, models: FakeModels, site: str, laye
     )
 )
 def test_a_request_comes_over_as_it_was(request: Request) -> None:
-    for background in (False, True):
-        trace_asked = wire.TraceMessage(request, background)
+    for caller in (Caller(), Caller(in_background=True), Caller(Visitor("mark", "net"))):
+        trace_asked = wire.TraceMessage(request, caller)
         assert wire.trace_from_json(wire.trace_to_json(trace_asked)) == trace_asked
-    asked = wire.LayerMessage(request, "key", "site", 3)
+    asked = wire.LayerMessage(request, "key", "site", 3, Caller(Visitor("mark")))
     assert wire.layer_from_json(wire.layer_to_json(asked)) == asked
 
 
 def test_who_does_not_know_of_the_background_asks_as_a_reader(api: Api, models: FakeModels) -> None:
-    entries = json.loads(wire.trace_to_json(wire.TraceMessage(ASKED, background=True)))
+    entries = json.loads(wire.trace_to_json(wire.TraceMessage(ASKED, Caller(in_background=True))))
     for told in ({}, {"background": "yes"}, {"background": 1}, {"background": True}):
         body = json.dumps({**{key: entries[key] for key in ("request", "pixels")}, **told})
         assert api.answer("POST", wire.TRACE, BEARER, body.encode()).status == 200

@@ -10,7 +10,7 @@ import streamlit as st
 from areaviz.analysis.jobs import Job, Turns
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse
-from areaviz.backend.base import Backend
+from areaviz.backend.base import Backend, Caller
 from areaviz.data.examples import Dataset
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
@@ -25,6 +25,8 @@ from areaviz.ui.shell.reader import reader_id
 
 # In the session: why an analysis was not begun.
 NOT_BEGUN = "analyse_not_begun"
+# The caller of all analyses, whose turns `Turns` decides.
+ANALYSIS = Caller(in_background=True)
 # Seconds between two looks at a running analysis, and how long Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
 
@@ -96,7 +98,7 @@ def _work(
 
     def run(request: Request) -> Trace:
         with turns.turn(lambda: job.watched, job.stopping):
-            return backend.trace(request, background=True)
+            return backend.trace(request, caller=ANALYSIS)
 
     def report(done: int, _: int) -> None:
         job.report(before + done, len(analyses) * count)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from areaviz.backend.base import Caller
 from areaviz.drawing.labels import readable
 from areaviz.trace.logits import Logits, has_logits, known_logits
 from areaviz.trace.query import smallest_area
@@ -13,6 +14,7 @@ from areaviz.ui.look.chart import chart
 from areaviz.ui.shell.engine import engine, known_card
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.page import AnyPage
+from areaviz.ui.shell.reader import visitor
 from areaviz.ui.shell.waiting import waiting
 from areaviz.views.why import why_view
 from areaviz.views.why_parts import Question, candidates, heaviest_head
@@ -97,4 +99,4 @@ def _logits(trace: Trace, focus: Focus) -> Logits:
     if known is not None:
         return known
     with waiting("Waiting for the model") as report:
-        return engine().logits(trace.request, focus.site, focus.layer, report)
+        return engine().logits(trace.request, focus.site, focus.layer, report, Caller(visitor()))

@@ -21,6 +21,7 @@ import streamlit as st
 from areaviz.backend.access import read_token
 from areaviz.backend.base import Backend
 from areaviz.backend.cached import CachedBackend
+from areaviz.backend.fair import FairBackend
 from areaviz.backend.remote import RemoteBackend
 from areaviz.backend.replay import ReplayBackend
 from areaviz.backend.stored import RecordingBackend, StoredBackend
@@ -97,7 +98,9 @@ def _token() -> str:
 
 @st.cache_resource(show_spinner="Opening the models", max_entries=4)
 def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
-    backend = CachedBackend(open_backend(setting, Path(checkpoints), device), REMEMBERED)
+    backend = CachedBackend(
+        FairBackend(open_backend(setting, Path(checkpoints), device)), REMEMBERED
+    )
     backend.models()
     _all_opened().append(backend)
     # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not

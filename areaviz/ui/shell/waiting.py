@@ -10,10 +10,11 @@ from contextlib import contextmanager
 
 import streamlit as st
 
-from areaviz.backend.base import Backend
+from areaviz.backend.base import Backend, Caller
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.shell.budget import memory
+from areaviz.ui.shell.reader import visitor
 
 
 @contextmanager
@@ -42,9 +43,9 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
         BackendError: as the backend, or the app's readers hold too much already.
     """
     with waiting(words) as report:
-        found = []
+        found, asking = [], Caller(visitor())
         for turn, request in enumerate(requests):
-            trace = backend.trace(request, _part(report, turn, len(requests)))
+            trace = backend.trace(request, _part(report, turn, len(requests)), asking)
             memory().hold(trace, trace.nbytes)
             found.append(trace)
         return tuple(found)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from areaviz.backend.base import OWN_WORK, Caller
 from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -30,7 +31,7 @@ class Half(fakes.FakeBackend):
     """Is half way in every request once, and fails at "wrong"."""
 
     def trace(
-        self, request: Request, progress: Progress | None = None, background: bool = False
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         assert progress is not None
         progress(0.5, f"Writing {request.text}")

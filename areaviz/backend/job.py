@@ -1,0 +1,70 @@
+"""One request on its way through the worker, and the errors that readers see."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from areaviz.backend.base import Caller
+from areaviz.shares.visitors import Visitor
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.request import Progress, Request
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """A request that waits, runs or has ended; the thread that asked reads what the worker writes.
+
+    Args:
+        request: what to run.
+        caller: who asked.
+        seconds: the predicted time of one processor.
+        work: replaces the run of the model, for work that gives no trace. It runs alone.
+    """
+
+    request: Request
+    caller: Caller
+    seconds: float = 0.0
+    work: Callable[[Progress], Any] | None = None
+    finished: threading.Event = field(default_factory=threading.Event)
+    progress: tuple[float, str] = (0.0, "Waiting for the model")
+    result: Any = None
+    error: Exception | None = None
+    # Whether its caller no longer waits.
+    has_left: bool = False
+
+    @property
+    def visitor(self) -> Visitor | None:
+        """The reader who asked; None for a command or a program."""
+        return self.caller.visitor
+
+    @property
+    def kind(self) -> Request:
+        """The options that the requests of one batch share."""
+        target = None if self.request.target is None else ""
+        return replace(self.request, text="", picture=None, sound=None, clip=None, target=target)
+
+    def can_join(self, first: Job) -> bool:
+        """Return whether this job can run in one batch with another one."""
+        is_run = self.work is None and first.work is None
+        is_other_reader = self.visitor is None or self.visitor != first.visitor
+        return is_run and is_other_reader and self.kind == first.kind
+
+
+class AllLeft(Exception):
+    """Nobody waits for the batch any more."""
+
+
+def as_sentence(error: BaseException) -> Exception:
+    """Return an error whose message is a sentence for people, and log what nobody foresaw."""
+    if isinstance(error, InputError | BackendError | AllLeft):
+        return error
+    log.error("While a model ran", exc_info=error)
+    return BackendError(
+        "The model stopped with an error, which was written to the app's log. Try again."
+    )
