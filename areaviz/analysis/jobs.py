@@ -15,12 +15,12 @@ from datetime import UTC, datetime
 from itertools import count
 
 from areaviz.analysis.run import IN_FLIGHT, Stopped
+from areaviz.shares.limits import ANALYSES_AT_ONCE, ANALYSES_RUNNING, Scope
+from areaviz.shares.visitors import OverLimit, most_of
 from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-# Jobs at once, in one process and of one reader.
-MAX_JOBS, MAX_JOBS_OF_A_READER = 8, 2
 # A job counts as watched for so long after a page looked at it.
 WATCHED_SECONDS = 10.0
 # How often one who waits for a turn looks whether the analysis was stopped.
@@ -83,13 +83,14 @@ class Job:
         number: what the operator calls it.
         owner: the id of the reader who began it.
         title: what it does, for people.
+        address: the network address of that reader; "" where it has no share.
         done: how many examples have a row.
         total: how many examples there are, 0 until that is known.
         problem: why it ended, one sentence; "" where it ended by itself or by its owner.
     """
 
-    def __init__(self, work: Work, number: int, owner: str, title: str) -> None:
-        self.number, self.owner, self.title = number, owner, title
+    def __init__(self, work: Work, number: int, owner: str, title: str, address: str = "") -> None:
+        self.number, self.owner, self.title, self.address = number, owner, title, address
         self.done, self.total, self.problem = 0, 0, ""
         self.begun = datetime.now(UTC)
         self.stopping = threading.Event()
@@ -184,23 +185,30 @@ class Jobs:
             jobs = list(self._jobs.values())
         return [job for job in jobs if job.running and owner in (None, job.owner)]
 
-    def start(self, key: str, work: Work, owner: str, title: str) -> Job:
-        """Begin a job, unless that of this key is running.
+    def start(self, key: str, work: Work, owner: str, title: str, address: str = "") -> Job:
+        """Begin a job, unless the job of this key is running.
+
+        Args:
+            key: says what the job does.
+            work: the job's work.
+            owner: the id of the reader who begins it.
+            title: says for people what the job does.
+            address: the reader's network address; "" where it has no share.
 
         Raises:
-            BackendError: too many jobs are running.
+            OverLimit: the reader, the address or the app has too many jobs running.
         """
         with self._lock:
             last = self._jobs.get(key)
             if last and last.running:
                 return last
-            self._check_room(owner)
+            self._check_room(owner, address)
             self._jobs = {
                 name: job
                 for name, job in self._jobs.items()
                 if name != key and (job.running or job.problem)
             }
-            job = self._jobs[key] = Job(work, next(self._numbers), owner, title)
+            job = self._jobs[key] = Job(work, next(self._numbers), owner, title, address)
             return job
 
     def stop(self, number: int) -> Job:
@@ -214,14 +222,13 @@ class Jobs:
         )
         return running[number]
 
-    def _check_room(self, owner: str) -> None:
+    def _check_room(self, owner: str, address: str) -> None:
+        """Raise OverLimit if the reader, the address or the app may begin no further job."""
         running = [job for job in self._jobs.values() if job.running]
-        if sum(job.owner == owner for job in running) >= MAX_JOBS_OF_A_READER:
-            raise BackendError(
-                f"You have {MAX_JOBS_OF_A_READER} analyses running already; wait for one of them,"
-                " or stop it."
-            )
-        if len(running) >= MAX_JOBS:
-            raise BackendError(
-                f"{MAX_JOBS} analyses are running already; wait for one of them to end."
-            )
+        if sum(job.owner == owner for job in running) >= ANALYSES_AT_ONCE.value():
+            raise OverLimit(ANALYSES_AT_ONCE, Scope.READER)
+        of_address = sum(job.address == address for job in running)
+        if address and of_address >= most_of(ANALYSES_AT_ONCE, Scope.ADDRESS):
+            raise OverLimit(ANALYSES_AT_ONCE, Scope.ADDRESS)
+        if len(running) >= ANALYSES_RUNNING.value():
+            raise OverLimit(ANALYSES_RUNNING, Scope.APP)

@@ -39,7 +39,7 @@ NEWEST, SLOWEST, FASTEST = 0.2, 4.0, 0.125
 
 # Items that are read: characters of a token or word on average, cells of a picture, and items of a
 # second of sound.
-CHARACTERS, CELLS, ITEMS_PER_SECOND = 3.0, 64, 12.5
+CHARACTERS, CELLS, ITEMS_PER_SECOND = 4.3, 64, 12.5
 
 # Outputs beyond this number get no gradients (`areaviz/attention/gradients.py`).
 MOST_GRADIENTS = 256

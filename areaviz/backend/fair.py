@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
+from areaviz.backend.costs import Costs, read_costs
 from areaviz.shares.counters import Shares
 from areaviz.shares.limits import QUESTIONS_AT_ONCE
 from areaviz.trace.logits import Logits
@@ -28,12 +32,16 @@ class FairBackend(Wrapper):
     def __init__(self, inner: Backend) -> None:
         super().__init__(inner)
         self.questions = Shares(QUESTIONS_AT_ONCE)
+        self._table = read_costs()
+        self._lock = threading.Lock()
+        # The predicted seconds of those questions, by reader.
+        self._seconds: Counter[str] = Counter()
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
         """Run a request, see `Backend`; raise OverLimit where its reader has too many."""
-        with self._counted(caller):
+        with self._counted(request, caller):
             return self._inner.trace(request, progress, caller)
 
     def logits(
@@ -45,13 +53,47 @@ class FairBackend(Wrapper):
         caller: Caller = OWN_WORK,
     ) -> Logits:
         """Return the terms of logits, see `Explaining`; raise OverLimit as `trace`."""
-        with self._counted(caller):
+        with self._counted(request, caller):
             return super().logits(request, site, layer, progress, caller)
 
+    def load_by_reader(self) -> list[dict[str, object]]:
+        """Return how much each reader asks for at the moment, for the operator.
+
+        Returns:
+            For each reader with questions a mark, how many questions run or wait, and their
+            predicted seconds of computation.
+        """
+        found: list[dict[str, object]] = []
+        for reader, count in self.questions.by_reader().items():
+            with self._lock:
+                seconds = round(self._seconds[reader], 1)
+            mark = mark_of(reader)
+            found.append({"reader": mark, "questions": int(count), "seconds": seconds})
+        return found
+
     @contextmanager
-    def _counted(self, caller: Caller) -> Iterator[None]:
-        if caller.visitor is None or caller.in_background:
+    def _counted(self, request: Request, caller: Caller) -> Iterator[None]:
+        visitor = caller.visitor
+        if visitor is None or caller.in_background:
             yield
             return
-        with self.questions.holding(caller.visitor):
-            yield
+        seconds = Costs(self.models(), self._table).predict(request)
+        with self.questions.holding(visitor):
+            self._add(visitor.reader, seconds)
+            try:
+                yield
+            finally:
+                self._add(visitor.reader, -seconds)
+
+    def _add(self, reader: str, seconds: float) -> None:
+        with self._lock:
+            self._seconds[reader] += seconds
+            if self._seconds[reader] < 1e-6:
+                del self._seconds[reader]
+
+
+def mark_of(reader: str) -> str:
+    """Return a short mark of a reader for the operator; it does not open the reader's session."""
+    if not reader:
+        return "without a cookie"
+    return hashlib.sha256(reader.encode()).hexdigest()[:8]

@@ -18,6 +18,7 @@ from areaviz.backend.costs import Costs
 from areaviz.backend.job import AllLeft, Job, as_sentence
 from areaviz.backend.pace import Pace, RunClock
 from areaviz.backend.turns import TurnQueue
+from areaviz.shares.limits import QUESTIONS_WAITING
 from areaviz.trace.errors import BackendError, Busy
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -50,7 +51,8 @@ class Worker:
     Args:
         run: runs a batch.
         costs: predicts how long requests take, and learns from those that ran.
-        max_waiting: how many questions may wait, and how many requests of analyses.
+        max_waiting: how many questions may wait, and how many requests of analyses; None for the
+            limit of the table of shares.
         max_batch: how many requests run together.
         can_pause: returns whether a running request can give way at its steps.
     """
@@ -59,12 +61,13 @@ class Worker:
         self,
         run: Run,
         costs: Costs | None = None,
-        max_waiting: int = 4096,
+        max_waiting: int | None = None,
         max_batch: int = 8,
         can_pause: Callable[[Request], bool] = lambda request: True,
     ) -> None:
         self._run, self._costs, self._can_pause = run, costs or Costs({}), can_pause
-        self._max_waiting, self._max_batch = max_waiting, max_batch
+        self._max_waiting = max_waiting or int(QUESTIONS_WAITING.value())
+        self._max_batch = max_batch
         self._pace = Pace()
         self._changed = threading.Condition()
         self._waiting, self._background = TurnQueue(), TurnQueue()

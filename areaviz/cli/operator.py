@@ -20,7 +20,11 @@ def status(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Say how many visitors, requests and analyses an app of yours has, and its memory."""
+    """Show the visitors, questions, analyses and memory of an app of yours, and its limits.
+
+    Each reader has a mark, a digest of the id in the cookie. Change a limit with the environment
+    variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
+    """
     found = ask(port, "status")
     typer.echo(json.dumps(found, indent=2) if as_json else as_text(found))
 
@@ -49,7 +53,7 @@ def stop(
 
 
 def as_text(figures: Mapping[str, Any]) -> str:
-    """A line for each figure, with the names aligned."""
+    """Return a line for each figure, with the names aligned."""
     widest = max(len(name) for name in figures)
     lines = []
     for name, value in figures.items():
@@ -65,14 +69,17 @@ def _shown(value: object) -> str:
             return "; ".join(map(_shown, value)) or "none"
         case dict():
             parts = [f"{name.replace('_', ' ')} {_shown(one)}" for name, one in value.items()]
-            return ", ".join(parts)
-        case int():
-            return f"{value:,}"
+            return ", ".join(parts) or "none"
+        case int() | float():
+            return f"{value:,.10g}"
     return str(value)
 
 
 def job_line(entry: Mapping[str, Any]) -> str:
-    """One analysis; in its title, which readers chose, control characters stand as codes."""
+    """Return one analysis as a line.
+
+    A reader chose its title, so control characters in it are shown as codes.
+    """
     progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
     watched = "watched" if entry["watched"] else "not watched"
     title = " ".join(readable(entry["title"]).split())

@@ -197,6 +197,47 @@ SLICES_ON_SET = Limit(
     "A reader may keep {limit} slices of one set.",
     "Remove one of yours first.",
 )
+QUESTIONS_AT_ONCE = Limit(
+    "questions_at_once",
+    3,
+    Scope.READER,
+    "A reader may have {limit} questions running or waiting.",
+    "Wait for one of your answers, then ask again.",
+)
+QUESTIONS_WAITING = Limit(
+    "questions_waiting",
+    4096,
+    Scope.APP,
+    "{limit} questions of all readers may wait, one for each connection that the server takes.",
+)
+QUESTION_SECONDS = Limit(
+    "question_seconds",
+    5,
+    Scope.EACH,
+    "One question may take {limit} seconds of computation.",
+    "Shorten the text or choose a smaller beam.",
+)
+ANALYSES_AT_ONCE = Limit(
+    "analyses_at_once",
+    2,
+    Scope.READER,
+    "A reader may have {limit} analyses running.",
+    "Wait for one of your analyses, or stop it.",
+)
+ANALYSES_RUNNING = Limit(
+    "analyses_running",
+    16,
+    Scope.APP,
+    "{limit} analyses of all readers may run at the same time.",
+    "Wait for one of them to end.",
+)
+BUDGET_PERCENT = Limit(
+    "budget_percent",
+    25,
+    Scope.READER,
+    "A reader may use {limit} % of the memory, and of the disk space, for attention.",
+    "Close pages that you no longer need, or choose a smaller file or text.",
+)
 
 TABLE: tuple[Limit, ...] = (
     ADDRESS_FACTOR,
@@ -215,6 +256,12 @@ TABLE: tuple[Limit, ...] = (
     TAGS_ON_SET,
     IMPORTS_KEPT,
     SLICES_ON_SET,
+    QUESTIONS_AT_ONCE,
+    QUESTIONS_WAITING,
+    QUESTION_SECONDS,
+    ANALYSES_AT_ONCE,
+    ANALYSES_RUNNING,
+    BUDGET_PERCENT,
 )
 
 

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 import pytest
 
 from areaviz.analysis import jobs as jobs_module
-from areaviz.analysis.jobs import MAX_JOBS, MAX_JOBS_OF_A_READER, Job, Jobs, Turns
+from areaviz.analysis.jobs import Job, Jobs, Turns
 from areaviz.analysis.run import Stopped
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.shares.visitors import OverLimit
+from areaviz.trace.errors import InputError
 
 
 def until_stopped(job: Job) -> None:
@@ -74,22 +75,29 @@ def test_what_goes_wrong_is_one_sentence_and_stays_to_be_read(error: Exception, 
     assert found and said in found.problem
 
 
-def test_too_many_jobs_are_refused() -> None:
-    jobs, owners = Jobs(), [f"reader {number}" for number in range(MAX_JOBS)]
+def test_jobs_refuses_more_than_the_app_may_run() -> None:
+    jobs, owners = Jobs(), [f"reader {number}" for number in range(16)]
     with (
         running(jobs, *owners),
-        pytest.raises(BackendError, match="8 analyses are running already"),
+        pytest.raises(OverLimit, match="16 analyses of all readers may run"),
     ):
         jobs.start("one more", lambda job: None, "late", "set, model")
 
 
-def test_a_reader_has_few_at_a_time_and_others_still_begin() -> None:
+def test_fresh_cookies_of_an_address_share_four_shares_of_jobs() -> None:
+    jobs, address = Jobs(), "203.0.113.1"
+    with running(jobs):
+        for number in range(8):
+            jobs.start(f"key {number}", until_stopped, f"fresh {number}", "set", address)
+        with pytest.raises(OverLimit, match="address together may use 4 times"):
+            jobs.start("one more", until_stopped, "fresh 9", "set", address)
+        assert jobs.start("his", until_stopped, "bob", "set", "203.0.113.2").running
+
+
+def test_jobs_refuses_more_than_a_reader_may_run_and_nobody_else() -> None:
     jobs = Jobs()
-    with running(jobs, *["ada"] * MAX_JOBS_OF_A_READER):
-        with pytest.raises(
-            BackendError,
-            match="You have 2 analyses running already; wait for one of them, or stop it",
-        ):
+    with running(jobs, "ada", "ada"):
+        with pytest.raises(OverLimit, match="may have 2 analyses running. Wait for one of your"):
             jobs.start("one more", until_stopped, "ada", "set, model")
         assert jobs.start("his", until_stopped, "bob", "set, model").running
         assert [job.owner for job in jobs.running("bob")] == ["bob"] and len(jobs.running()) == 3
@@ -152,8 +160,7 @@ def test_all_jobs_together_have_few_requests_on_their_way() -> None:
             thread.join()
 
     begun = [
-        jobs.start(str(number), work, f"reader {number}", "set, model")
-        for number in range(MAX_JOBS)
+        jobs.start(str(number), work, f"reader {number}", "set, model") for number in range(16)
     ]
     for job in begun:
         job.wait(30)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pytest
 
 from areaviz.backend.base import Caller
-from areaviz.backend.fair import FairBackend
+from areaviz.backend.fair import FairBackend, mark_of
 from areaviz.shares.limits import Scope
 from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.record import Trace
@@ -70,3 +70,16 @@ def test_fresh_cookies_of_an_address_share_four_shares() -> None:
         with pytest.raises(OverLimit) as caught:
             backend.trace(ASKED, caller=fresh[12])
         assert caught.value.scope is Scope.ADDRESS
+
+
+def test_load_by_reader_has_marks_counts_and_predicted_seconds() -> None:
+    models = FakeModels()
+    backend = FairBackend(models)
+    with three_questions(backend, models, ANNA, ANNA, Caller(Visitor())):
+        first, second = backend.load_by_reader()
+    assert (first["questions"], second["questions"]) == (2, 1)
+    assert first["reader"] == mark_of("anna") != "anna"
+    assert second["reader"] == "without a cookie"
+    assert first["seconds"] == pytest.approx(2 * float(str(second["seconds"])), abs=0.11)
+    assert float(str(second["seconds"])) > 0
+    assert backend.load_by_reader() == []

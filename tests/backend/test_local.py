@@ -91,7 +91,7 @@ def test_out_of_memory_is_told_and_the_next_request_works(
 ) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(WritingModel, "decode", _no_memory)
-        with pytest.raises(BackendError, match="ran out of memory; shorten"):
+        with pytest.raises(BackendError, match="ran out of memory. Shorten"):
             backend.trace(Request("tiny-area", "A dog"))
     validate(backend.trace(Request("tiny-area", "A dog")))
 

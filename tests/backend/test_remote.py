@@ -163,7 +163,7 @@ def test_a_request_that_is_lost_is_sent_once_more(
     server.faults = [fault]
     assert backend.trace(ASKED).request == ASKED
     server.faults = [fault, fault]
-    with pytest.raises(BackendError, match="your input is kept"):
+    with pytest.raises(BackendError, match="Your input is kept"):
         backend.trace(LARGE)
     assert not server.faults, "once, not for ever"
     assert backend.trace(LARGE).request == LARGE.checked(), "the next request works"
@@ -174,7 +174,7 @@ def test_layers_too(backend: RemoteBackend, server: Server) -> None:
     server.faults = ["drop"]
     assert weights[0].shape == weights.shape[1:]
     server.faults = ["drop", "drop"]
-    with pytest.raises(BackendError, match="your input is kept"):
+    with pytest.raises(BackendError, match="Your input is kept"):
         weights[1]
     assert weights[1].shape == weights.shape[1:]
 

@@ -121,6 +121,6 @@ def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) 
 def test_where_every_replica_dies_it_is_told_and_the_next_request_works(
     backend: RemoteBackend,
 ) -> None:
-    with pytest.raises(BackendError, match="your input is kept"):
+    with pytest.raises(BackendError, match="Your input is kept"):
         backend.trace(Request("char-area", "Please die always."))
     assert backend.trace(Request("char-area", "A dog runs.")).request.text == "A dog runs."

@@ -21,7 +21,7 @@ from areaviz.ui.analyse.stored import Analysis
 from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
 from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.markdown import counted, escaped
-from areaviz.ui.shell.reader import reader_id
+from areaviz.ui.shell.reader import reader_id, visitor
 
 # In the session: why an analysis was not begun.
 NOT_BEGUN = "analyse_not_begun"
@@ -81,7 +81,7 @@ def _start(
         _work(job, turns, backend, dataset, models)
 
     with defer_errors("starting the analysis", NOT_BEGUN):
-        jobs().start(key, work, reader_id(), title)
+        jobs().start(key, work, reader_id(), title, visitor().address)
         keep(page, chosen, analyses)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
@@ -17,6 +18,7 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.shell.budget import disk, memory
+from areaviz.ui.shell.reader import visitor
 
 MAX_MEGABYTES = 20
 """Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
@@ -47,7 +49,7 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
     found = _opened(file.file_id, area_size, file)
     if isinstance(found, InputError):
         raise found
-    memory().hold(found, found.nbytes)
+    memory().hold(found, found.nbytes, visitor())
     return found
 
 
@@ -116,9 +118,10 @@ def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace |
     """A refusal is remembered too: to find it out may take as long."""
     try:
         with _turn():
+            reserve = partial(disk().reserve, owner=visitor())
             if area_size is None:
-                return open_trace(_file, reserve=disk().reserve)
-            return open_npz(_file, area_size, reserve=disk().reserve)
+                return open_trace(_file, reserve=reserve)
+            return open_npz(_file, area_size, reserve=reserve)
     except InputError as refusal:
         return refusal
 

@@ -1,7 +1,7 @@
-"""How many bytes the app may hold for all readers together: in memory, and in temporary files.
+"""How many bytes the app may hold for its readers: in memory, and in temporary files.
 
-AREAVIZ_MEMORY_MIB: of attention in memory (default 512). AREAVIZ_DISK_MIB: of uploads on disk
-(default 8,192).
+AREAVIZ_MEMORY_MIB: of attention in memory (default 1,024). AREAVIZ_DISK_MIB: of uploads on disk
+(default 8,192). Each reader may use a part of either (`BUDGET_PERCENT` in the table of shares).
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from collections.abc import Callable
 
 import streamlit as st
 
+from areaviz.shares.counters import Shares
+from areaviz.shares.limits import BUDGET_PERCENT
+from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError
 from areaviz.ui.shell.engine import engine
 
@@ -22,79 +25,110 @@ MEBI = 2**20
 
 
 class Budget:
-    """Counts bytes that are held, and refuses what would be too much; safe for several threads.
+    """Counts bytes that readers hold, and refuses what would be too much; safe for several threads.
 
     Args:
         most: bytes at once.
-        what: is held, for the sentence that refuses.
+        what: what is held, for the sentence that refuses.
         spare: frees what can be made again; called before anything is refused.
     """
 
     def __init__(self, most: int, what: str, spare: Callable[[], None] = lambda: None) -> None:
         self._most, self._what, self._spare = most, what, spare
+        # In per cent of the budget, by reader.
+        self._shares = Shares(BUDGET_PERCENT)
         self._used, self._lock = 0, threading.RLock()
         self._counted = set[int]()
-        # What is held may be collected at any time, in any thread, also while the lock is held:
-        # such ends are put here, and counted by whoever asks next.
-        self._ended = deque[tuple[int, int]]()
+        # What is held may be collected at any time, in any thread, even while the lock is held. So
+        # the ends are put here, and whoever asks next counts them: the size, the key and the owner.
+        self._ended = deque[tuple[int, int, Visitor]]()
 
     @property
     def used(self) -> int:
-        """Bytes that are held now."""
+        """The bytes that are held now."""
         with self._lock:
             while self._ended:
-                size, key = self._ended.popleft()
+                size, key, owner = self._ended.popleft()
                 self._used -= size
                 self._counted.discard(key)
+                self._shares.release(owner, self._percent(size))
             return self._used
 
-    def reserve(self, size: int) -> Callable[[], None]:
-        """Count so many bytes until what it returns is called, once.
+    def reserve(self, size: int, owner: Visitor) -> Callable[[], None]:
+        """Count bytes for a reader.
+
+        Returns:
+            A function that ends the count; call it once.
 
         Raises:
-            BackendError: that would be too much.
+            BackendError: it would be too much, for the app or for the reader.
         """
-        self._take(size)
-        return lambda: self._ended.append((size, 0))
+        self._take(size, owner)
+        return lambda: self._ended.append((size, 0, owner))
 
-    def hold(self, thing: object, size: int) -> None:
-        """Count so many bytes once, for as long as `thing` lives; raises as `reserve`."""
+    def hold(self, thing: object, size: int, owner: Visitor) -> None:
+        """Count bytes once, for as long as `thing` lives.
+
+        Traces that several readers look at count for the reader who asked for them first.
+
+        Raises:
+            BackendError: as `reserve`.
+        """
         with self._lock:
             if self.used >= 0 and id(thing) not in self._counted:
-                self._take(size)
+                self._take(size, owner)
                 self._counted.add(id(thing))
-                weakref.finalize(thing, self._ended.append, (size, id(thing))).atexit = False
+                end = (size, id(thing), owner)
+                weakref.finalize(thing, self._ended.append, end).atexit = False
 
-    def _take(self, size: int) -> None:
+    def megabytes_by_reader(self) -> list[float]:
+        """Return how many MiB each reader holds, the one who holds most first."""
         with self._lock:
-            if self.used + size > self._most:
+            percents = self._shares.by_reader().values() if self.used >= 0 else ()
+            return [round(one / 100 * self._most / MEBI, 1) for one in percents]
+
+    def _take(self, size: int, owner: Visitor) -> None:
+        with self._lock:
+            refused = self._try_take(size, owner)
+            if refused is not None:
                 self._spare()
-            if self.used + size > self._most:
-                raise BackendError(
-                    f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open and"
-                    f" it holds at most {self._most / MEBI:,.0f}, so there is no room for"
-                    f" {size / MEBI:,.0f} more; try again in a few minutes, or with something"
-                    " smaller."
-                )
-            self._used += size
+                refused = self._try_take(size, owner)
+            if refused is not None:
+                raise refused
+
+    def _try_take(self, size: int, owner: Visitor) -> BackendError | None:
+        """Count bytes; return why that cannot be."""
+        if self.used + size > self._most:
+            return BackendError(
+                f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and it"
+                f" holds at most {self._most / MEBI:,.0f}, so there is no room for"
+                f" {size / MEBI:,.0f} more. Try again in a few minutes, or with something smaller."
+            )
+        if scope := self._shares.try_take(owner, self._percent(size)):
+            return OverLimit(BUDGET_PERCENT, scope)
+        self._used += size
+        return None
+
+    def _percent(self, size: int) -> float:
+        return 100 * size / self._most
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def disk() -> Budget:
-    """Of the temporary files that uploads are read from."""
+    """Return the budget of the temporary files that uploads are read from."""
     return Budget(_setting(DISK, 8192), "uploaded attention")
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def memory() -> Budget:
-    """Of the traces that sessions hold, and of those that are remembered for them."""
-    return Budget(_setting(MEMORY, 512), "attention", lambda: engine().forget())
+    """Return the budget of the traces that sessions hold and the backend remembers."""
+    return Budget(_setting(MEMORY, 1024), "attention", lambda: engine().forget())
 
 
 def _setting(name: str, default: int) -> int:
     given = os.environ.get(name, "")
     if given and not given.isdecimal():
         raise BackendError(
-            f'The setting {name} is "{given}" but must be a whole number, of MiB; fix or remove it.'
+            f'The setting {name} is "{given}" but must be a whole number of MiB. Fix or remove it.'
         )
     return int(given or default) * MEBI

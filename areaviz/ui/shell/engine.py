@@ -58,8 +58,16 @@ def missing_models(wanted: Iterable[str]) -> list[str]:
     return [model for model in wanted if not (folder / model / "card.json").is_file()]
 
 
+def load_by_reader() -> list[dict[str, object]]:
+    """Return the questions of each reader that run or wait, see `FairBackend`."""
+    found = []
+    for backend in _all_opened():
+        found += backend.load_by_reader()
+    return found
+
+
 def requests_waiting() -> int | None:
-    """How many requests wait for the models of this process; None where there are no models."""
+    """Return how many requests wait for the models of this process; None without models."""
     counts = [backend.waiting() for backend in _all_opened()]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
@@ -98,11 +106,10 @@ def _token() -> str:
 
 @st.cache_resource(show_spinner="Opening the models", max_entries=4)
 def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
-    backend = CachedBackend(
-        FairBackend(open_backend(setting, Path(checkpoints), device)), REMEMBERED
-    )
+    fair = FairBackend(open_backend(setting, Path(checkpoints), device))
+    backend = CachedBackend(fair, REMEMBERED)
     backend.models()
-    _all_opened().append(backend)
+    _all_opened().append(fair)
     # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not
     # be looked at again.
     gc.collect()
@@ -111,6 +118,6 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _all_opened() -> list[CachedBackend]:
-    """Every backend that was opened, for the operator, who opens none by asking."""
+def _all_opened() -> list[FairBackend]:
+    """Return every backend that was opened, for the operator, whose commands open none."""
     return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -13,6 +14,10 @@ from areaviz.ui.shell.markdown import escaped, shortened
 
 log = logging.getLogger(__name__)
 SENTENCE_LIMIT = 400
+# An absolute path of any system or the address of a SQLite file, but no part of an address such as
+# http://host/place.
+_NAME = r"[^\s/\\\"'“”;:,()]"
+_PATH = re.compile(rf"sqlite:/+\S*|(?<![\w/\\:.])(?:/|[A-Za-z]:[/\\])(?:{_NAME}+[/\\])+{_NAME}*")
 _UNFORESEEN = (
     "Something went wrong while {doing}; it was written to the app's log, and your input is kept."
 )
@@ -20,7 +25,7 @@ _UNFORESEEN = (
 
 @contextmanager
 def show_errors(doing: str) -> Iterator[None]:
-    """Show what goes wrong in the block as one sentence.
+    """Show an error of the block as one sentence.
 
     Args:
         doing: completes "Something went wrong while ...".
@@ -33,7 +38,7 @@ def show_errors(doing: str) -> Iterator[None]:
 
 @contextmanager
 def defer_errors(doing: str, key: str) -> Iterator[None]:
-    """The same in a callback, which runs before the page is drawn: `show_deferred` shows it."""
+    """Keep an error of a callback, which runs before the page is drawn, for `show_deferred`."""
     try:
         yield
     except Exception as error:
@@ -47,13 +52,24 @@ def show_deferred(key: str) -> None:
 
 
 def problem(sentence: str) -> None:
-    """One sentence about what cannot be done and what to do."""
-    st.error(escaped(shortened(sentence, SENTENCE_LIMIT)))
+    """Show one sentence about what cannot be done and what to do, without names of folders."""
+    st.error(escaped(shortened(without_folders(sentence), SENTENCE_LIMIT)))
+
+
+def without_folders(sentence: str) -> str:
+    """Return a sentence in which every absolute path is the name of its file alone.
+
+    Readers need not know where the operator keeps things. The operator's log has the whole path.
+    """
+    return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", sentence)
 
 
 def _sentence(error: Exception, doing: str) -> str:
-    """What the reader is told; what nobody foresaw goes to the log with its traceback."""
+    """Return the sentence for the reader; log what nobody foresaw, with its traceback."""
     if isinstance(error, (InputError, BackendError)):
-        return str(error)
+        sentence = str(error)
+        if without_folders(sentence) != sentence:
+            log.warning("While %s: %s", doing, sentence)
+        return sentence
     log.error("While %s", doing, exc_info=error)
     return _UNFORESEEN.format(doing=doing)

@@ -17,22 +17,26 @@ _KEY = "reader_id"
 
 
 def reader_id() -> str:
-    """The reader's id, 32 hexadecimal digits: of the cookie, or else of this session."""
-    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
-    if is_reader(given):
-        return given
-    own: str = st.session_state.setdefault(_KEY, new_reader())
+    """Return the reader's id, 32 hexadecimal digits: of the cookie, or else of this session."""
+    own: str = _cookie() or st.session_state.setdefault(_KEY, new_reader())
     return own
 
 
 def visitor() -> Visitor:
     """Return the reader and the network address, by which shares are counted.
 
-    The door hides addresses that many readers come from, so that they have no share.
+    The door hides addresses that many readers come from, so that they have no share. All sessions
+    without a cookie are one visitor.
     """
-    return Visitor(reader_id(), network_of(st.context.ip_address or ""))
+    return Visitor(_cookie(), network_of(st.context.ip_address or ""))
 
 
 def reader_mark() -> str:
-    """The SHA-256 of the id, for files: so that none of them holds what opens a session."""
+    """Return the SHA-256 of the id, for files, so that no file holds what opens a session."""
     return hashlib.sha256(reader_id().encode("ascii")).hexdigest()
+
+
+def _cookie() -> str:
+    """Return the id in the cookie, "" where there is none."""
+    given = str(st.context.cookies.get(reader_cookie(st.get_option("server.port")), ""))
+    return given if is_reader(given) else ""

@@ -43,10 +43,10 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
         BackendError: as the backend, or the app's readers hold too much already.
     """
     with waiting(words) as report:
-        found, asking = [], Caller(visitor())
+        found, owner = [], visitor()
         for turn, request in enumerate(requests):
-            trace = backend.trace(request, _part(report, turn, len(requests)), asking)
-            memory().hold(trace, trace.nbytes)
+            trace = backend.trace(request, _part(report, turn, len(requests)), Caller(owner))
+            memory().hold(trace, trace.nbytes, owner)
             found.append(trace)
         return tuple(found)
 

@@ -10,30 +10,76 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from areaviz.shares.visitors import OverLimit, Visitor
 from areaviz.trace.errors import BackendError
 from areaviz.ui.shell.budget import MEBI, Budget, disk
 from areaviz.ui.shell.waiting import traced
 from tests import fakes
+
+ANNA, BORIS = Visitor("a" * 32), Visitor("b" * 32)
 
 
 class Thing:
     """Something that holds bytes."""
 
 
+@pytest.fixture(autouse=True)
+def whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one reader use all of a budget, except where a test sets the share."""
+    monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "100")
+
+
+def test_reader_gets_a_quarter_and_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AREAVIZ_LIMIT_BUDGET_PERCENT")
+    budget, things = Budget(1024 * MEBI, "uploaded attention"), [Thing(), Thing(), Thing()]
+    release = budget.reserve(156 * MEBI, ANNA)
+    budget.hold(things[0], 100 * MEBI, ANNA)
+    with pytest.raises(OverLimit, match="A reader may use 25 % of the memory, and of the disk"):
+        budget.hold(things[1], 1 * MEBI, ANNA)
+    budget.hold(things[2], 256 * MEBI, BORIS)
+    assert budget.megabytes_by_reader() == [256, 256]
+    release()
+    budget.hold(things[1], 156 * MEBI, ANNA)
+    assert budget.used == 512 * MEBI
+
+
+def test_fresh_cookies_of_an_address_share_four_shares(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "10")
+    budget = Budget(1000, "attention")
+    for number in range(4):
+        budget.reserve(100, Visitor(f"{number:032x}", "203.0.113.1"))
+    with pytest.raises(OverLimit, match="address together may use 4 times"):
+        budget.reserve(1, Visitor("f" * 32, "203.0.113.1"))
+    budget.reserve(100, BORIS)
+
+
+def test_remembered_traces_give_way_before_a_reader_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "25")
+    remembered = [Thing()]
+    budget = Budget(1000, "attention", remembered.clear)
+    budget.hold(remembered[0], 200, ANNA)
+    thing = Thing()
+    budget.hold(thing, 200, ANNA)
+    assert not remembered and budget.used == 200
+
+
 def test_what_lives_is_counted_once_and_what_is_gone_is_not() -> None:
     budget, thing = Budget(10 * MEBI, "attention"), Thing()
-    budget.hold(thing, 6 * MEBI)
-    budget.hold(thing, 6 * MEBI)
+    budget.hold(thing, 6 * MEBI, ANNA)
+    budget.hold(thing, 6 * MEBI, ANNA)
     assert budget.used == 6 * MEBI
     with pytest.raises(
-        BackendError, match="have 6 MiB of attention open .* at most 10, .* no room for 5 more; try"
+        BackendError,
+        match="have 6 MiB of attention open, .* at most 10, .* no room for 5 more. Try",
     ):
-        budget.hold(Thing(), 5 * MEBI)
+        budget.hold(Thing(), 5 * MEBI, ANNA)
     assert budget.used == 6 * MEBI
     del thing
     gc.collect()
     assert budget.used == 0
-    release = budget.reserve(10 * MEBI)
+    release = budget.reserve(10 * MEBI, ANNA)
     release()
     assert budget.used == 0
 
@@ -41,9 +87,9 @@ def test_what_lives_is_counted_once_and_what_is_gone_is_not() -> None:
 def test_what_can_be_made_again_gives_way_first() -> None:
     remembered = [Thing()]
     budget = Budget(10, "attention", remembered.clear)
-    budget.hold(remembered[0], 8)
+    budget.hold(remembered[0], 8, ANNA)
     other = Thing()
-    budget.hold(other, 8)
+    budget.hold(other, 8, ANNA)
     assert not remembered and budget.used == 8
 
 
@@ -53,13 +99,13 @@ def test_an_end_while_bytes_are_being_counted_does_not_hang() -> None:
 
     def spare() -> None:
         thing = Thing()
-        budget.hold(thing, 1)
+        budget.hold(thing, 1, ANNA)
         del thing
         gc.collect()
 
     budget._spare = spare  # called with the lock held
     with pytest.raises(BackendError):
-        budget.reserve(101)
+        budget.reserve(101, ANNA)
     assert budget.used == 0
 
 
@@ -69,9 +115,9 @@ def test_many_threads_count_right() -> None:
     def work(_: int) -> None:
         together.wait()
         for _ in range(500):
-            release = budget.reserve(7)
+            release = budget.reserve(7, ANNA)
             thing = Thing()
-            budget.hold(thing, 5)
+            budget.hold(thing, 5, ANNA)
             del thing
             release()
 
@@ -87,9 +133,9 @@ def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(BackendError, match='AREAVIZ_DISK_MIB is "many" but must be a whole number'):
         disk()
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "3")
-    release = disk().reserve(3 * MEBI)
+    release = disk().reserve(3 * MEBI, ANNA)
     with pytest.raises(BackendError, match="at most 3"):
-        disk().reserve(1)
+        disk().reserve(1, ANNA)
     release()
     disk.clear()
 
@@ -100,7 +146,7 @@ def test_traces_that_are_asked_for_are_counted(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("areaviz.ui.shell.waiting.memory", lambda: budget)
 
     class Backend:
-        def trace(self, request: object, progress: object = None) -> object:
+        def trace(self, request: object, progress: object, caller: object) -> object:
             return trace if request == "same" else fakes.trace()
 
     assert traced(Backend(), ("same", "same"), "") == (trace, trace)  # type: ignore[arg-type]
