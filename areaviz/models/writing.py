@@ -44,10 +44,9 @@ from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
-BATCH = 32
-"""How many requests run together where many are given."""
-TOGETHER_BYTES = 128 * 2**20
-"""The most memory that the weights of outputs take that are read in one pass."""
+# How many requests run together where many are given, and the most memory that the weights of
+# outputs take that are read in one pass.
+BATCH, TOGETHER_BYTES = 32, 128 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,17 +104,15 @@ class WritingModel:
     ) -> Logits:
         """Return the terms of a layer's logits, see `Explaining`."""
         self._check(request)
-        parts = self.read([request])
-        (found,) = self._found([request], parts, on_step)
+        (found,) = self._found([request], parts := self.read([request]), on_step)
         noted: list[Logits] = []
         changed = replace(self._changed(request), noting=Noting(site, layer, noted.append))
         target = shifted(pad([list(found.ids)]).to(self.device))
         self.network.attend(*self._batch(parts), target, changed=changed)
         if not noted:
             raise InputError(
-                f'What the weights of "{site}", layer {layer + 1}, are made of is not known: this'
-                " model does not compare queries with the keys of single items there; choose"
-                " another place."
+                f'The weights of "{site}", layer {layer + 1}, cannot be explained: this model does'
+                " not compare queries with keys of single items there. Choose another place."
             )
         return noted[0]
 
@@ -198,10 +195,7 @@ class WritingModel:
         found: Sequence[Hypothesis],
         on_step: OnStep | None = None,
     ) -> list[Trace]:
-        """Return the traces of outputs, with all weights and probabilities, of one pass over them.
-
-        `on_step` is called for each output whose attribution is computed.
-        """
+        """Return the traces of outputs, of one pass over them; see `with_attribution`."""
         lengths = [self._lengths(request) for request in requests]
         traces: list[Trace] = []
         first = 0
@@ -212,8 +206,8 @@ class WritingModel:
                 if not self._fit_together(parts[with_next], lengths[with_next], found[with_next]):
                     break
                 last += 1
-            some = slice(first, last)
-            traces += self._record(requests[some], parts[some], found[some], on_step)
+            own = slice(first, last)
+            traces += self._record(requests[own], parts[own], found[own], on_step)
             first = last
         return traces
 
@@ -256,10 +250,9 @@ class WritingModel:
             own, result, seen = fields[place], results[place], maps[place]
             traces.append(Trace(request, own, result, seen, details))
         if requests[0].attribution:
-            # Those of requests with attribution are made one by one, see `record`.
+            # Requests with attribution are recorded one by one, see `record`.
             inputs = dict(zip(self._inputs, batch, strict=True))
-            ids = found[0].ids
-            asked = Asked(self.network, inputs, target_BT, ids, changed)
+            asked = Asked(self.network, inputs, target_BT, found[0].ids, changed)
             return [with_attribution(traces[0], asked, on_step)]
         return traces
 

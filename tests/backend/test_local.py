@@ -157,7 +157,7 @@ def test_it_says_what_weights_are_made_of(backend: LocalBackend) -> None:
 
 
 def test_what_cannot_be_explained_is_told_and_the_next_request_works(backend: LocalBackend) -> None:
-    with pytest.raises(InputError, match="choose another place"):
+    with pytest.raises(InputError, match="Choose another place"):
         backend.logits(Request("tiny-area", "A dog"), "nowhere", 0)
     with pytest.raises(InputError, match="no model"):
         backend.logits(Request("none", "A dog"), "encoder self", 0)
