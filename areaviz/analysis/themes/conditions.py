@@ -1,0 +1,190 @@
+"""Conditions: what is known of an example without its output, and is true of some examples only.
+
+An output's own words are no conditions, since they would explain a damage by the damaged word.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+
+from areaviz.analysis.themes.material import BoolArray, FloatArray, Material
+from areaviz.analysis.themes.text_conditions import text_conditions
+from areaviz.analysis.themes.words import lower_words
+
+SOURCE, REFERENCE, MEASURE, METADATA = "source", "reference", "measure", "metadata"
+# A condition needs this many examples or this share of them, and holds for at most MOST of them.
+LEAST, LEAST_SHARE, MOST = 16, 0.01, 0.6
+# The most frequent words and word pairs, so that large vocabularies do not take minutes.
+MAX_WORDS = 3000
+# A column of numbers with more values than this is cut at its fifths, not taken value by value.
+MAX_VALUES = 8
+# The share of a column's cells that have to be numbers for it to count as numbers.
+NUMERIC = 0.95
+# Too rare values that are named.
+MAX_NAMED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition.
+
+    Attributes:
+        text: follows "Where".
+        kind: SOURCE, REFERENCE, MEASURE or METADATA.
+        words: the words of the source that make it true, () where it is not about single words.
+    """
+
+    text: str
+    kind: str
+    words: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """All conditions of a set.
+
+    Attributes:
+        known: those that can be tested.
+        holds_EC: in which examples they hold.
+        rare: conditions that hold in too few examples, with their number of examples.
+        rare_words: how many words and word pairs are too rare.
+        least: how many examples a condition needs.
+    """
+
+    known: tuple[Condition, ...]
+    holds_EC: BoolArray
+    rare: Mapping[str, int]
+    rare_words: int
+    least: int
+
+
+@dataclass
+class _Collector:
+    """Gathers conditions, and the names of those that are too rare."""
+
+    examples: int
+    least: int
+    known: list[Condition] = field(default_factory=list)
+    columns: list[BoolArray] = field(default_factory=list)
+    rare: dict[str, int] = field(default_factory=dict)
+    rare_words: int = 0
+
+    def add(self, condition: Condition, holds_E: Iterable[bool], is_named: bool = False) -> None:
+        """Keep a condition; name it as too rare where that is asked for and so it is."""
+        column_E = np.fromiter(holds_E, bool, self.examples)
+        count = int(column_E.sum())
+        if count >= self.least and count <= min(self.examples - self.least, MOST * self.examples):
+            self.known.append(condition)
+            self.columns.append(column_E)
+        elif is_named and 0 < count < self.least:
+            self.rare[condition.text] = count
+
+    def add_words(self, side: str, words_E: Sequence[list[str]], has_pairs: bool) -> None:
+        """Add a condition for every word of a side and, on request, for every pair of words."""
+        where: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        for place, words in enumerate(words_E):
+            units: set[tuple[str, ...]] = {(word,) for word in words}
+            if has_pairs:
+                units.update(pairwise(words))
+            for unit in units:
+                where[unit].append(place)
+        frequent = [unit for unit, places in where.items() if len(places) >= self.least]
+        self.rare_words += len(where) - len(frequent)
+        frequent.sort(key=lambda unit: (-len(where[unit]), unit))
+        for unit in frequent[:MAX_WORDS]:
+            holds_E = np.zeros(self.examples, bool)
+            holds_E[where[unit]] = True
+            text = f"the {side} has “{' '.join(unit)}”"
+            self.add(Condition(text, side, unit if side == SOURCE else ()), holds_E)
+
+
+def least_examples(count: int) -> int:
+    """Return how many examples a condition needs in a set of `count` examples."""
+    return max(LEAST, int(count * LEAST_SHARE))
+
+
+def find_conditions(material: Material, system: int) -> Conditions:
+    """Return all conditions of a set.
+
+    Args:
+        material: the examples.
+        system: whose confidence and attention become conditions.
+    """
+    collector = _Collector(len(material), least_examples(len(material)))
+    has_one_reference = material.has_one_reference()
+    references = [texts[0] if texts else "" for texts in material.references]
+    if material.has_sources():
+        _add_texts(collector, SOURCE, material.sources)
+    elif has_one_reference:
+        _add_texts(collector, REFERENCE, references)
+    if material.has_sources() and has_one_reference:
+        # Of a reference only its words: its length and form are close to those of the source.
+        collector.add_words(REFERENCE, list(map(lower_words, references)), has_pairs=False)
+    for title, values_E in material.written[system].measures.items():
+        _add_measure(collector, title, values_E)
+    for name, cells in material.metadata.items():
+        _add_column(collector, name, cells)
+    return _without_doubles(collector)
+
+
+def _add_texts(collector: _Collector, side: str, texts: Sequence[str]) -> None:
+    words_E = list(map(lower_words, texts))
+    collector.add_words(side, words_E, has_pairs=True)
+    for text, words, holds_E, is_named in text_conditions(side, texts, words_E):
+        collector.add(Condition(text, side, words if side == SOURCE else ()), holds_E, is_named)
+
+
+def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> None:
+    """Add the lowest and the highest tenth and fifth of a measure that nearly all examples have."""
+    known = np.isfinite(values_E)
+    if known.mean() < 0.9 or np.ptp(values_E[known]) == 0:
+        return
+    name = title[:1].lower() + title[1:] if title[1:2].islower() else title
+    for share, part in ((0.1, "tenth"), (0.2, "fifth")):
+        low, high = np.quantile(values_E[known], [share, 1 - share])
+        collector.add(Condition(f"{name} is in its lowest {part}", MEASURE), values_E <= low)
+        collector.add(Condition(f"{name} is in its highest {part}", MEASURE), values_E > high)
+
+
+def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
+    """Add the values of a column of metadata, or the ends of its numbers."""
+    numbers_E = column_numbers(cells)
+    if numbers_E is not None and len(np.unique(numbers_E[np.isfinite(numbers_E)])) > MAX_VALUES:
+        low, high = np.nanquantile(numbers_E, [0.2, 0.8])
+        collector.add(Condition(f"{name} is at most {low:.3g}", METADATA), numbers_E <= low)
+        collector.add(Condition(f"{name} is more than {high:.3g}", METADATA), numbers_E > high)
+        return
+    counts = Counter(cell for cell in cells if cell)
+    # A column of names has a value for every example, which no theme can be about.
+    is_named = len(counts) <= len(cells) // 4
+    for value, _ in counts.most_common(MAX_WORDS):
+        condition = Condition(f"{name} is {value}", METADATA)
+        collector.add(condition, (cell == value for cell in cells), is_named)
+
+
+def column_numbers(cells: Sequence[str]) -> FloatArray | None:
+    """Return the numbers of a column [E], NaN for other cells; None where most are no numbers."""
+    # A number that a set has as 1e400 is infinite.
+    numbers_E = pd.to_numeric(pd.Series(list(cells), dtype=object), errors="coerce").to_numpy(float)
+    numbers_E = np.where(np.isfinite(numbers_E), numbers_E, np.nan)
+    return numbers_E if np.isfinite(numbers_E).mean() > NUMERIC else None
+
+
+def _without_doubles(collector: _Collector) -> Conditions:
+    """Return one condition for the same examples, the one with the shortest text."""
+    first: dict[bytes, int] = {}
+    lengths = [len(one.text) for one in collector.known]
+    for number in np.argsort(lengths, kind="stable"):
+        first.setdefault(np.packbits(collector.columns[number]).tobytes(), int(number))
+    kept = sorted(first.values())
+    known = tuple(collector.known[number] for number in kept)
+    holds_EC = np.zeros((collector.examples, len(kept)), bool)
+    for column, number in enumerate(kept):
+        holds_EC[:, column] = collector.columns[number]
+    return Conditions(known, holds_EC, collector.rare, collector.rare_words, collector.least)

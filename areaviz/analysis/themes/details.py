@@ -1,0 +1,59 @@
+"""What else is known of a theme: further symptoms, missing words, words written instead."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from areaviz.analysis.themes.material import BoolArray
+from areaviz.analysis.themes.symptoms import Symptom
+
+# Words that are named; each is in at least LEAST examples of the theme, and more often than
+# elsewhere by this share of the examples.
+MAX_NAMED, LEAST, MORE_OFTEN = 3, 3, 0.03
+# Further symptoms that are named, and how many standard deviations lower they are.
+MAX_FURTHER, LOWER = 2, -0.35
+
+
+def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) -> list[str]:
+    """Return the titles of other symptoms that are much worse in a slice.
+
+    Args:
+        holds_E: the slice.
+        symptoms: all of them.
+        own: the number of the symptom that the theme is about.
+    """
+    found = []
+    for number, symptom in enumerate(symptoms):
+        known_E = np.isfinite(symptom.values_E)
+        inside = symptom.values_E[known_E & holds_E]
+        outside = symptom.values_E[known_E & ~holds_E]
+        spread = np.nanstd(symptom.values_E)
+        if number == own or min(len(inside), len(outside)) < LEAST or not spread:
+            continue
+        distance = (inside.mean() - outside.mean()) / spread
+        if distance < LOWER:
+            found.append((distance, symptom.title))
+    return [title for _, title in sorted(found)[:MAX_FURTHER]]
+
+
+def frequent_words(holds_E: BoolArray, words_E: Sequence[frozenset[str]]) -> str:
+    """Return the words that more examples have in a slice than elsewhere, "" for none.
+
+    Args:
+        holds_E: the slice.
+        words_E: the words of each example, such as those that are missing.
+    """
+    inside: Counter[str] = Counter()
+    outside: Counter[str] = Counter()
+    for holds, words in zip(holds_E, words_E, strict=True):
+        (inside if holds else outside).update(words)
+    count, rest = max(1, int(holds_E.sum())), max(1, int((~holds_E).sum()))
+    lifts = []
+    for word, times in inside.items():
+        lift = times / count - outside[word] / rest
+        if times >= LEAST and lift > MORE_OFTEN:
+            lifts.append((-lift, word))
+    return ", ".join(f"“{word}” ({inside[word]})" for _, word in sorted(lifts)[:MAX_NAMED])

@@ -1,0 +1,121 @@
+"""Find themes: measure the examples, search each half, prove in the other, leave out doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.analysis.themes.conditions import MEASURE, Conditions
+from areaviz.analysis.themes.duplicates import keep_distinct
+from areaviz.analysis.themes.halves import IntArray, split_halves
+from areaviz.analysis.themes.material import Material, check_size
+from areaviz.analysis.themes.measured import Measurements, measure_examples
+from areaviz.analysis.themes.proof import (
+    WORDS,
+    Tested,
+    prove_slices,
+    prove_trends,
+    prove_words,
+    with_q,
+)
+from areaviz.analysis.themes.search import search_slices, search_trends, search_words
+from areaviz.analysis.themes.sentences import describe
+from areaviz.analysis.themes.theme import Theme
+
+# The largest q value of a theme, and what decides how the examples are split and drawn.
+MAX_Q, SEED = 0.02, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Themes:
+    """The themes of one list.
+
+    Attributes:
+        worse: the number of the system that is worse, from 0.
+        found: themes, those that lose most first.
+        examples: how many examples were looked at.
+        least: how many examples a condition needs.
+        rare: conditions that hold in fewer examples, with their number of examples.
+        rare_words: how many words and word pairs occur in fewer examples.
+    """
+
+    worse: int
+    found: tuple[Theme, ...]
+    examples: int
+    least: int
+    rare: Mapping[str, int]
+    rare_words: int
+
+
+def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
+    """Return the themes of one system, or of two systems for each where it is worse.
+
+    The second system's list comes first, since it is the one that is usually new.
+
+    Args:
+        material: the examples with the outputs of one system or two.
+        seed: decides the halves and the draws; equal input and seed give equal themes.
+
+    Raises:
+        InputError: there are too few or too many examples, or they cannot be split into halves.
+    """
+    check_size(material)
+    halves = split_halves(material, seed)
+    found = []
+    for worse in reversed(range(len(material.written))):
+        other = 1 - worse if len(material.written) > 1 else None
+        measured = measure_examples(material, worse, other)
+        tests = prove_themes(measured, halves, seed)
+        themes = describe(tests, measured, material.places, worse)
+        found.append(_themes(worse, themes, material, measured.conditions))
+    return tuple(found)
+
+
+def _themes(
+    worse: int, found: tuple[Theme, ...], material: Material, conditions: Conditions
+) -> Themes:
+    return Themes(
+        worse, found, len(material), conditions.least, conditions.rare, conditions.rare_words
+    )
+
+
+def prove_themes(
+    measured: Measurements, halves: tuple[IntArray, IntArray], seed: int, max_q: float = MAX_Q
+) -> list[Tested]:
+    """Search in each half, prove in the other, and leave out what says nothing new.
+
+    Args:
+        measured: what is known of the examples.
+        halves: their rows.
+        seed: of the draws.
+        max_q: the largest false discovery rate.
+    """
+    rng = np.random.default_rng(seed)
+    proved: list[Tested] = []
+    for search_in, prove_in in (halves, halves[::-1]):
+        tests = with_q(_test(measured, search_in, prove_in, rng))
+        proved += [one for one in tests if one.q <= max_q and _is_failure(one, measured)]
+    return keep_distinct(proved, measured.symptoms)
+
+
+def _is_failure(test: Tested, measured: Measurements) -> bool:
+    """Return whether a system is worse there, and not just better by less than elsewhere."""
+    return not measured.is_compared or test.family == WORDS or test.inside < 0
+
+
+def _test(
+    measured: Measurements, search_in: IntArray, prove_in: IntArray, rng: np.random.Generator
+) -> list[Tested]:
+    """Return what one half suggests, tested in the other half."""
+    conditions, symptoms = measured.conditions, measured.symptoms
+    measured_C = np.array([one.kind == MEASURE for one in conditions.known], bool)
+    slices = search_slices(conditions.holds_EC, measured_C, symptoms, search_in)
+    words = search_words(measured.rates, search_in)
+    trends = search_trends(measured.quantities, symptoms, search_in)
+    return [
+        *prove_slices(slices, conditions.holds_EC, symptoms, prove_in, rng),
+        *prove_words(words, measured.rates, prove_in, rng),
+        *prove_trends(trends, measured.quantities, symptoms, prove_in),
+    ]

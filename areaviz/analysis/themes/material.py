@@ -1,0 +1,122 @@
+"""What themes are looked for in: texts, outputs, scores, measures and metadata of examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+BoolArray = npt.NDArray[np.bool_]
+
+# Fewer examples leave too few for a proof in each half; more take too long on a page.
+MIN_EXAMPLES, MAX_EXAMPLES = 80, 20_000
+# Words of all texts together.
+MAX_WORDS = 2_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A score of outputs.
+
+    Attributes:
+        title: its name, such as "chrF".
+        values: one for every example, NaN where it is unknown: float [E].
+        better: "high" or "low".
+    """
+
+    title: str
+    values: FloatArray
+    better: str = "high"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one system wrote for the examples, and what is known of each output."""
+
+    outputs: tuple[str, ...]
+    scores: tuple[Score, ...] = ()
+    # Confidence and measures of attention by title; they become conditions, never symptoms.
+    measures: Mapping[str, FloatArray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """The examples among which themes are looked for.
+
+    Attributes:
+        places: of the examples in their set.
+        sources: the input texts, "" where an example has none.
+        references: the right answers of each example.
+        files: the picture, sound or clip of each example, "" for none.
+        written: what one system wrote, or two.
+        metadata: columns by name, a text for every example.
+        documents: the document of each example, "" where it stands alone.
+    """
+
+    places: tuple[int, ...]
+    sources: tuple[str, ...]
+    references: tuple[tuple[str, ...], ...]
+    files: tuple[str, ...]
+    written: tuple[Written, ...]
+    metadata: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    documents: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        """Return the number of examples."""
+        return len(self.places)
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of all content."""
+        found = hashlib.sha256()
+        texts = (self.places, self.sources, self.references, self.files, self.documents)
+        found.update(repr((texts, sorted(self.metadata.items()))).encode("utf-8", "surrogatepass"))
+        for one in self.written:
+            found.update(repr(one.outputs).encode("utf-8", "surrogatepass"))
+            for score in one.scores:
+                found.update(repr((score.title, score.better)).encode())
+                found.update(score.values.tobytes())
+            for title, values in one.measures.items():
+                found.update(repr(title).encode() + values.tobytes())
+        return found.hexdigest()
+
+    def has_sources(self) -> bool:
+        """Return whether some example has a text to read."""
+        return any(self.sources)
+
+    def has_one_reference(self) -> bool:
+        """Return whether examples have one reference each, at most."""
+        return any(self.references) and all(len(one) <= 1 for one in self.references)
+
+
+def check_size(material: Material) -> None:
+    """Check that there are enough examples for a proof, and not too many.
+
+    Raises:
+        InputError: there are too few examples, too many examples or too many words.
+    """
+    count = len(material)
+    if count < MIN_EXAMPLES:
+        raise InputError(
+            f"Themes need at least {MIN_EXAMPLES} examples that were run, but there are {count:,};"
+            " use a larger set."
+        )
+    if count > MAX_EXAMPLES:
+        raise InputError(
+            f"Themes can be found in at most {MAX_EXAMPLES:,} examples, but there are {count:,};"
+            " use a part of the set."
+        )
+    words = sum(len(text.split()) for text in material.sources)
+    words += sum(len(text.split()) for texts in material.references for text in texts)
+    words += sum(len(text.split()) for one in material.written for text in one.outputs)
+    if words > MAX_WORDS:
+        raise InputError(
+            f"Themes can be found in at most {MAX_WORDS:,} words, but the texts have {words:,};"
+            " use a part of the set."
+        )

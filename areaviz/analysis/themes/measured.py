@@ -1,0 +1,69 @@
+"""All that is measured of examples before themes are looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from areaviz.analysis.themes.conditions import Conditions, find_conditions
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.pairs import Pair, pair_words
+from areaviz.analysis.themes.quantities import Quantity, find_quantities
+from areaviz.analysis.themes.rates import Rate, compared_rates, word_rates
+from areaviz.analysis.themes.symptoms import Symptom, find_symptoms
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """All that is known of a system's outputs, or of one system's against the other's.
+
+    Attributes:
+        conditions: what is known of the examples.
+        symptoms: what can be worse; of two systems the differences.
+        rates: how often words are found.
+        quantities: what has a more and a less.
+        pairs: the outputs beside their references.
+        is_compared: whether symptoms and rates compare two systems.
+    """
+
+    conditions: Conditions
+    symptoms: tuple[Symptom, ...]
+    rates: Mapping[str, Rate]
+    quantities: tuple[Quantity, ...]
+    pairs: tuple[Pair, ...]
+    is_compared: bool = False
+
+
+def measure_examples(material: Material, worse: int, other: int | None = None) -> Measurements:
+    """Return all conditions, symptoms, word rates and quantities.
+
+    Args:
+        material: the examples.
+        worse: the number of the system whose failures are looked for.
+        other: the system it is compared with, None for none.
+    """
+    conditions = find_conditions(material, worse)
+    pairs = pair_words(material, worse)
+    symptoms = find_symptoms(material.written[worse], pairs)
+    rates = word_rates([pair.matched for pair in pairs], conditions.least)
+    if other is not None:
+        of_other = pair_words(material, other)
+        symptoms = _differences(symptoms, find_symptoms(material.written[other], of_other))
+        expected = word_rates([pair.matched for pair in of_other], conditions.least)
+        rates = compared_rates(expected, rates)
+    return Measurements(
+        conditions, symptoms, rates, find_quantities(material), pairs, other is not None
+    )
+
+
+def _differences(symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]) -> tuple[Symptom, ...]:
+    """Return the symptoms that both systems have, as the first system's less the second's."""
+    by_title = {one.title: one for one in others}
+    found = []
+    for one in symptoms:
+        if one.title in by_title:
+            difference_E = one.values_E - by_title[one.title].values_E
+            found.append(replace(one, values_E=difference_E))
+    return tuple(one for one in found if np.isfinite(one.values_E).any())

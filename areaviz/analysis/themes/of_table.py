@@ -1,0 +1,68 @@
+"""The examples of an analysis' table as the material of themes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from areaviz.analysis.table import CIDER, measures_of
+from areaviz.analysis.themes.material import FloatArray, Material, Score, Written
+from areaviz.data.examples import Dataset
+
+# What a model knows of its own output without the right answer: when it fails, not how.
+OF_THE_MODEL = (
+    *("confidence", "coverage_deviation", "absentmindedness", "source_absentmindedness"),
+    *("entropy", "area_size", "dependence", "dependence_share", "purity"),
+)
+# Measures that say what chrF or the symptoms of length say, or how good attention is.
+LEFT_OUT = (
+    *("bleu", "rouge_l", CIDER, "length", "length_ratio"),
+    *("pointing", "alignment_error", "facts_read"),
+)
+# Names of a column of metadata that says which document an example belongs to.
+DOCUMENT_COLUMNS = ("document", "doc", "doc_id", "docid", "document_id")
+
+
+def material_of(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -> Material:
+    """Return the material of one system, or of two that are compared.
+
+    Examples that a system could not run are left out.
+
+    Args:
+        dataset: the set.
+        frame: of its analysis, as `table_of` and `with_scores` make it.
+        systems: the numbers of the systems in the frame, from 0.
+    """
+    was_run = pd.Series(True, frame.index)
+    for system in systems:
+        was_run &= frame[f"error_{system}"] == ""
+    frame = frame[was_run]
+    places = tuple(int(place) for place in frame.index)
+    examples = [dataset.examples[place] for place in places]
+    metadata = {
+        name: tuple(values[place] for place in places) for name, values in dataset.metadata.items()
+    }
+    documents = next((name for name in metadata if name.lower() in DOCUMENT_COLUMNS), "")
+    return Material(
+        places,
+        tuple(one.text for one in examples),
+        tuple(one.references for one in examples),
+        tuple(one.file for one in examples),
+        tuple(_written(frame, system) for system in systems),
+        {name: cells for name, cells in metadata.items() if name != documents},
+        metadata.get(documents, ()),
+    )
+
+
+def _written(frame: pd.DataFrame, system: int) -> Written:
+    """Return what one system wrote, with its scores and the measures of its own."""
+    scores = []
+    measures: Mapping[str, FloatArray] = {}
+    for name, measure in measures_of(frame).items():
+        values = frame[f"{name}_{system}"].to_numpy(float)
+        if name in OF_THE_MODEL:
+            measures = {**measures, measure.title: values}
+        elif measure.better and name not in LEFT_OUT:
+            scores.append(Score(measure.title, values, measure.better))
+    return Written(tuple(frame[f"output_{system}"]), tuple(scores), measures)

@@ -1,0 +1,98 @@
+"""Outputs beside their closest references, word by word."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.words import lower_words, without_accents
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """A word of a reference, and whether the output has it, exactly or but for accents."""
+
+    word: str
+    is_found: bool
+    is_similar: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """An output and its closest reference.
+
+    Attributes:
+        output: its words in lower case.
+        reference: its words, () where the example has no reference.
+        matched: the words of the reference, each matched with one of the output at most.
+        shared: how many words both have, each as often as both have it.
+        has_same_end: whether both end with a mark, or neither does.
+    """
+
+    output: tuple[str, ...]
+    reference: tuple[str, ...]
+    matched: tuple[Matched, ...]
+    shared: int
+    has_same_end: bool
+
+    @property
+    def missing(self) -> frozenset[str]:
+        """Words that the reference has more often than the output."""
+        return frozenset(Counter(self.reference) - Counter(self.output))
+
+    @property
+    def surplus(self) -> frozenset[str]:
+        """Words that the output has more often than the reference, if there is one."""
+        return frozenset(Counter(self.output) - Counter(self.reference))
+
+
+def pair_words(material: Material, system: int) -> tuple[Pair, ...]:
+    """Return the outputs of a system beside the references that share most words with them."""
+    outputs = material.written[system].outputs
+    return tuple(
+        _pair(output, references)
+        for output, references in zip(outputs, material.references, strict=True)
+    )
+
+
+def _pair(output: str, references: Sequence[str]) -> Pair:
+    words = tuple(lower_words(output))
+    wanted, text = _closest(words, references)
+    has_same_end = _has_end_mark(output) == _has_end_mark(text)
+    matched = _match(words, wanted)
+    return Pair(words, wanted, matched, sum(one.is_found for one in matched), has_same_end)
+
+
+def _closest(output: tuple[str, ...], references: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Return the words of the closest reference and its text; of equals the last one in order.
+
+    The overlap counts each word as often as both have it, divided by the longer length.
+    """
+    found = [(tuple(lower_words(text)), text) for text in references]
+    if len(found) < 2:
+        return found[0] if found else ((), "")
+    counts = Counter(output)
+
+    def overlap(words: tuple[str, ...]) -> float:
+        return (counts & Counter(words)).total() / max(1, len(output), len(words))
+
+    return max(found, key=lambda one: (overlap(one[0]), one[1]))
+
+
+def _match(output: tuple[str, ...], reference: tuple[str, ...]) -> tuple[Matched, ...]:
+    left = Counter(output)
+    missing = set(reference).difference(output)
+    similar = set(map(without_accents, output)) if missing else set()
+    found = []
+    for word in reference:
+        is_found = left[word] > 0
+        left[word] -= is_found
+        is_similar = is_found or without_accents(word) in similar if missing else is_found
+        found.append(Matched(word, is_found, is_similar))
+    return tuple(found)
+
+
+def _has_end_mark(text: str) -> bool:
+    return not text.rstrip()[-1:].isalnum()

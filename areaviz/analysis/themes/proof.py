@@ -1,0 +1,169 @@
+"""The proof in the other half: what the search found is tested on examples it has not seen.
+
+Shapes: E examples.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.stats import spearmanr
+
+from areaviz.analysis.themes.halves import IntArray
+from areaviz.analysis.themes.material import BoolArray
+from areaviz.analysis.themes.quantities import Quantity
+from areaviz.analysis.themes.rates import Rate
+from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
+from areaviz.analysis.themes.statistics import (
+    difference_interval,
+    false_discovery_q,
+    mean_interval,
+    permutation_p,
+    sign_flip_p,
+)
+from areaviz.analysis.themes.symptoms import Symptom
+
+SLICE, WORDS, TREND = "slice", "words", "trend"
+# Examples on each side of a slice, and with a word, that a test needs.
+LEAST = 5
+# No interval is drawn for what chance does this often.
+HOPELESS = 0.05
+# Both halves are searched and both prove, so q values are doubled.
+DIRECTIONS = 2
+Candidate = SliceCandidate | WordCandidate | TrendCandidate
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A candidate with the result of its test in the half that it was not found in.
+
+    Attributes:
+        family: SLICE, WORDS or TREND.
+        candidate: what was found, with its t.
+        holds_E: the examples it is about, in both halves.
+        p: one-sided.
+        q: after Benjamini and Hochberg, doubled.
+        inside: the mean inside the slice, or at the worse end of a trend.
+        outside: the mean of all other examples, what was expected of a word, or the better end.
+        low: the lower end of the 95 % interval of the difference, NaN of a trend.
+        high: the upper end.
+        halves: in how many halves it was found and proved in the other one.
+    """
+
+    family: str
+    candidate: Candidate
+    holds_E: BoolArray
+    p: float = 1.0
+    q: float = 1.0
+    inside: float = np.nan
+    outside: float = np.nan
+    low: float = np.nan
+    high: float = np.nan
+    halves: int = 1
+
+    @property
+    def effect(self) -> float:
+        """How much is lost, below 0."""
+        return self.inside - self.outside
+
+
+def prove_slices(
+    candidates: Sequence[SliceCandidate],
+    holds_EC: BoolArray,
+    symptoms: Sequence[Symptom],
+    half: IntArray,
+    rng: np.random.Generator,
+) -> list[Tested]:
+    """Test slices by permutation.
+
+    Symptoms that apply to the same examples share their draws, which takes most of the time.
+    """
+    groups: dict[bytes, list[Tested]] = defaultdict(list)
+    for one in candidates:
+        known_E = np.isfinite(symptoms[one.symptom].values_E)
+        holds_E = holds_EC[:, list(one.columns)].all(1) & known_E
+        groups[known_E.tobytes()].append(Tested(SLICE, one, holds_E))
+    found = []
+    for tests in groups.values():
+        found += _prove_together(tests, symptoms, half, rng)
+    return found
+
+
+def _prove_together(
+    tests: Sequence[Tested], symptoms: Sequence[Symptom], half: IntArray, rng: np.random.Generator
+) -> list[Tested]:
+    """Test slices whose symptoms are known of the same examples."""
+    slices = []
+    for one in tests:
+        assert isinstance(one.candidate, SliceCandidate)
+        values_E = symptoms[one.candidate.symptom].values_E
+        rows = half[np.isfinite(values_E[half])]
+        slices.append((values_E[rows], one.holds_E[rows]))
+    found = []
+    for one, (values_N, inside_N), p in zip(tests, slices, permutation_p(slices, rng), strict=True):
+        if min(inside_N.sum(), (~inside_N).sum()) < LEAST:
+            found.append(one)
+            continue
+        inside, outside = values_N[inside_N], values_N[~inside_N]
+        low = high = np.nan
+        if p <= HOPELESS:
+            low, high = difference_interval(inside, outside, rng)
+        means = float(inside.mean()), float(outside.mean())
+        found.append(replace(one, p=p, inside=means[0], outside=means[1], low=low, high=high))
+    return found
+
+
+def prove_words(
+    candidates: Sequence[WordCandidate],
+    rates: Mapping[str, Rate],
+    half: IntArray,
+    rng: np.random.Generator,
+) -> list[Tested]:
+    """Test words by random signs of what is found beyond expectation."""
+    found = []
+    for one in candidates:
+        rate = rates[one.title]
+        test = Tested(WORDS, one, np.isfinite(rate.difference_E))
+        rows = half[test.holds_E[half]]
+        if len(rows) >= LEAST:
+            difference = rate.difference_E[rows]
+            p = sign_flip_p(difference, rng)
+            low, high = mean_interval(difference, rng)
+            inside, outside = rate.found_E[rows].mean(), rate.expected_E[rows].mean()
+            test = replace(test, p=p, low=low, high=high, inside=inside, outside=outside)
+        found.append(test)
+    return found
+
+
+def prove_trends(
+    candidates: Sequence[TrendCandidate],
+    quantities: Sequence[Quantity],
+    symptoms: Sequence[Symptom],
+    half: IntArray,
+) -> list[Tested]:
+    """Test trends by Spearman's correlation, one-sided; the means are those of the end fifths."""
+    found = []
+    for one in candidates:
+        quantity_E, symptom_E = quantities[one.quantity].values_E, symptoms[one.symptom].values_E
+        test = Tested(TREND, one, np.isfinite(quantity_E) & np.isfinite(symptom_E))
+        rows = half[test.holds_E[half]]
+        quantity_N, symptom_N = quantity_E[rows] * one.sign, symptom_E[rows]
+        if len(rows) >= LEAST and np.ptp(quantity_N) and np.ptp(symptom_N):
+            p = float(spearmanr(quantity_N, symptom_N, alternative="greater").pvalue)
+            low, high = np.quantile(quantity_N, [0.2, 0.8])
+            worse = float(symptom_N[quantity_N <= low].mean())
+            better = float(symptom_N[quantity_N >= high].mean())
+            test = replace(test, p=p, inside=worse, outside=better)
+        found.append(test)
+    return found
+
+
+def with_q(tests: Sequence[Tested]) -> list[Tested]:
+    """Return all tests of one direction with their q values."""
+    q_values = false_discovery_q([one.p for one in tests])
+    return [
+        replace(one, q=min(1.0, DIRECTIONS * q)) for one, q in zip(tests, q_values, strict=True)
+    ]

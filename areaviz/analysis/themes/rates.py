@@ -1,0 +1,94 @@
+"""How often words of the references are found, against words that are as frequent.
+
+A word that is found less often than words of its frequency is a theme of its own: "während" is
+found in 3 % of the examples whose reference has it, words as frequent in 58 %.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.analysis.themes.material import FloatArray
+from areaviz.analysis.themes.pairs import Matched
+from areaviz.analysis.themes.words import WORD_CLASSES
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How often a word of references is found in each example that has it.
+
+    Attributes:
+        found_E: the share that is found, NaN where the reference lacks the word.
+        expected_E: the share of words as frequent, or what the other system finds.
+    """
+
+    found_E: FloatArray
+    expected_E: FloatArray
+
+    @property
+    def difference_E(self) -> FloatArray:
+        """What is found beyond what was expected."""
+        return self.found_E - self.expected_E
+
+
+def word_rates(matched: Sequence[Sequence[Matched]], least: int) -> Mapping[str, Rate]:
+    """Return the rates of words and classes of words that at least `least` references have.
+
+    Args:
+        matched: the words of each reference, and whether they are found.
+        least: examples that a word needs.
+    """
+    frequency = Counter(word for row in matched for word in {one.word for one in row})
+    shares = _shares_by_frequency(matched, frequency)
+    groups: dict[str, str] = {word: f"“{word}”" for word, n in frequency.items() if n >= least}
+    collected: dict[str, dict[int, list[tuple[bool, float]]]] = defaultdict(dict)
+    classes = [(one.plural, one.words) for one in WORD_CLASSES]
+    for place, row in enumerate(matched):
+        for one in row:
+            value = one.is_found, shares[_bucket(frequency[one.word])]
+            titles = [plural for plural, words in classes if one.word in words]
+            if one.word in groups:
+                titles.append(groups[one.word])
+            for title in titles:
+                collected[title].setdefault(place, []).append(value)
+    rates = {}
+    for title, places in collected.items():
+        if len(places) >= least:
+            rates[title] = _rate(places, len(matched))
+    return dict(sorted(rates.items()))
+
+
+def compared_rates(first: Mapping[str, Rate], second: Mapping[str, Rate]) -> Mapping[str, Rate]:
+    """Return the rates of the second system with what the first one finds as expected."""
+    both = [title for title in second if title in first]
+    return {title: Rate(second[title].found_E, first[title].found_E) for title in both}
+
+
+def _bucket(frequency: int) -> int:
+    """Return which words count as equally frequent: up to a factor of two."""
+    return frequency.bit_length()
+
+
+def _shares_by_frequency(
+    matched: Sequence[Sequence[Matched]], frequency: Counter[str]
+) -> Mapping[int, float]:
+    found: Counter[int] = Counter()
+    total: Counter[int] = Counter()
+    for row in matched:
+        for one in row:
+            bucket = _bucket(frequency[one.word])
+            found[bucket] += one.is_found
+            total[bucket] += 1
+    return {bucket: found[bucket] / count for bucket, count in total.items()}
+
+
+def _rate(places: Mapping[int, list[tuple[bool, float]]], examples: int) -> Rate:
+    found_E, expected_E = np.full((2, examples), np.nan)
+    for place, values in places.items():
+        found_E[place] = sum(is_found for is_found, _ in values) / len(values)
+        expected_E[place] = sum(share for _, share in values) / len(values)
+    return Rate(found_E, expected_E)

@@ -1,0 +1,221 @@
+"""Themes in words: what is worse, where, by how much, how certain, and which words are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from areaviz.analysis.themes.conditions import MEASURE, Condition
+from areaviz.analysis.themes.details import frequent_words, further_symptoms
+from areaviz.analysis.themes.material import BoolArray
+from areaviz.analysis.themes.measured import Measurements
+from areaviz.analysis.themes.proof import TREND, Tested
+from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordCandidate
+from areaviz.analysis.themes.symptoms import Symptom
+from areaviz.analysis.themes.theme import Theme
+from areaviz.drawing.labels import counted
+
+
+def describe(
+    tests: Sequence[Tested], measured: Measurements, places: Sequence[int], worse: int
+) -> tuple[Theme, ...]:
+    """Return themes in words, those that lose most points over all their examples first.
+
+    Args:
+        tests: what was proved.
+        measured: what is known of the examples.
+        places: of the examples in their set.
+        worse: the number of the system that is worse.
+    """
+    writer = _Writer(measured, places, worse)
+    themes = [writer.theme(one) for one in tests]
+
+    def lost_points(theme: Theme) -> float:
+        # A trend is about the fifth at its end.
+        return theme.effect * (len(theme.places) or len(places) / 5)
+
+    return tuple(sorted(themes, key=lambda theme: (lost_points(theme), theme.statement)))
+
+
+def joined_conditions(texts: Sequence[str]) -> str:
+    """Return conditions joined by "and", whose common beginning is said once."""
+    first, *rest = texts
+    for start in ("the source has ", "the reference has "):
+        if first.startswith(start):
+            rest = [text.removeprefix(start) for text in rest]
+    return " and ".join([first, *rest])
+
+
+def signed(value: float) -> str:
+    """Return a number of points with its sign, "−" before what is lost."""
+    rounded = round(value)
+    return f"{rounded:+d}".replace("-", "−") if rounded else "0"
+
+
+def per_cent(share: float) -> str:
+    """Return a share as "70 %"."""
+    return f"{100 * share:.0f} %"
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Puts themes into words.
+
+    Attributes:
+        measured: what is known of the examples.
+        places: of the examples in their set.
+        worse: the number of the system that is worse.
+    """
+
+    measured: Measurements
+    places: Sequence[int]
+    worse: int
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the worse and the better system are called where two are compared."""
+        return f"({self.worse + 1})", f"({2 - self.worse})"
+
+    def theme(self, test: Tested) -> Theme:
+        """Return a tested theme in words."""
+        candidate = test.candidate
+        if isinstance(candidate, SliceCandidate):
+            return self._slice(test, candidate)
+        if isinstance(candidate, WordCandidate):
+            return self._words(test, candidate)
+        return self._trend(test, candidate)
+
+    def _slice(self, test: Tested, candidate: SliceCandidate) -> Theme:
+        conditions = tuple(self.measured.conditions.known[column] for column in candidate.columns)
+        symptom = self.measured.symptoms[candidate.symptom]
+        where = joined_conditions([one.text for one in conditions])
+        inside, outside = self._value(symptom, test.inside), self._value(symptom, test.outside)
+        if self.measured.is_compared:
+            worse, better = self.names
+            statement = (
+                f"Where {where}, {worse} against {better} changes “{symptom.title}” by"
+                f" {inside}, elsewhere by {outside}"
+            )
+        else:
+            statement = f"Where {where}, {symptom.phrase.format(inside)}, elsewhere {outside}"
+        is_about_model = any(one.kind == MEASURE for one in conditions)
+        about = (
+            test.holds_E,
+            conditions,
+            symptom.title,
+            is_about_model,
+            self._details(test, candidate),
+        )
+        return self._made(test, where, statement, symptom.points, about)
+
+    def _words(self, test: Tested, candidate: WordCandidate) -> Theme:
+        inside, outside = per_cent(test.inside), per_cent(test.outside)
+        if self.measured.is_compared:
+            worse, better = self.names
+            statement = (
+                f"{worse} finds {inside} of the references' {candidate.title}, {better} finds"
+                f" {outside}"
+            )
+        else:
+            statement = (
+                f"{inside} of the references' {candidate.title} are found, against {outside} of"
+                " equally frequent words"
+            )
+        details = self._written_instead(test.holds_E)
+        where = f"the reference has {candidate.title}"
+        about = (test.holds_E, (), "", False, details)
+        return self._made(test, where, statement, 100, about)
+
+    def _trend(self, test: Tested, candidate: TrendCandidate) -> Theme:
+        quantity, symptom = (
+            self.measured.quantities[candidate.quantity],
+            self.measured.symptoms[candidate.symptom],
+        )
+        is_high_worse = candidate.sign < 0
+        start = quantity.more if is_high_worse else quantity.less
+        worst, best = (quantity.high, quantity.low)[:: 1 if is_high_worse else -1]
+        inside, outside = self._value(symptom, test.inside), self._value(symptom, test.outside)
+        if self.measured.is_compared:
+            names = " against ".join(self.names)
+            worse = f"the worse {names}: “{symptom.title}” changes by {inside} in {worst} and by"
+            statement = f"{start}, {worse} {outside} in {best}"
+        else:
+            worse = f"the worse: {symptom.phrase.format(inside)} in {worst}, {outside} in {best}"
+            statement = f"{start}, {worse}"
+        about = (np.zeros(len(test.holds_E), bool), (), symptom.title, False, "")
+        return self._made(test, start, statement, symptom.points, about)
+
+    def _made(
+        self,
+        test: Tested,
+        title: str,
+        statement: str,
+        points: float,
+        about: tuple[BoolArray, tuple[Condition, ...], str, bool, str],
+    ) -> Theme:
+        """Return a theme.
+
+        Args:
+            test: its proof.
+            title: what its examples have in common.
+            statement: what is worse.
+            points: the factor that makes an effect points.
+            about: its examples, its conditions, its symptom, whether a condition is a measure of
+                the model, and details.
+        """
+        holds_E, conditions, symptom, is_about_model, details = about
+        rows = np.flatnonzero(holds_E)
+        places = tuple(self.places[row] for row in rows.tolist())
+        proof = self._proof(test, points, len(places))
+        return Theme(
+            title,
+            statement,
+            proof,
+            details,
+            places,
+            is_about_model,
+            conditions,
+            symptom,
+            test.q,
+            points * test.effect,
+            test.halves,
+        )
+
+    def _proof(self, test: Tested, points: float, count: int) -> str:
+        parts = []
+        if test.family != TREND:
+            parts.append(counted(count, "example"))
+            low, high = signed(points * test.low), signed(points * test.high)
+            parts.append(f"held out {low} to {high} points")
+        halves = "both halves" if test.halves == 2 else "one half"
+        q = "q < 0.001" if test.q < 0.001 else f"q = {test.q:.3f}"
+        return ", ".join([*parts, q, halves])
+
+    def _value(self, symptom: Symptom, value: float) -> str:
+        """Return a value, or a change of it, as people say it."""
+        said = symptom.sign * value
+        if self.measured.is_compared:
+            return f"{signed(symptom.points * said)} points" if symptom.is_share else f"{said:+.3g}"
+        return per_cent(said) if symptom.is_share else f"{said:.3g}"
+
+    def _details(self, test: Tested, candidate: SliceCandidate) -> str:
+        further = further_symptoms(test.holds_E, self.measured.symptoms, candidate.symptom)
+        missing = frequent_words(test.holds_E, self._missing)
+        parts = [f"Also worse: {', '.join(further)}."] if further else []
+        parts += [f"Missing: {missing}."] if missing else []
+        return " ".join(filter(None, (*parts, self._written_instead(test.holds_E))))
+
+    def _written_instead(self, holds_E: BoolArray) -> str:
+        instead = frequent_words(holds_E, self._surplus)
+        return f"Written instead: {instead}." if instead else ""
+
+    @cached_property
+    def _missing(self) -> list[frozenset[str]]:
+        return [pair.missing for pair in self.measured.pairs]
+
+    @cached_property
+    def _surplus(self) -> list[frozenset[str]]:
+        return [pair.surplus if pair.reference else frozenset() for pair in self.measured.pairs]
