@@ -5,6 +5,7 @@ from __future__ import annotations
 from areaviz import __version__
 from areaviz.analysis.report_examples import examples
 from areaviz.analysis.report_figures import against, buckets, errors, whole_set, words
+from areaviz.analysis.report_themes import themes
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.components.parts import text_of
 from areaviz.drawing.labels import counted
@@ -32,6 +33,7 @@ def report_page(report: Report) -> str:
         raise InputError("There are no examples to report; choose a slice or a search with some.")
     sections = {
         "The whole set": whole_set(report),
+        "Themes": themes(report),
         "Which is better": against(report),
         "Scores by bucket": buckets(report),
         "Words": words(report),

@@ -14,6 +14,7 @@ from areaviz.analysis.judged import judged_scores, of_outputs
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import measures_of, table_of, with_scores
+from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 
@@ -46,6 +47,7 @@ class Report:
         places: of the examples that are reported, None for all.
         measure: by which examples are good or bad, "" for chrF.
         corpus: whose word frequencies count, None for the references'.
+        themes: of failure, () where they were not looked for.
     """
 
     dataset: Dataset
@@ -57,6 +59,7 @@ class Report:
     places: Sequence[int] | None = None
     measure: str = ""
     corpus: Frequency | None = None
+    themes: Sequence[Themes] = ()
 
     @cached_property
     def written(self) -> list[Written]:

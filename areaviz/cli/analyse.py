@@ -85,6 +85,14 @@ def analyse(
         str,
         typer.Option(help="Scores by bucket, such as length or words, or by a score of a file."),
     ] = "",
+    themes: Annotated[
+        bool,
+        typer.Option(
+            "--themes",
+            help="Find the kinds of examples in which a system fails, or is worse than the other"
+            " one; also in the report.",
+        ),
+    ] = False,
     beam: Beam = 1,
     area_size: AreaSize = None,
     checkpoints: Checkpoints = CHECKPOINTS,
@@ -114,7 +122,7 @@ def analyse(
     # What tells of the rows takes a second to import, which they need not wait for.
     from areaviz.cli.analyse_report import Asked, tell
 
-    asked = Asked(scores or [], corpus, errors or [], by, table, report)
+    asked = Asked(scores or [], corpus, errors or [], by, table, report, themes)
     tell(dataset, runs, asked)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -36,6 +36,8 @@ class Asked:
     # Where all rows and the whole analysis are written, None for nowhere.
     table: Path | None
     report: Path | None
+    # Whether themes of failure are looked for.
+    themes: bool = False
 
 
 def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
@@ -64,6 +66,13 @@ def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
         print_comparison(frame)
     if asked.by:
         print_buckets(frame, asked.by, titles, frequency)
+    if asked.themes:
+        # Imported here, since scipy takes a second and most calls look for no themes.
+        from areaviz.analysis.themes.of_table import themes_of_table
+        from areaviz.cli.analyse_themes import print_themes
+
+        reported = replace(reported, themes=themes_of_table(dataset, frame, len(titles)))
+        print_themes(reported.themes, len(titles))
     if asked.table:
         asked.table.write_bytes(table_csv(frame))
     if asked.report:

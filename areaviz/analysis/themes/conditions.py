@@ -15,7 +15,7 @@ import pandas as pd
 
 from areaviz.analysis.themes.material import BoolArray, FloatArray, Material
 from areaviz.analysis.themes.text_conditions import text_conditions
-from areaviz.analysis.themes.words import lower_words
+from areaviz.analysis.themes.words import lower_words, usual_spelling
 
 SOURCE, REFERENCE, MEASURE, METADATA = "source", "reference", "measure", "metadata"
 # A condition needs this many examples or this share of them, and holds for at most MOST of them.
@@ -85,10 +85,11 @@ class _Collector:
         elif is_named and 0 < count < self.least:
             self.rare[condition.text] = count
 
-    def add_words(self, side: str, words_E: Sequence[list[str]], has_pairs: bool) -> None:
+    def add_words(self, side: str, texts: Sequence[str], has_pairs: bool) -> None:
         """Add a condition for every word of a side and, on request, for every pair of words."""
+        spelling = usual_spelling(texts)
         where: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        for place, words in enumerate(words_E):
+        for place, words in enumerate(map(lower_words, texts)):
             units: set[tuple[str, ...]] = {(word,) for word in words}
             if has_pairs:
                 units.update(pairwise(words))
@@ -100,7 +101,8 @@ class _Collector:
         for unit in frequent[:MAX_WORDS]:
             holds_E = np.zeros(self.examples, bool)
             holds_E[where[unit]] = True
-            text = f"the {side} has “{' '.join(unit)}”"
+            spelled = " ".join(spelling.get(word, word) for word in unit)
+            text = f"the {side} has “{spelled}”"
             self.add(Condition(text, side, unit if side == SOURCE else ()), holds_E)
 
 
@@ -125,7 +127,7 @@ def find_conditions(material: Material, system: int) -> Conditions:
         _add_texts(collector, REFERENCE, references)
     if material.has_sources() and has_one_reference:
         # Of a reference only its words: its length and form are close to those of the source.
-        collector.add_words(REFERENCE, list(map(lower_words, references)), has_pairs=False)
+        collector.add_words(REFERENCE, references, has_pairs=False)
     for title, values_E in material.written[system].measures.items():
         _add_measure(collector, title, values_E)
     for name, cells in material.metadata.items():
@@ -135,7 +137,7 @@ def find_conditions(material: Material, system: int) -> Conditions:
 
 def _add_texts(collector: _Collector, side: str, texts: Sequence[str]) -> None:
     words_E = list(map(lower_words, texts))
-    collector.add_words(side, words_E, has_pairs=True)
+    collector.add_words(side, texts, has_pairs=True)
     for text, words, holds_E, is_named in text_conditions(side, texts, words_E):
         collector.add(Condition(text, side, words if side == SOURCE else ()), holds_E, is_named)
 

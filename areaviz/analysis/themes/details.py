@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -39,12 +39,15 @@ def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) 
     return [title for _, title in sorted(found)[:MAX_FURTHER]]
 
 
-def frequent_words(holds_E: BoolArray, words_E: Sequence[frozenset[str]]) -> str:
+def frequent_words(
+    holds_E: BoolArray, words_E: Sequence[frozenset[str]], spelling: Mapping[str, str]
+) -> str:
     """Return the words that more examples have in a slice than elsewhere, "" for none.
 
     Args:
         holds_E: the slice.
         words_E: the words of each example, such as those that are missing.
+        spelling: how words are written, by their lower case.
     """
     inside: Counter[str] = Counter()
     outside: Counter[str] = Counter()
@@ -56,4 +59,5 @@ def frequent_words(holds_E: BoolArray, words_E: Sequence[frozenset[str]]) -> str
         lift = times / count - outside[word] / rest
         if times >= LEAST and lift > MORE_OFTEN:
             lifts.append((-lift, word))
-    return ", ".join(f"“{word}” ({inside[word]})" for _, word in sorted(lifts)[:MAX_NAMED])
+    named = [word for _, word in sorted(lifts)[:MAX_NAMED]]
+    return ", ".join(f"“{spelling.get(word, word)}” ({inside[word]})" for word in named)

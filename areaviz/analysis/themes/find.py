@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 import numpy as np
 
-from areaviz.analysis.themes.conditions import MEASURE, Conditions
+from areaviz.analysis.themes.conditions import MEASURE
 from areaviz.analysis.themes.duplicates import keep_distinct
 from areaviz.analysis.themes.halves import IntArray, split_halves
 from areaviz.analysis.themes.material import Material, check_size
@@ -22,31 +19,10 @@ from areaviz.analysis.themes.proof import (
 )
 from areaviz.analysis.themes.search import search_slices, search_trends, search_words
 from areaviz.analysis.themes.sentences import describe
-from areaviz.analysis.themes.theme import Theme
+from areaviz.analysis.themes.theme import Themes
 
 # The largest q value of a theme, and what decides how the examples are split and drawn.
 MAX_Q, SEED = 0.02, 1
-
-
-@dataclass(frozen=True, slots=True)
-class Themes:
-    """The themes of one list.
-
-    Attributes:
-        worse: the number of the system that is worse, from 0.
-        found: themes, those that lose most first.
-        examples: how many examples were looked at.
-        least: how many examples a condition needs.
-        rare: conditions that hold in fewer examples, with their number of examples.
-        rare_words: how many words and word pairs occur in fewer examples.
-    """
-
-    worse: int
-    found: tuple[Theme, ...]
-    examples: int
-    least: int
-    rare: Mapping[str, int]
-    rare_words: int
 
 
 def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
@@ -69,16 +45,10 @@ def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
         measured = measure_examples(material, worse, other)
         tests = prove_themes(measured, halves, seed)
         themes = describe(tests, measured, material.places, worse)
-        found.append(_themes(worse, themes, material, measured.conditions))
+        conditions = measured.conditions
+        about = len(material), conditions.least, conditions.rare, conditions.rare_words
+        found.append(Themes(worse, other, themes, *about))
     return tuple(found)
-
-
-def _themes(
-    worse: int, found: tuple[Theme, ...], material: Material, conditions: Conditions
-) -> Themes:
-    return Themes(
-        worse, found, len(material), conditions.least, conditions.rare, conditions.rare_words
-    )
 
 
 def prove_themes(

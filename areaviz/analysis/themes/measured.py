@@ -13,6 +13,7 @@ from areaviz.analysis.themes.pairs import Pair, pair_words
 from areaviz.analysis.themes.quantities import Quantity, find_quantities
 from areaviz.analysis.themes.rates import Rate, compared_rates, word_rates
 from areaviz.analysis.themes.symptoms import Symptom, find_symptoms
+from areaviz.analysis.themes.words import usual_spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Measurements:
         rates: how often words are found.
         quantities: what has a more and a less.
         pairs: the outputs beside their references.
+        spelling: how words of references and outputs are mostly written.
         is_compared: whether symptoms and rates compare two systems.
     """
 
@@ -33,6 +35,7 @@ class Measurements:
     rates: Mapping[str, Rate]
     quantities: tuple[Quantity, ...]
     pairs: tuple[Pair, ...]
+    spelling: Mapping[str, str]
     is_compared: bool = False
 
 
@@ -47,15 +50,16 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
     conditions = find_conditions(material, worse)
     pairs = pair_words(material, worse)
     symptoms = find_symptoms(material.written[worse], pairs)
-    rates = word_rates([pair.matched for pair in pairs], conditions.least)
+    texts = [text for given in material.references for text in given]
+    spelling = usual_spelling([*texts, *material.written[worse].outputs])
+    rates = word_rates([pair.matched for pair in pairs], conditions.least, spelling)
     if other is not None:
         of_other = pair_words(material, other)
         symptoms = _differences(symptoms, find_symptoms(material.written[other], of_other))
-        expected = word_rates([pair.matched for pair in of_other], conditions.least)
+        expected = word_rates([pair.matched for pair in of_other], conditions.least, spelling)
         rates = compared_rates(expected, rates)
-    return Measurements(
-        conditions, symptoms, rates, find_quantities(material), pairs, other is not None
-    )
+    quantities, is_compared = find_quantities(material), other is not None
+    return Measurements(conditions, symptoms, rates, quantities, pairs, spelling, is_compared)
 
 
 def _differences(symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]) -> tuple[Symptom, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from areaviz.analysis.table import CIDER, measures_of
+from areaviz.analysis.themes.find import find_themes
 from areaviz.analysis.themes.material import FloatArray, Material, Score, Written
+from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 
 # What a model knows of its own output without the right answer: when it fails, not how.
@@ -22,6 +25,26 @@ LEFT_OUT = (
 )
 # Names of a column of metadata that says which document an example belongs to.
 DOCUMENT_COLUMNS = ("document", "doc", "doc_id", "docid", "document_id")
+
+
+def themes_of_table(dataset: Dataset, frame: pd.DataFrame, systems: int) -> tuple[Themes, ...]:
+    """Return the themes of all systems: two are compared, one or more than two stand alone.
+
+    Args:
+        dataset: the set.
+        frame: of its analysis.
+        systems: how many the frame has.
+
+    Raises:
+        InputError: there are too few or too many examples, or they cannot be split into halves.
+    """
+    if systems == 2:
+        return find_themes(material_of(dataset, frame, (0, 1)))
+    found = []
+    for system in range(systems):
+        (themes,) = find_themes(material_of(dataset, frame, (system,)))
+        found.append(replace(themes, worse=system))
+    return tuple(found)
 
 
 def material_of(dataset: Dataset, frame: pd.DataFrame, systems: Sequence[int]) -> Material:

@@ -132,8 +132,9 @@ def prove_words(
             difference = rate.difference_E[rows]
             p = sign_flip_p(difference, rng)
             low, high = mean_interval(difference, rng)
-            inside, outside = rate.found_E[rows].mean(), rate.expected_E[rows].mean()
-            test = replace(test, p=p, low=low, high=high, inside=inside, outside=outside)
+            found_share, expected = rate.found_E[rows].mean(), rate.expected_E[rows].mean()
+            means = float(found_share), float(expected)
+            test = replace(test, p=p, low=low, high=high, inside=means[0], outside=means[1])
         found.append(test)
     return found
 

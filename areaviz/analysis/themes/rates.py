@@ -35,16 +35,21 @@ class Rate:
         return self.found_E - self.expected_E
 
 
-def word_rates(matched: Sequence[Sequence[Matched]], least: int) -> Mapping[str, Rate]:
+def word_rates(
+    matched: Sequence[Sequence[Matched]], least: int, spelling: Mapping[str, str]
+) -> Mapping[str, Rate]:
     """Return the rates of words and classes of words that at least `least` references have.
 
     Args:
         matched: the words of each reference, and whether they are found.
         least: examples that a word needs.
+        spelling: how words are written, by their lower case.
     """
     frequency = Counter(word for row in matched for word in {one.word for one in row})
     shares = _shares_by_frequency(matched, frequency)
-    groups: dict[str, str] = {word: f"“{word}”" for word, n in frequency.items() if n >= least}
+    groups: dict[str, str] = {
+        word: f"“{spelling.get(word, word)}”" for word, n in frequency.items() if n >= least
+    }
     collected: dict[str, dict[int, list[tuple[bool, float]]]] = defaultdict(dict)
     classes = [(one.plural, one.words) for one in WORD_CLASSES]
     for place, row in enumerate(matched):

@@ -198,18 +198,21 @@ class _Writer:
         """Return a value, or a change of it, as people say it."""
         said = symptom.sign * value
         if self.measured.is_compared:
-            return f"{signed(symptom.points * said)} points" if symptom.is_share else f"{said:+.3g}"
+            if not symptom.is_share:
+                return f"{said:+.3g}".replace("-", "−")
+            change = signed(symptom.points * said)
+            return f"{change} point" if change in ("+1", "−1") else f"{change} points"
         return per_cent(said) if symptom.is_share else f"{said:.3g}"
 
     def _details(self, test: Tested, candidate: SliceCandidate) -> str:
         further = further_symptoms(test.holds_E, self.measured.symptoms, candidate.symptom)
-        missing = frequent_words(test.holds_E, self._missing)
+        missing = frequent_words(test.holds_E, self._missing, self.measured.spelling)
         parts = [f"Also worse: {', '.join(further)}."] if further else []
         parts += [f"Missing: {missing}."] if missing else []
         return " ".join(filter(None, (*parts, self._written_instead(test.holds_E))))
 
     def _written_instead(self, holds_E: BoolArray) -> str:
-        instead = frequent_words(holds_E, self._surplus)
+        instead = frequent_words(holds_E, self._surplus, self.measured.spelling)
         return f"Written instead: {instead}." if instead else ""
 
     @cached_property

@@ -1,7 +1,8 @@
-"""A theme as readers see it."""
+"""A theme as readers see it, and a list of themes."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from areaviz.analysis.themes.conditions import Condition
@@ -41,3 +42,26 @@ class Theme:
     def sentence(self) -> str:
         """All of it as text."""
         return " ".join(filter(None, (f"{self.statement} ({self.proof}).", self.details)))
+
+
+@dataclass(frozen=True, slots=True)
+class Themes:
+    """The themes of one list.
+
+    Attributes:
+        worse: the number of the system that is worse, from 0.
+        better: the number of the system it is compared with, None for none.
+        found: themes, those that lose most first.
+        examples: how many examples were looked at.
+        least: how many examples a condition needs.
+        rare: conditions that hold in fewer examples, with their number of examples.
+        rare_words: how many words and word pairs occur in fewer examples.
+    """
+
+    worse: int
+    better: int | None
+    found: tuple[Theme, ...]
+    examples: int
+    least: int
+    rare: Mapping[str, int]
+    rare_words: int

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 # Numbers, words with inner hyphens or apostrophes, and single letters of Chinese and Japanese,
@@ -23,6 +24,20 @@ def cased_words(text: str) -> list[str]:
 def lower_words(text: str) -> list[str]:
     """Return the words of a text in lower case, without punctuation."""
     return _WORD.findall(text.lower())
+
+
+def usual_spelling(texts: Iterable[str]) -> Mapping[str, str]:
+    """Return how words are mostly written, by their lower case: "menschen" as "Menschen".
+
+    The first word of a text is not counted, since it has a capital anyway.
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(cased_words(text)[1:])
+    spelling: dict[str, str] = {}
+    for word, _ in sorted(counts.items(), key=lambda item: (item[1], item[0])):
+        spelling[word.lower()] = word
+    return spelling
 
 
 def without_accents(word: str) -> str:
@@ -93,8 +108,3 @@ WORD_CLASSES = (
 )
 # Quotation marks of several languages.
 QUOTES = frozenset('"“”„«»')
-
-
-def class_counts(words: list[str]) -> Mapping[str, int]:
-    """Return how many words of each class a text has, by the name of one of them."""
-    return {one.one: sum(word in one.words for word in words) for one in WORD_CLASSES}

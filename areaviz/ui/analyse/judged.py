@@ -14,6 +14,7 @@ from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, o
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import Report
 from areaviz.analysis.table import with_scores
+from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.drawing.numbers import number_text
 from areaviz.notes.error_spans import Judgement
@@ -93,6 +94,7 @@ def report_button(
     judgements: Sequence[Judgement],
     table: pd.DataFrame,
     corpus: Frequency | None,
+    themes: Sequence[Themes] = (),
 ) -> None:
     """Draw a button that takes the analysis of these examples away as one page."""
     made = Report(
@@ -105,6 +107,7 @@ def report_button(
         [int(place) for place in table.index],
         page.state.measure.rpartition("_")[0],
         corpus,
+        themes,
     )
     st.download_button(
         "Report as a page",

@@ -20,6 +20,7 @@ from areaviz.ui.analyse.notes_files import exchange
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, judgements_of
+from areaviz.ui.analyse.themes import show_themes
 from areaviz.ui.shell.table import read_table
 
 
@@ -47,6 +48,7 @@ def result(
     _whole_set(runs, whole, titles)
     raters(judgements, analyses, runs)
     slice_table(runs, slices)
+    themes = show_themes(page, dataset, whole, len(runs))
     st.header("Example by example", anchor=False)
     table = in_slice(page, whole, slices)
     found = searched(page, table, len(runs))
@@ -56,7 +58,7 @@ def result(
         with st.container(horizontal=True):
             save_slice(dataset.digest, chosen)
             table_button(chosen)
-            report_button(page, analyses, runs, judgements, found, corpus)
+            report_button(page, analyses, runs, judgements, found, corpus, themes)
     open_example(page, backend, analyses, runs, [int(place) for place in chosen.index])
     by_bucket(page, found, titles, corpus)
     against(page, found, titles)

@@ -15,7 +15,7 @@ from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import StoredRows, figures, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
-from areaviz.ui.shell.markdown import counted, visible
+from areaviz.ui.shell.markdown import counted, shortened, visible
 from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
@@ -92,6 +92,25 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
                 on_click=_remove,
                 args=(own.get(gone or ""),),
             )
+
+
+def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
+    """Save examples as a slice in a callback, in place of the reader's own slice of that name.
+
+    An error is shown beside the menu of slices.
+
+    Args:
+        digest: of the set.
+        name: of the slice, which is shortened if it is too long.
+        places: of the examples.
+    """
+    with defer_errors("saving the slice", PROBLEM):
+        short, reader = shortened(name, LONGEST_SLICE), reader_mark()
+        listed = note_store().slices.list_for(digest, reader, MAX_LISTED)
+        own = {one.name: one.version for one in listed if one.is_changeable(reader)}
+        changed = Slice(digest, short, places, own.get(short, 0))
+        made = note_store().slices.save(changed, reader)
+        st.toast(f"Saved {counted(len(made.examples), 'example')} as a slice.")
 
 
 def _save(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) -> None:

@@ -78,6 +78,8 @@ class AnalyseState(ModelState):
     # Whether only examples are listed where both systems fail, and whose output is judged.
     both_fail: bool = False
     judged: str = ""
+    # What identifies the content that themes were looked for in, "" before they are.
+    themes: str = ""
     # The analysis that the reader's list was told of last.
     noted: str = ""
 

@@ -1,0 +1,116 @@
+"""Themes on the page: the kinds of examples in which a system is worse, with rows to look at."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
+from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
+from areaviz.analysis.themes.of_table import material_of, themes_of_table
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.data.examples import Dataset
+from areaviz.ui.analyse.slices import save_places
+from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
+from areaviz.ui.analyse.stored import HOUR
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import escaped, shortened
+
+# Themes of a list that are shown at once; the others wait in an expander.
+SHOWN = 6
+# Letters of a theme's title that are shown above the table of examples.
+TITLE = 80
+
+
+def show_themes(
+    page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int
+) -> tuple[Themes, ...]:
+    """Draw the section Themes; returns what was found, () before somebody looks for them.
+
+    Args:
+        page: holds whether they are looked for, and which rows are kept.
+        dataset: the set.
+        table: all its examples, as `table_of` makes it.
+        systems: how many the table has.
+    """
+    st.header("Themes", anchor=False)
+    if len(table) < MIN_EXAMPLES:
+        st.caption(f"Themes need at least {MIN_EXAMPLES} examples. This analysis has {len(table)}.")
+        return ()
+    digest = _digest(dataset, table, systems) if page.state.themes else ""
+    if not digest or page.state.themes != digest:
+        st.caption("Find the kinds of examples in which outputs are worse, with a proof for each.")
+        st.button("Find themes", on_click=_look, args=(page, dataset, table, systems))
+        return ()
+    found: tuple[Themes, ...] = ()
+    with show_errors("finding themes"):
+        found = _found(digest, dataset, table, systems)
+        st.caption(METHOD)
+        for number, themes in enumerate(found):
+            _list(page, dataset, themes, number, systems)
+        rare = rare_note(found)
+        if rare:
+            st.caption(escaped(rare))
+    return found
+
+
+def _materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Material]:
+    groups = [(0, 1)] if systems == 2 else [(system,) for system in range(systems)]
+    return [material_of(dataset, table, group) for group in groups]
+
+
+def _digest(dataset: Dataset, table: pd.DataFrame, systems: int) -> str:
+    """Return what identifies the content that themes are looked for in."""
+    return " ".join(one.digest for one in _materials(dataset, table, systems))
+
+
+def _look(page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int) -> None:
+    page.set(themes=_digest(dataset, table, systems))
+
+
+@st.cache_data(show_spinner="Finding themes", max_entries=32, ttl=HOUR)
+def _found(
+    digest: str, _dataset: Dataset, _table: pd.DataFrame, systems: int
+) -> tuple[Themes, ...]:
+    """Return the themes of content that the digest identifies."""
+    return themes_of_table(_dataset, _table, systems)
+
+
+def _list(page: AnalysePage, dataset: Dataset, themes: Themes, number: int, systems: int) -> None:
+    """Draw one list of themes; number: of the list."""
+    st.subheader(list_title(themes, systems), anchor=False)
+    if not themes.found:
+        st.caption(NOTHING)
+    for part in split_parts(themes):
+        st.caption(f"**{part.title}**")
+        # A theme keeps its number when another part is left out.
+        numbered = [(themes.found.index(one), one) for one in part.themes]
+        for place, theme in numbered[:SHOWN]:
+            _theme(page, dataset, theme, f"themes {number}", place)
+        if len(numbered) > SHOWN:
+            rest = numbered[SHOWN:]
+            key = f"themes_{number}_{part.title}"
+            with st.expander(f"{len(rest)} more", key=key, type="compact"):
+                for place, theme in rest:
+                    _theme(page, dataset, theme, f"themes {number}", place)
+
+
+def _theme(page: AnalysePage, dataset: Dataset, theme: Theme, chart: str, number: int) -> None:
+    """Draw one theme: what is worse, how certain it is, and what to do with its rows."""
+    st.markdown(escaped(f"{theme.statement}."))
+    st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
+    if not theme.places:
+        return
+    title = f"where {theme.title}"
+    kept = Kept(shortened(title, TITLE), theme.places, (chart, number))
+    is_shown = page.state.kept == kept
+    with st.container(horizontal=True, gap="small"):
+        label = "Show all again" if is_shown else f"Show {len(theme.places):,}"
+        key = f"{chart} {number}"
+        st.button(label, key=f"show {key}", on_click=keep_rows, args=(page, kept))
+        st.button(
+            "Save as a slice",
+            key=f"save {key}",
+            on_click=save_places,
+            args=(dataset.digest, title, theme.places),
+        )
