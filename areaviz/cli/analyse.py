@@ -15,6 +15,7 @@ from areaviz.analysis.on_processes import analyse_in_processes
 from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import header, rows_of_outputs
+from areaviz.analysis.themes.material import check_count
 from areaviz.cli.models import named, open_run, open_run_together
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
 from areaviz.data.example_files import read_files, read_lines, read_table
@@ -110,6 +111,9 @@ def analyse(
     if not model and not outputs:
         raise InputError("Nothing is to be analysed; name a --model or a file of --outputs.")
     dataset = _read(source, reference or [], links)
+    if themes:
+        # Before models run, which can take minutes.
+        check_count(len(dataset.examples))
     runs: dict[str, Rows] = {}
     for path in outputs or []:
         lines = read_output(path.name, {path.name: path}, dataset)

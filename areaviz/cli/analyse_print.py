@@ -18,6 +18,8 @@ from areaviz.analysis.buckets import (
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.table import SCORE, Rows, measures_of, summary
+from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
+from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
@@ -91,3 +93,19 @@ def print_buckets(
     for row in found.to_dict("records"):
         values = [f"{row[f'{column}_{run}']:.3g}" for run in range(len(names))]
         typer.echo(f"  {row['bucket']} ({row[counted]:,} {counted}): {', '.join(values)}")
+
+
+def print_themes(lists: Sequence[Themes], systems: int) -> None:
+    """Print the themes of each list, how they were found, and what was too rare."""
+    typer.echo(METHOD)
+    for themes in lists:
+        typer.echo(f"{list_title(themes, systems)}:")
+        if not themes.found:
+            typer.echo(f"  {NOTHING}")
+        for part in split_parts(themes):
+            typer.echo(f"  {part.title}:")
+            for number, theme in enumerate(part.themes, 1):
+                typer.echo(f"  {number:>3}. {theme.sentence}")
+    rare = rare_note(lists)
+    if rare:
+        typer.echo(rare)

@@ -14,7 +14,13 @@ from areaviz.analysis.reported import Report
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import Rows, score_columns, table_csv
-from areaviz.cli.analyse_print import print_buckets, print_comparison, print_scores, print_summary
+from areaviz.cli.analyse_print import (
+    print_buckets,
+    print_comparison,
+    print_scores,
+    print_summary,
+    print_themes,
+)
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.marot import read_judgements
@@ -69,7 +75,6 @@ def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
     if asked.themes:
         # Imported here, since scipy takes a second and most calls look for no themes.
         from areaviz.analysis.themes.of_table import themes_of_table
-        from areaviz.cli.analyse_themes import print_themes
 
         reported = replace(reported, themes=themes_of_table(dataset, frame, len(titles)))
         print_themes(reported.themes, len(titles))

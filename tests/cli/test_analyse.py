@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.pages import folder
 
 
@@ -235,3 +237,27 @@ def test_pictures_that_were_cut_again_are_run_again(place: Path) -> None:
         (place / "x.csv").write_text("text,picture\nA dog.,0.png\n")
         assert run(str(place / "x.csv"), "--model", "char-area") == 0
     assert Backend.asked == 2 and len(list((place / "rows").glob("*.jsonl"))) == 2
+
+
+def test_themes_are_printed_and_in_the_report(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    material = made_material(160, damage=lose_colours_of_women)
+    texts = {
+        "m.en": material.sources,
+        "m.de": [text for (text,) in material.references],
+        "out.txt": material.written[0].outputs,
+    }
+    for name, some in texts.items():
+        (place / name).write_text("\n".join(some) + "\n")
+    asked = [str(place / "m.en"), "--reference", str(place / "m.de")]
+    asked += ["--outputs", str(place / "out.txt"), "--themes", "--report", str(place / "r.html")]
+    assert run(*asked) == 0
+    said = capsys.readouterr().out
+    statement = "Where the source has “woman”, 0 % of the references' colours are found"
+    assert statement in said and "Too rare to test" in said
+    html = unescape((place / "r.html").read_text())
+    assert ">Themes</h2>" in html and statement in html
+    assert run(str(place / "a.en"), "--outputs", str(place / "a.de"), "--themes") == 1
+    refused = capsys.readouterr()
+    assert "at least 80 examples" in refused.err and not refused.out

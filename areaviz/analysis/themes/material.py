@@ -95,23 +95,31 @@ class Material:
         return any(self.references) and all(len(one) <= 1 for one in self.references)
 
 
-def check_size(material: Material) -> None:
+def check_count(examples: int) -> None:
     """Check that there are enough examples for a proof, and not too many.
+
+    Raises:
+        InputError: there are too few or too many.
+    """
+    if examples < MIN_EXAMPLES:
+        raise InputError(
+            f"Themes need at least {MIN_EXAMPLES} examples with an output, but there are"
+            f" {examples:,}; use a larger set."
+        )
+    if examples > MAX_EXAMPLES:
+        raise InputError(
+            f"Themes can be found in at most {MAX_EXAMPLES:,} examples, but there are"
+            f" {examples:,}; use a part of the set."
+        )
+
+
+def check_size(material: Material) -> None:
+    """Check the number of examples and of words.
 
     Raises:
         InputError: there are too few examples, too many examples or too many words.
     """
-    count = len(material)
-    if count < MIN_EXAMPLES:
-        raise InputError(
-            f"Themes need at least {MIN_EXAMPLES} examples that were run, but there are {count:,};"
-            " use a larger set."
-        )
-    if count > MAX_EXAMPLES:
-        raise InputError(
-            f"Themes can be found in at most {MAX_EXAMPLES:,} examples, but there are {count:,};"
-            " use a part of the set."
-        )
+    check_count(len(material))
     words = sum(len(text.split()) for text in material.sources)
     words += sum(len(text.split()) for texts in material.references for text in texts)
     words += sum(len(text.split()) for one in material.written for text in one.outputs)

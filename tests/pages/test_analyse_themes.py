@@ -1,0 +1,90 @@
+"""Analyse: themes are found behind a button; their rows can be shown and saved as a slice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.analysis.rows import SETTING
+from areaviz.ui.analyse import dataset_form
+from areaviz.ui.analyse.stored import note_store
+from tests.analysis.themes.made import lose_colours_of_women, made_material
+from tests.pages.analysed import button, keyed, listed, state_of, uploading
+from tests.pages.conftest import Open, shown
+
+MATERIAL = made_material(160, damage=lose_colours_of_women)
+BETTER = made_material(160)
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+
+
+def lines(texts: tuple[str, ...]) -> bytes:
+    return ("\n".join(texts) + "\n").encode()
+
+
+def given(open_page: Open, **outputs: tuple[str, ...]) -> AppTest:
+    """Open the page with the made set and outputs of systems."""
+    files = {
+        "set.en": lines(MATERIAL.sources),
+        "set.de": lines(tuple(text for (text,) in MATERIAL.references)),
+        **{f"hyp.{name}.txt": lines(texts) for name, texts in outputs.items()},
+    }
+    app = uploading(open_page("analyse"))
+    sent = [(name, content, "text/plain") for name, content in files.items()]
+    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+
+
+def test_themes_are_found_shown_and_saved(open_page: Open) -> None:
+    app = given(open_page, one=MATERIAL.written[0].outputs)
+    assert "Where the source has" not in shown(app)
+    app = button(app, "Find themes").click().run()
+    assert not app.exception and not app.error
+    text = shown(app).replace("\\", "")
+    assert "Where the source has “woman”, 0 % of the references' colours are found" in text
+    assert "Too rare to test, in fewer than 16 examples" in text
+    count = len(listed(app))
+    app = keyed(app.button, "show themes 0").click().run()
+    kept = state_of(app).kept
+    assert kept is not None and len(listed(app)) == len(kept.places) < count
+    app = keyed(app.button, "save themes 0").click().run()
+    assert not app.error
+    (made,) = note_store().slices.list_all(state_of(app).digest)
+    assert made.examples == kept.places
+    app = keyed(app.button, "show themes 0").click().run()
+    assert len(listed(app)) == count
+
+
+def test_themes_of_two_systems_are_two_lists(open_page: Open) -> None:
+    systems = {"a": BETTER.written[0].outputs, "b": MATERIAL.written[0].outputs}
+    app = button(given(open_page, **systems), "Find themes").click().run()
+    assert not app.exception and not app.error
+    titles = [one.value for one in app.subheader]
+    assert any(title.endswith("where (2) is worse than (1)") for title in titles)
+    assert "0 themes where (1) is worse than (2)" in titles
+
+
+def test_themes_are_asked_for_again_when_outputs_change(open_page: Open) -> None:
+    app = button(given(open_page, one=MATERIAL.written[0].outputs), "Find themes").click().run()
+    assert state_of(app).themes
+    sent = [("hyp.b.txt", lines(BETTER.written[0].outputs), "text/plain")]
+    sent += [("set.en", lines(MATERIAL.sources), "text/plain")]
+    sent += [("set.de", lines(tuple(text for (text,) in MATERIAL.references)), "text/plain")]
+    app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    assert button(app, "Find themes") and "Where the source has" not in shown(app)
+
+
+def test_themes_need_enough_examples(open_page: Open) -> None:
+    app = open_page("analyse")
+    app = uploading(app)
+    sent = [
+        ("a.en", b"A dog.\nA cat.\n", "text/plain"),
+        ("a.de", b"Ein Hund.\nEine Katze.\n", "text/plain"),
+        ("hyp.txt", b"Ein Hund.\nKatze.\n", "text/plain"),
+    ]
+    app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+    assert "Themes need at least 80 examples. This analysis has 2." in shown(app)
