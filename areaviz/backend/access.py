@@ -158,19 +158,23 @@ def is_admission(value: str, key: str, now: float | None = None) -> bool:
     return genuine and age <= ADMITTED_DAYS * _DAY
 
 
-def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool) -> str:
-    """The header that sets a cookie out of reach of scripts.
+def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool, base: str = "") -> str:
+    """Return the header that sets a cookie out of reach of scripts.
 
     Args:
+        name: of the cookie.
+        value: of the cookie.
+        days: how long browsers keep it.
         secure: whether the browser came over https.
-        framed: whether pages of others may hold the app.
+        framed: whether other websites may show the app in a frame.
+        base: the path that the app is served below, "" for none.
     """
     site = "SameSite=Lax"
     if framed:
         site = "SameSite=None; Secure"
     elif secure:
         site += "; Secure"
-    return f"{name}={value}; Path=/; Max-Age={days * _DAY}; HttpOnly; {site}"
+    return f"{name}={value}; Path={base or '/'}; Max-Age={days * _DAY}; HttpOnly; {site}"
 
 
 def _signature(key: str, second: str) -> str:

@@ -65,6 +65,10 @@ def app(
         list[str] | None,
         typer.Option(help="The address of a proxy before the app; can be given again."),
     ] = None,
+    base_path: Annotated[
+        str,
+        typer.Option(help="The path below which a proxy serves the app, such as /areaviz."),
+    ] = "",
     allow_frame: Annotated[
         list[str] | None,
         typer.Option(
@@ -87,6 +91,7 @@ def app(
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
     # Imported here, so that a refusal does not wait for Streamlit.
+    from areaviz.door.base_path import check_base_path
     from areaviz.door.door import AppPlace
     from areaviz.door.serving import serve_app
 
@@ -99,6 +104,7 @@ def app(
         token=token,
         proxies=tuple(proxy or ()),
         framing=tuple(allow_frame or ()),
+        base=check_base_path(base_path),
     )
     serve_app(place, ROOT, operator_commands)
 

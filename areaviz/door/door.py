@@ -49,6 +49,7 @@ class AppPlace:
         token: "" where none is needed.
         proxies: addresses of proxies that are believed what a reader's address is.
         framing: origins whose pages may hold the app in a frame.
+        base: the path that the app is served below, such as "/areaviz", or "".
     """
 
     host: str
@@ -57,6 +58,7 @@ class AppPlace:
     token: str = field(default="", repr=False)
     proxies: tuple[str, ...] = ()
     framing: tuple[str, ...] = ()
+    base: str = ""
 
     @property
     def known_as(self) -> frozenset[str]:
@@ -83,9 +85,11 @@ class Door:
 
     def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
         self._app, self._names, self._framed = app, place.known_as, bool(place.framing)
-        self._sign_in = SignIn(place.key, place.port, place.framing) if place.token else None
+        self._sign_in = (
+            SignIn(place.key, place.port, place.framing, place.base) if place.token else None
+        )
         self._uploads, self._media = Uploads(app), Media(back_seconds)
-        self._proxies = place.proxies
+        self._proxies, self._base = place.proxies, place.base
         self._message_rates = Rates(MESSAGES_PER_SECOND, MESSAGE_BURST_SECONDS)
         self._byte_rates = Rates(MESSAGE_KILOBYTES_PER_SECOND, BYTE_BURST_SECONDS)
         self._cookie = access.reader_cookie(place.port)
@@ -177,7 +181,7 @@ class Door:
     def _new_reader(self, head: Head) -> str:
         reader = access.new_reader()
         return access.set_cookie(
-            self._cookie, reader, access.READER_DAYS, head.secure, self._framed
+            self._cookie, reader, access.READER_DAYS, head.secure, self._framed, self._base
         )
 
 

@@ -18,13 +18,11 @@ from areaviz.door.frames import TOO_LARGE
 from areaviz.door.http import Head
 from areaviz.door.message_check import BrokenMessage, is_wanted
 from areaviz.door.streamlit_parts import is_known_session
-from areaviz.shares.limits import MESSAGE_KILOBYTES
+from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES
 from areaviz.trace.errors import InputError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-SILENT_SECONDS = 30.0
 
 # Messages up to this length are checked in less than 10 ms, so they need no thread.
 SHORT_BYTES = 8192
@@ -118,7 +116,7 @@ class _Socket:
 async def _first_message(socket: _Socket) -> Message | None:
     """Return the first message, or None where none came in time."""
     try:
-        async with asyncio.timeout(SILENT_SECONDS):
+        async with asyncio.timeout(FIRST_MESSAGE_SECONDS.value()):
             message = await socket.receive()
     except TimeoutError:
         await socket.send({"type": "websocket.close", "code": SILENT})

@@ -14,9 +14,9 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from areaviz.door.frames import FrameFilter
 from areaviz.door.limits import FULL, Connections
-from areaviz.shares.limits import MESSAGE_KILOBYTES
+from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
-HEAD_SECONDS, HEAD_BYTES = 10.0, 32768
+HEAD_BYTES = 32768
 
 # The slowest that a whole body may come, and the fewest bytes of it in each few seconds.
 BODY_BYTES_PER_SECOND = 16_384
@@ -49,7 +49,7 @@ class BoundedRequests(HttpToolsProtocol):
         """Wait for the first head from now on, or say that there is no room."""
         super().connection_made(transport)
         if self._seats.enter(transport):
-            self._allow(HEAD_SECONDS)
+            self._allow(HEAD_SECONDS.value())
         else:
             self._end(503, FULL)
 
@@ -86,13 +86,13 @@ class BoundedRequests(HttpToolsProtocol):
         super().on_message_begin()
         self._head_bytes = max(self._head_bytes, 0)
         if self._reading is None:
-            self._allow(HEAD_SECONDS)
+            self._allow(HEAD_SECONDS.value())
 
     def on_headers_complete(self) -> None:
         """The head is there: the connection stays, and its body gets time by its length."""
         self._head_bytes = _IN_BODY
         self._seats.settle(self.transport)
-        self._allow(HEAD_SECONDS + self._length() / BODY_BYTES_PER_SECOND)
+        self._allow(HEAD_SECONDS.value() + self._length() / BODY_BYTES_PER_SECOND)
         self._begin_window()
         super().on_headers_complete()
 

@@ -20,6 +20,7 @@ from streamlit.starlette import App
 
 from areaviz.backend import access
 from areaviz.door import streamlit_parts
+from areaviz.door.base_path import BasePath
 from areaviz.door.door import AppPlace, Door
 from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
 from areaviz.door.operator import Command, listening
@@ -59,10 +60,10 @@ def serve_app(
     door = Door(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
-    url = access.local_address(place.host, place.port)
+    url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
     print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
     with listening(commands(connections), place.port):
-        _Server(_server_options(door, place, connections)).run(sockets=[opened])
+        _Server(server_options(door, place, connections)).run(sockets=[opened])
 
 
 def visitors(started: float, connections: Connections) -> dict[str, object]:
@@ -173,9 +174,10 @@ def _configure_streamlit(place: AppPlace) -> None:
         config.set_option("server.xsrfCookieSameSite", "none")
 
 
-def _server_options(door: Door, place: AppPlace, connections: Connections) -> uvicorn.Config:
+def server_options(door: Door, place: AppPlace, connections: Connections) -> uvicorn.Config:
+    """Return the options of the web server for the app at a place."""
     return uvicorn.Config(
-        door,
+        BasePath(door, place.base),
         host=place.host,
         port=place.port,
         loop=_loop(connections),

@@ -64,10 +64,12 @@ class SignIn:
         key: of the token; see `access.admission_key`.
         port: in the cookie's name.
         framing: origins whose pages may hold the app in a frame.
+        base: the path that the app is served below, or "".
     """
 
-    def __init__(self, key: str, port: int, framing: tuple[str, ...] = ()) -> None:
+    def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
         self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
+        self._base = base
         # Links are counted apart: a foreign page can make a browser ask for one.
         self._typed, self._linked = Attempts(TOO_MANY), Attempts(TOO_MANY_LINKS)
 
@@ -104,12 +106,17 @@ class SignIn:
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
         value, framed = access.admission(self._key), bool(self._framing)
-        header = access.set_cookie(self._cookie, value, access.ADMITTED_DAYS, head.secure, framed)
+        header = access.set_cookie(
+            self._cookie, value, access.ADMITTED_DAYS, head.secure, framed, self._base
+        )
         return await redirect(send, where, [("set-cookie", header)])
 
     async def _form(self, send: Send, status: int, where: str, alert: str) -> None:
         page = _FORM.format(
-            style=_STYLE, action=PATH, next=html.escape(where), alert=html.escape(alert)
+            style=_STYLE,
+            action=self._base + PATH,
+            next=html.escape(where),
+            alert=html.escape(alert),
         )
         policy = _POLICY.format(ancestors=" ".join(self._framing) or "'none'")
         headers = [("content-security-policy", policy)]

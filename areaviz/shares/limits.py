@@ -141,6 +141,20 @@ MESSAGE_VALUES = Limit(
     "A page may send {limit} values at once.",
     "Reload the page.",
 )
+FIRST_MESSAGE_SECONDS = Limit(
+    "first_message_seconds",
+    30,
+    Scope.EACH,
+    "A page that connects sends its first message within {limit} seconds.",
+    "Reload the page.",
+)
+HEAD_SECONDS = Limit(
+    "head_seconds",
+    10,
+    Scope.EACH,
+    "The head of a request arrives within {limit} seconds.",
+    "Send the request again.",
+)
 MESSAGES_PER_SECOND = Limit(
     "messages_per_second",
     50,
@@ -248,6 +262,8 @@ TABLE: tuple[Limit, ...] = (
     MESSAGE_KILOBYTES,
     MESSAGE_WIDGETS,
     MESSAGE_VALUES,
+    FIRST_MESSAGE_SECONDS,
+    HEAD_SECONDS,
     MESSAGES_PER_SECOND,
     MESSAGE_KILOBYTES_PER_SECOND,
     RECORDS_ON_EXAMPLE,

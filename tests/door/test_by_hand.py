@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
-from tests.door.test_serving import PAGES, TOKEN
+from tests.door.client import PAGES, TOKEN
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
 
 
 @contextmanager
 def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
-    """The address and the port of the app as Streamlit alone serves it."""
+    """Serve the app by Streamlit alone; gives its URL and its port."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **settings}
@@ -42,7 +42,7 @@ def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
 
 
 def said(shown: Shown) -> list[str]:
-    """The kinds of elements of a page that people see."""
+    """Return the kinds of the elements of a page that people see."""
     kinds = [
         one.delta.new_element.WhichOneof("type") for one in shown.messages if one.HasField("delta")
     ]
