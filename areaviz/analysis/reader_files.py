@@ -1,38 +1,42 @@
 """What a reader keeps: the files of their own sets, and the list of their analyses.
 
-All of it lies in a folder of the reader's, named by the mark that the rows of analyses have too
-(`areaviz/ui/shell/reader.py`), so nobody finds what is another's.
+All of it lies in the reader's folder. The folder is named by the mark that the rows of analyses
+also have (`areaviz/ui/shell/reader.py`), so nobody finds what belongs to another reader.
 """
 
 from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from areaviz.analysis.kept_sets import (
+    DAMAGE,
+    EVICTED,
+    LONGEST_NAME,
+    MEGA,
+    NETWORK,
+    ROLES,
+    make_room,
+    note_network,
+    remove_folder,
+)
 from areaviz.data.examples import Dataset, Files
 from areaviz.data.set_files import Roles
 from areaviz.notes.store_schema import now
+from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
 
 # Below the folder of analyses.
 FOLDER = "readers"
-# Analyses that a reader's list has; the oldest go.
-MAX_ENTRIES = 50
-# Of the files of all readers' sets together; the sets that were opened longest ago go.
-MAX_BYTES = 2 * 2**30
 _MARK = re.compile(r"[0-9a-f]{64}")
-# Of a set, and of an entry of the list.
+# The id of a set, and of an entry of the list.
 _SET_ID = re.compile(r"[0-9a-f]{24}")
-_ROLES = "roles.json"
-# What Python raises for JSON that holds something else.
-_DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,48 +45,65 @@ class Entry:
 
     # The parameters of its address.
     params: Mapping[str, str]
-    # The set's name, and how many examples it has.
+    # The name of the set, and the number of its examples.
     dataset: str
     examples: int
-    # What was run on it, for people.
+    # The names of the analysed systems.
     runs: tuple[str, ...]
     # The digest of the set.
     digest: str
-    # When it was opened last, ISO 8601 in UTC.
+    # The time when it was last opened, ISO 8601 in UTC.
     opened: str = ""
 
     @property
     def id(self) -> str:
-        """Names its file: the same analysis is one entry, however often it is opened."""
+        """The name of its file, which depends only on the set and the parameters."""
         what = json.dumps([self.digest, sorted(self.params.items())])
         return sha256(what.encode("ascii")).hexdigest()[:24]
 
 
 def set_id(dataset: Dataset) -> str:
-    """What an address calls a reader's own set."""
+    """Return the name of a reader's own set in addresses."""
     return dataset.digest[:24]
 
 
 def is_set_id(name: str) -> bool:
-    """Whether an address names a reader's own set by this."""
+    """Return whether a name in an address can be that of a reader's own set."""
     return _SET_ID.fullmatch(name) is not None
 
 
 class ReaderFiles:
-    """One reader's folder; every method raises BackendError where the disk fails."""
+    """One reader's folder. Every method raises BackendError where the disk fails."""
 
-    def __init__(self, analyses: Path, mark: str) -> None:
-        """Opens the folder of the reader with a mark, 64 hexadecimal digits, below `analyses`."""
+    def __init__(self, analyses: Path, mark: str, network: str = "") -> None:
+        """Open a reader's folder.
+
+        Args:
+            analyses: the folder of analyses.
+            mark: the reader's mark, 64 hexadecimal digits.
+            network: the reader's network address, "" where it is unknown (`network_of`).
+        """
         if not _MARK.fullmatch(mark):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")
         self._all = analyses / FOLDER
-        self._own = self._all / mark
+        self._own, self._network = self._all / mark, network
 
     def keep_set(self, dataset: Dataset, files: Files, roles: Roles) -> None:
-        """Keep the files of a set, whole or not at all; one that is kept already stays."""
+        """Keep all files of a set, or none. A set that is kept already stays as it is.
+
+        Raises:
+            InputError: the set alone is larger than the reader's share.
+        """
         folder = self._own / set_id(dataset)
-        if (folder / _ROLES).exists():
+        if (folder / ROLES).exists():
             return
+        size = sum(_size(content) for content in files.values())
+        share = KEPT_MEGABYTES.value() * MEGA
+        if size > share:
+            raise InputError(
+                f"The files of this set have {size / MEGA:,.1f} MB, so they cannot be kept."
+                f" {KEPT_MEGABYTES.said()}"
+            )
         names = {}
         with _disk_errors("keeping the files of the set"):
             private_folder(folder)
@@ -91,36 +112,50 @@ class ReaderFiles:
                 names[str(number)] = name
                 data = content.read_bytes() if isinstance(content, Path) else content
                 write_whole(folder / str(number), data, PRIVATE_FILE)
-            about = json.dumps({"files": names, "roles": roles.entries})
-            # Written last: a set without its roles is none.
-            write_whole(folder / _ROLES, about.encode("ascii"), PRIVATE_FILE)
-        self._make_room(folder)
+            about = json.dumps(
+                {"files": names, "roles": roles.entries, "name": dataset.name[:LONGEST_NAME]}
+            )
+            # Written last: a folder without roles does not count as a set.
+            write_whole(folder / ROLES, about.encode("ascii"), PRIVATE_FILE)
+            note_network(self._all, self._own, self._network)
+            make_room(self._all, folder)
+
+    def evicted_sets(self) -> list[str]:
+        """Return the names of the reader's sets that were removed to make room."""
+        with suppress(OSError, *DAMAGE):
+            return [str(name) for name in json.loads((self._own / EVICTED).read_bytes())]
+        return []
+
+    def forget_evicted(self) -> None:
+        """Forget the names of removed sets, once the reader has seen them."""
+        with _disk_errors("changing the list of removed sets"):
+            (self._own / EVICTED).unlink(missing_ok=True)
 
     def open_set(self, name: str) -> tuple[Files, Roles]:
-        """The files of a kept set and what they are.
+        """Return the files of a kept set and their roles.
 
         Args:
-            name: what an address calls it.
+            name: the name of the set in addresses.
 
         Raises:
             InputError: this reader keeps no such set.
         """
         folder = self._own / name
-        if not is_set_id(name) or not (folder / _ROLES).exists():
+        if not is_set_id(name) or not (folder / ROLES).exists():
             raise InputError(
                 "The files of this set are not kept here for you: they were deleted, or another"
                 " reader has them; choose them again."
             )
         with _disk_errors("reading the files of the set"):
             try:
-                about = json.loads((folder / _ROLES).read_bytes())
+                about = json.loads((folder / ROLES).read_bytes())
                 files = {str(given): folder / str(int(at)) for at, given in about["files"].items()}
                 roles = Roles.of(about["roles"])
-            except _DAMAGE as error:
+            except DAMAGE as error:
                 raise InputError(
                     "What is kept of this set is damaged; choose its files again."
                 ) from error
-            (folder / _ROLES).touch()
+            (folder / ROLES).touch()
         return files, roles
 
     def note(self, entry: Entry) -> None:
@@ -129,20 +164,20 @@ class ReaderFiles:
             private_folder(self._own)
             content = json.dumps(asdict(entry) | {"opened": now()})
             write_whole(self._own / f"{entry.id}.json", content.encode("ascii"), PRIVATE_FILE)
-            for path in self._newest()[MAX_ENTRIES:]:
+            for path in self._newest()[int(ANALYSES_LISTED.value()) :]:
                 path.unlink(missing_ok=True)
 
     def entries(self) -> list[Entry]:
-        """The reader's analyses, the one opened last first; what cannot be read is left out."""
+        """Return the reader's analyses, the last opened one first, without damaged entries."""
         found = []
         with _disk_errors("reading the list of analyses"):
             for path in self._newest():
-                with suppress(OSError, *_DAMAGE):
+                with suppress(OSError, *DAMAGE):
                     found.append(_entry(json.loads(path.read_bytes())))
         return found
 
     def remove_entry(self, name: str) -> None:
-        """Take an analysis off the list, by the id of its entry; its set stays."""
+        """Remove an analysis from the list, by the id of its entry. Its set stays."""
         if _SET_ID.fullmatch(name):
             with _disk_errors("changing the list of analyses"):
                 (self._own / f"{name}.json").unlink(missing_ok=True)
@@ -155,51 +190,40 @@ class ReaderFiles:
                     (self._own / f"{entry.id}.json").unlink(missing_ok=True)
             folder = self._own / digest[:24]
             if is_set_id(digest[:24]) and folder.is_dir():
-                _remove_folder(folder)
+                remove_folder(folder)
 
     def _newest(self) -> list[Path]:
         paths = [(path.stat().st_mtime_ns, path) for path in self._own.glob("*.json")]
         return [path for _, path in sorted(paths, reverse=True)]
 
-    def _make_room(self, new: Path) -> None:
-        """Remove the sets that were opened longest ago, of any reader, where all are too large."""
-        sizes = {}
-        for path in self._all.glob(f"*/*/{_ROLES}"):
-            files = list(path.parent.iterdir())
-            size = sum(file.stat().st_size for file in files)
-            sizes[path.parent] = (path.stat().st_mtime_ns, size)
-        total = sum(size for _, size in sizes.values())
-        for folder in sorted(sizes, key=sizes.__getitem__):
-            if total > MAX_BYTES and folder != new:
-                _remove_folder(folder)
-                total -= sizes[folder][1]
-
 
 def remove_old_files(analyses: Path, before: float) -> int:
-    """Remove lists and sets of all readers that nobody opened since a time; returns how many."""
+    """Remove lists and sets that nobody opened since a time; return how many."""
     removed = 0
     for path in (analyses / FOLDER).glob("*/*.json"):
         if path.stat().st_mtime < before:
             path.unlink(missing_ok=True)
             removed += 1
     for path in (analyses / FOLDER).glob("*/*/"):
-        mark = path / _ROLES
+        mark = path / ROLES
         # A set whose files were not all written, by a crash, has no roles.
         about = mark if mark.exists() else path
         if about.stat().st_mtime < before:
-            _remove_folder(path)
+            remove_folder(path)
             removed += 1
+    for reader in (analyses / FOLDER).glob("*/"):
+        if {path.name for path in reader.iterdir()} <= {EVICTED, NETWORK}:
+            for name in (EVICTED, NETWORK):
+                (reader / name).unlink(missing_ok=True)
     return removed
 
 
-def _remove_folder(folder: Path) -> None:
-    """The roles go first: a set without them is none, should the rest fail."""
-    (folder / _ROLES).unlink(missing_ok=True)
-    shutil.rmtree(folder)
+def _size(content: bytes | Path) -> int:
+    return content.stat().st_size if isinstance(content, Path) else len(content)
 
 
 def _entry(values: Mapping[str, object]) -> Entry:
-    """The entry that JSON gave; an error of `_DAMAGE` where it gave something else."""
+    """Return the entry that JSON values describe; raise an error of `DAMAGE` for other values."""
     entry = Entry(**values)  # type: ignore[arg-type]
     texts = [entry.dataset, entry.digest, entry.opened, *entry.runs]
     texts += [*entry.params.keys(), *entry.params.values()]

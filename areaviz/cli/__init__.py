@@ -76,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         build(arguments[0] if arguments else None)(arguments, prog_name="areaviz")
-    except (InputError, BackendError, FileNotFoundError) as error:
+    except (InputError, BackendError, OSError) as error:
         typer.echo(f"areaviz: {error}", err=True)
         raise SystemExit(1) from error
     except ModuleNotFoundError as error:

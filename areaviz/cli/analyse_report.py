@@ -79,7 +79,7 @@ def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
         reported = replace(reported, themes=themes_of_table(dataset, frame, len(titles)))
         print_themes(reported.themes, len(titles))
     if asked.table:
-        asked.table.write_bytes(table_csv(frame))
+        write_whole(asked.table, table_csv(frame))
     if asked.report:
         write_whole(asked.report, report_page(reported).encode("utf-8", "replace"))
         typer.echo(f"The report lies in {asked.report}")

@@ -10,6 +10,7 @@ import typer
 from areaviz.data.places import data_folder
 from areaviz.evaluation.measure import Options
 from areaviz.evaluation.measure import evaluate as measure
+from areaviz.trace.files import write_whole
 
 
 def evaluate(
@@ -43,4 +44,4 @@ def evaluate(
             shown = f"{value:.3f}" if isinstance(value, float) else value
             typer.echo(f"  {key}: {shown}")
     if output:
-        output.write_text("".join(f"{line}\n" for line in written), encoding="utf-8")
+        write_whole(output, "".join(f"{line}\n" for line in written).encode())

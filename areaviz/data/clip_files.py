@@ -1,12 +1,13 @@
 """Uploaded animations, made safe: any bytes become a short clip or a sentence of refusal.
 
-What a file is follows from its content. Its size is read from the header, every frame is made small
-as soon as it is decoded, and no more is decoded than a clip may have.
+The content of a file says what kind it is, and its header says how large it is. Only the frames
+that a clip keeps are made small, and decoding stops after a limited time.
 """
 
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,16 +23,15 @@ from areaviz.trace.errors import InputError
 FORMATS = ("GIF", "WEBP", "PNG")
 FORMATS_TEXT = "GIF, WebP or animated PNG"
 MAX_MEGABYTES = 10
-MAX_MEGAPIXELS = 2
-"""Of one frame."""
-MOST_FRAMES = 300
-"""Of a file; of these so many are taken as a clip may have."""
-MOST_DECODED = 128
-"""Megapixels of all frames together: a file of many large ones would take minutes."""
+# The most megapixels of one frame, frames of a file, and megapixels of all frames together. A clip
+# keeps fewer frames.
+MAX_MEGAPIXELS, MOST_FRAMES, MOST_DECODED = 2, 300, 128
+# The most seconds of processor time for one file: small files may take long to decode.
+MAX_SECONDS = 5.0
+# The command that makes a clip of a recorded video: 32 frames of its first four seconds.
 CONVERT = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
-"""Makes of a recorded video what can be read: 32 frames of its first four seconds."""
+# The duration of a frame in milliseconds where the file does not give one.
 _USUAL = 100
-"""Milliseconds of a frame whose file does not say how long it stays."""
 
 Pixels = npt.NDArray[np.uint8]
 
@@ -45,11 +45,12 @@ class DecodedClip:
 
 
 def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
-    """The clip in a file's bytes, called `name`, a hyphen and its digest.
+    """Return the clip in a file. Its name is `name`, a hyphen and its digest.
 
     Raises:
-        InputError: the file is empty, has more than 10 MB, is damaged, a recorded video or of
-            another format; it has one frame or more than 300, or its frames are too large.
+        InputError: the file is empty, has more than 10 MB, is damaged, is a recorded video or has
+            another format. Or it has one frame, more than 300, or frames that are too large or
+            take too long to decode.
     """
     if not content:
         raise InputError(f"The file is empty; choose a {FORMATS_TEXT} file.")
@@ -63,15 +64,11 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
             f"The file is a recorded video, which is not read here; make a GIF of it, for example"
             f" by: {CONVERT}"
         )
-    frames, milliseconds = _read(content)
-    if len(frames) < FRAMES[0]:
-        raise InputError("The file has one frame only; choose a clip in which something moves.")
+    frames, count, milliseconds = _read(content)
     notes = []
-    if len(frames) > FRAMES[1]:
-        chosen = chosen_frames(len(frames), FRAMES[1])
-        notes.append(f"{FRAMES[1]} of its {len(frames)} frames are used, evenly through it.")
-        milliseconds = milliseconds * len(frames) // FRAMES[1]
-        frames = [frames[number] for number in chosen]
+    if count > len(frames):
+        notes.append(f"{len(frames)} of its {count} frames are used, evenly through it.")
+        milliseconds = milliseconds * count // len(frames)
     stays = int(np.clip(milliseconds, *MILLISECONDS))
     clip = Clip.of(name, np.stack(frames), stays)
     named = replace(clip, name=f"{name}-{clip.digest}")
@@ -80,9 +77,9 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
 
 
 def moves(content: bytes | Path) -> bool:
-    """Whether a file of pictures has several frames; False for any other file.
+    """Return whether a file of pictures has several frames. It is False for any other file.
 
-    Only as much is read as says so: no frame is decoded.
+    No frame is decoded.
     """
     try:
         source = content if isinstance(content, Path) else io.BytesIO(content)
@@ -93,7 +90,7 @@ def moves(content: bytes | Path) -> bool:
 
 
 def gif(clip: Clip) -> bytes:
-    """A clip as an animation that browsers show, again and again."""
+    """Return a clip as an animation that browsers repeat."""
     images = [Image.fromarray(frame_HWC) for frame_HWC in clip.pixels]
     file = io.BytesIO()
     images[0].save(
@@ -102,15 +99,27 @@ def gif(clip: Clip) -> bytes:
     return file.getvalue()
 
 
-def _read(content: bytes) -> tuple[list[Pixels], int]:
-    """The frames, made small, each uint8 [H, W, 3], and for how many milliseconds one stays."""
+def _read(content: bytes) -> tuple[list[Pixels], int, int]:
+    """Return the frames that a clip keeps, the number of all frames, and the time of one.
+
+    Returns:
+        The kept frames, each uint8 [H, W, 3] and small; the number of frames in the file; the mean
+        duration of a frame in milliseconds.
+    """
     kind = kind_of(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
     what = kind if kind and not is_known else f"not a {FORMATS_TEXT} file, or it is damaged"
     damaged = InputError(f"The file is {what}; save the clip as GIF and choose that file.")
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as image:
-            return _frames(image)
+            clock = _Clock()
+            count = _count_frames(image, clock)
+            if count < FRAMES[0]:
+                raise InputError(
+                    "The file has one frame only; choose a clip in which something moves."
+                )
+            frames, durations = _kept_frames(image, count, clock)
+            return frames, count, sum(durations) // count
     except InputError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
@@ -119,36 +128,60 @@ def _read(content: bytes) -> tuple[list[Pixels], int]:
         raise damaged from error
 
 
-def _frames(image: Image.Image) -> tuple[list[Pixels], int]:
+class _Clock:
+    """Counts the processor time of this thread, so that a busy machine refuses no clip."""
+
+    def __init__(self) -> None:
+        self._begun = time.thread_time()
+
+    def check(self) -> None:
+        """Raise InputError where decoding has taken too long."""
+        if time.thread_time() - self._begun > MAX_SECONDS:
+            raise InputError(
+                f"The clip takes more than {MAX_SECONDS:g} seconds to decode; make it smaller or"
+                " shorter and choose it again."
+            )
+
+
+def _count_frames(image: Image.Image, clock: _Clock) -> int:
+    """Check the size of every frame, and return their number."""
     size = image.size
     each = size[0] * size[1] / 1e6
     if each > MAX_MEGAPIXELS:
         raise _too_large(MAX_MEGAPIXELS, "a frame")
-    found: list[Pixels] = []
-    durations = []
-    number = 0
-    while True:
+    for number in range(MOST_FRAMES + 1):
         try:
             image.seek(number)
         except EOFError:
-            break
+            return number
         # A later frame of a GIF may be larger than its header says, and makes the picture grow.
         if image.width * image.height / 1e6 > MAX_MEGAPIXELS:
             raise _too_large(MAX_MEGAPIXELS, "a frame")
         if image.size != size:
             raise ValueError("frames of several sizes")
-        if number >= MOST_FRAMES:
-            raise InputError(f"The clip has more than {MOST_FRAMES} frames; choose a shorter one.")
         if (number + 1) * each > MOST_DECODED:
             raise _too_large(MOST_DECODED, "all frames together")
-        found.append(_small(image))
+        clock.check()
+    raise InputError(f"The clip has more than {MOST_FRAMES} frames; choose a shorter one.")
+
+
+def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pixels], list[int]]:
+    """Return the frames that a clip keeps, made small, and the milliseconds of every frame."""
+    kept = set(range(count) if count <= FRAMES[1] else map(int, chosen_frames(count, FRAMES[1])))
+    found, durations = [], []
+    for number in range(count):
+        image.seek(number)
+        # The duration of a WebP frame is known once the frame is decoded.
+        image.load()
         durations.append(int(image.info.get("duration") or _USUAL))
-        number += 1
-    return found, sum(durations) // max(1, len(durations))
+        if number in kept:
+            found.append(_small(image))
+        clock.check()
+    return found, durations
 
 
 def _small(image: Image.Image) -> Pixels:
-    """A frame, on white where it is transparent, with sides of at most 128 pixels."""
+    """Return a frame with sides of at most 128 pixels, white where it is transparent."""
     frame = image.convert("RGBA")
     frame.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.BILINEAR)
     ground = Image.new("RGBA", frame.size, "white")

@@ -9,6 +9,7 @@ from pathlib import Path
 from areaviz.data.downloads import fetch_files
 from areaviz.data.places import BUNDLE, CHECKPOINTS, IS_CLONE, MODEL_DIGESTS
 from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.files import whole_file
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Progress
 
@@ -76,7 +77,8 @@ def _copy_whole(source: Path, folder: Path, digests: Mapping[str, str]) -> None:
             here, there = source / name, folder / name
             if here.exists() and not there.exists():
                 there.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(here, there)
+                with whole_file(there) as draft:
+                    shutil.copyfile(here, draft)
     except OSError as error:
         raise BackendError(
             f"Cannot write to {folder}: {error.strerror or error}; free {ROOM} or choose another"

@@ -11,6 +11,8 @@ from typing import Any
 
 import sentencepiece as spm
 
+from areaviz.trace.files import write_whole
+
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 
 
@@ -82,7 +84,7 @@ class Tokenizer:
 
     def save(self, path: Path) -> None:
         """Write the tokenizer file."""
-        path.write_bytes(self._model)
+        write_whole(path, self._model)
 
     def __len__(self) -> int:
         return int(self._pieces.get_piece_size())

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.trace.errors import BackendError
+from areaviz.trace.files import write_whole
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 
@@ -32,11 +33,11 @@ def digests_of(folder: Path) -> dict[str, str]:
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:
-    """Write the weights in half precision."""
+    """Write the weights of a network in half precision."""
     half = {}
     for name, value in network.state_dict().items():
         half[name] = value.detach().half().contiguous().cpu()
-    safetensors.torch.save_file(half, folder / WEIGHTS)
+    write_whole(folder / WEIGHTS, safetensors.torch.save(half))
 
 
 def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> None:

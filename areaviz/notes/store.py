@@ -1,7 +1,7 @@
-"""Where people's notes and slices are kept: one SQLite file or a PostgreSQL server, by its address.
+"""The store of people's notes and slices: one SQLite file or a PostgreSQL server, by its address.
 
-What is reported as saved has been committed and, in SQLite, brought to the disk (WAL,
-synchronous=FULL). A damaged file gets another name; under every other fault it stays as it is.
+What is reported as saved has been committed and, in SQLite, written to the disk (WAL,
+synchronous=FULL). A damaged file gets another name. After every other fault it stays as it is.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder
 
 log = logging.getLogger(__name__)
-# Seconds to wait for other processes that open a store.
-OPENING = 20
-# The number by which those who open one PostgreSQL store at once wait for each other.
-_TURN = 0x61726561
+# Seconds to wait for other processes that open a store, and for other writers of this process.
+OPENING, WRITING = 20, 20
+# The number of the lock that processes hold while they open one PostgreSQL store.
+_OPENING_LOCK = 0x61726561
+_POSTGRES = "postgresql+psycopg"
 
 
 class Store:
-    """One store; one writer at a time in this process, any number of readers."""
+    """One store, with one writer at a time in this process and any number of readers."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._writing = engine, threading.Lock()
@@ -45,13 +46,17 @@ class Store:
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """A store by its address, "sqlite:///FILE" or "postgresql+psycopg://..."; made if missing.
+        """Open a store by its address, and make it where there is none.
+
+        Args:
+            url: "sqlite:///FILE" or "postgresql+psycopg://...".
 
         Raises:
-            BackendError: the store cannot be opened: why, and what was done with a damaged file.
+            BackendError: the store cannot be opened. The error says why, and where a damaged file
+                is kept.
         """
         try:
-            engine = sql.create_engine(url, pool_pre_ping=True)
+            engine = _engine(url)
         except (ArgumentError, NoSuchModuleError, ImportError) as error:
             raise BackendError(
                 f"The address of the store of notes cannot be used ({error}); it is like"
@@ -68,11 +73,11 @@ class Store:
         return store
 
     def rows(self, doing: str, query: sql.Executable) -> Sequence[sql.RowMapping]:
-        """The rows that a query finds, each by the names of its columns.
+        """Return the rows that a query finds.
 
         Args:
-            doing: for people, completes "Something went wrong while ...".
-            query: what to look for.
+            doing: completes "Something went wrong while ..." in an error.
+            query: the query.
 
         Raises:
             BackendError: the store fails.
@@ -82,22 +87,39 @@ class Store:
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
-        """The one writing connection; what the block did is committed at its end, or undone.
+        """Yield the one writing connection. Changes are committed after the block, or undone.
 
-        Args and errors as of `rows`.
+        Args:
+            doing: completes "Something went wrong while ..." in an error.
+
+        Raises:
+            BackendError: the store fails, or other writers do not finish.
         """
-        with self._writing, self._errors(doing), self._engine.begin() as connection:
+        with self._turn_to_write(doing), self._errors(doing), self._engine.begin() as connection:
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection
 
+    @contextmanager
+    def _turn_to_write(self, doing: str) -> Iterator[None]:
+        """Wait for the other writers of this process, but only for some time."""
+        if not self._writing.acquire(timeout=WRITING):
+            raise BackendError(
+                f"Something went wrong while {doing} (others have been saving for"
+                f" {WRITING} seconds). Nothing was changed. Try again in a minute."
+            )
+        try:
+            yield
+        finally:
+            self._writing.release()
+
     def delete(self, doing: str, table: sql.Table, *which: sql.ColumnElement[bool]) -> int:
-        """Delete the rows of a table for which all conditions hold; returns how many."""
+        """Delete the rows of a table for which all conditions hold; return their number."""
         with self.writer(doing) as connection:
             return connection.execute(sql.delete(table).where(*which)).rowcount
 
     def _begin(self) -> None:
-        """Set a damaged file aside, make a new one, bring an older one to this version."""
+        """Set a damaged file aside, make a missing one, and bring an older one to this version."""
         with self._errors("opening the notes"), self._one_opener():
             if self.file:
                 set_aside_if_damaged(self.file)
@@ -111,7 +133,7 @@ class Store:
                 self._copy(self.file, found)
             with self.writer("opening the notes") as connection:
                 if not self._is_sqlite:
-                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_TURN)))
+                    connection.execute(sql.select(sql.func.pg_advisory_xact_lock(_OPENING_LOCK)))
                 upgrade(connection)
 
     def _copy(self, file: Path, version: int) -> None:
@@ -127,7 +149,7 @@ class Store:
             copy.unlink()
             raise
         for ending in ("", *LOGS):
-            with suppress(OSError):  # another owner's: that it could be read is no fault here
+            with suppress(OSError):  # the file has another owner, who chose its mode
                 Path(f"{file}{ending}").chmod(PRIVATE_FILE)
         log.info(
             "The store of notes %s was of version %d; it is kept as %s.",
@@ -138,7 +160,7 @@ class Store:
 
     @contextmanager
     def _one_opener(self) -> Iterator[None]:
-        """Let processes open one SQLite file one after the other; a server sees to that itself."""
+        """Let processes open one SQLite file one after the other. A server does that itself."""
         if not self.file:
             yield
             return
@@ -149,7 +171,7 @@ class Store:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Raise what goes wrong as BackendError, in one sentence."""
+        """Raise every error of the store as a BackendError that people can read."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -161,16 +183,22 @@ class Store:
             ) from error
 
 
+def _engine(url: str) -> Engine:
+    """Return the engine of an address; raise what SQLAlchemy raises for a wrong address."""
+    if sql.make_url(url).drivername == _POSTGRES:
+        from areaviz.notes.postgres import create_engine  # the driver is not always installed
+
+        return create_engine(url)
+    return sql.create_engine(url, pool_pre_ping=True)
+
+
 def _create(path: Path) -> None:
-    """Make an empty file for this user alone; FileExistsError where there is one."""
+    """Make an empty file for this user alone; raise FileExistsError where there is one."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
 
 
 def _make_durable(connection: Any, _: object) -> None:
-    """Set up an SQLite connection.
-
-    It has a log ahead of the file, brings each commit to the disk, and overwrites what is removed.
-    """
+    """Set up an SQLite connection: write-ahead log, commits on disk, removed rows overwritten."""
     connection.isolation_level = None  # transactions are begun by `writer`, not by the driver
     settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
     for pragma in (f"busy_timeout={WAITING * 1000}", *settings):

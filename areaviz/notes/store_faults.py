@@ -50,7 +50,10 @@ FULL = Fault("the store's disk is full", "free some space")
 HELD = Fault("another program holds the store", "wait for that program or end it")
 MANY = Fault("this process has too many open files", "raise its limit of open files or restart it")
 BARRED = Fault("the store may not be read and written by this user", "fix its owner or mode")
+SILENT = Fault("the database server does not answer", "check that it runs and can be reached")
 UNREADABLE = Fault("the store's disk could not be read or written", "look after the disk")
+# Exceptions of psycopg and of the pool of connections, which need not be installed.
+_SILENT = ("ConnectionTimeout", "QueryCanceled", "LockNotAvailable", "TimeoutError")
 _BY_NUMBER = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: FULL,
@@ -73,6 +76,8 @@ def fault_of(error: BaseException, path: Path | None) -> Fault:
     if isinstance(error, OSError):
         unknown = Fault(error.strerror or "another process is opening it")
         return _BY_NUMBER.get(error.errno or 0, unknown)
+    if type(error).__name__ in _SILENT:
+        return SILENT
     code = _code(error)
     if code in _HELD:
         return HELD

@@ -252,6 +252,26 @@ BUDGET_PERCENT = Limit(
     "A reader may use {limit} % of the memory, and of the disk space, for attention.",
     "Close pages that you no longer need, or choose a smaller file or text.",
 )
+KEPT_MEGABYTES = Limit(
+    "kept_megabytes",
+    400,
+    Scope.READER,
+    "The app keeps {limit} MB of a reader's own sets. The sets opened longest ago are removed"
+    " first.",
+    "Choose the files again when you need them.",
+)
+ALL_KEPT_MEGABYTES = Limit(
+    "all_kept_megabytes",
+    2000,
+    Scope.APP,
+    "The app keeps {limit} MB of all readers' own sets. Whoever keeps most loses sets first.",
+)
+ANALYSES_LISTED = Limit(
+    "analyses_listed",
+    50,
+    Scope.READER,
+    "The app lists the {limit} analyses that a reader opened last.",
+)
 
 TABLE: tuple[Limit, ...] = (
     ADDRESS_FACTOR,
@@ -278,6 +298,9 @@ TABLE: tuple[Limit, ...] = (
     ANALYSES_AT_ONCE,
     ANALYSES_RUNNING,
     BUDGET_PERCENT,
+    KEPT_MEGABYTES,
+    ALL_KEPT_MEGABYTES,
+    ANALYSES_LISTED,
 )
 
 

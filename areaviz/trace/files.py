@@ -6,7 +6,8 @@ import json
 import os
 import re
 import secrets
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
@@ -29,12 +30,27 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
         BackendError: the disk is full, or the folder is missing or read-only; nothing new is left
             behind, and what was at `path` before is untouched.
     """
+    with (
+        whole_file(path) as draft,
+        os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file,
+    ):
+        file.write(content)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`, and put the file that is written there in its place.
+
+    An error of the block leaves what was at `path` before.
+
+    Raises:
+        BackendError: the disk is full, or the folder is missing or read-only.
+    """
     draft = path.with_name(f".{uuid4().hex}.part")
     try:
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
+        yield draft
+        with draft.open("rb") as written:
+            os.fsync(written.fileno())
         draft.replace(path)
     except OSError as error:
         reason = error.strerror or str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import time
 from dataclasses import dataclass, field
@@ -11,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from areaviz.trace.files import write_whole
 from areaviz.training.config import TrainConfig
 from areaviz.training.log import NoLog, RunLog
 from areaviz.training.parallel import ALONE, Ranks
@@ -203,7 +205,7 @@ def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
 
 
 def _write(path: Path, state: dict[str, Any]) -> None:
-    """Save so that a kill half-way leaves the old file whole."""
-    part = path.with_suffix(".part")
-    torch.save(state, part)
-    part.replace(path)
+    """Save a state; an error or a kill half-way leaves the old file whole."""
+    buffer = io.BytesIO()
+    torch.save(state, buffer)
+    write_whole(path, buffer.getvalue())

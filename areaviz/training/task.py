@@ -17,6 +17,7 @@ from areaviz.attention import kernels
 from areaviz.attention.area import AreaOptions
 from areaviz.attention.multihead import KeysAndValues
 from areaviz.attention.spec import LEARNED_KEYS
+from areaviz.trace.files import whole_file
 from areaviz.training.config import TrainConfig
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -88,12 +89,14 @@ def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
 
 
 def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
-    """An array mapped from `path`; made on the first call, and saved whole or not at all."""
+    """Return an array mapped from `path`. It is made and saved on the first call.
+
+    Raises:
+        BackendError: the disk is full or the place cannot be written to.
+    """
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_suffix(".part.npy")
-        np.save(part, make())
-        part.replace(path)
+        with whole_file(path) as draft, draft.open("wb") as file:
+            np.save(file, make())
     found: npt.NDArray[Any] = np.load(path, mmap_mode="c")
     return found
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from areaviz.analysis import reader_files
 from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
 from areaviz.data.set_files import Roles
+from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 
 ADA, BOB = "a" * 64, "b" * 64
@@ -56,7 +57,7 @@ def test_the_list_has_the_last_one_first_and_each_once(tmp_path: Path) -> None:
 
 
 def test_the_list_ends_somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader_files, "MAX_ENTRIES", 2)
+    monkeypatch.setenv(ANALYSES_LISTED.setting, "2")
     own = ReaderFiles(tmp_path, ADA)
     for number in range(4):
         own.note(Entry({"n": str(number)}, str(number), 3, (), "d"))
@@ -101,21 +102,59 @@ def test_an_analysis_is_taken_off_the_list_and_its_set_stays(tmp_path: Path) -> 
     assert not own.entries() and own.open_set(set_id(SET))
 
 
-def test_the_sets_opened_longest_ago_make_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def keep(own: ReaderFiles, name: str, kilobytes: float) -> str:
+    """Keep a set of a size, and return its id."""
+    files = {name: f"{name}\n".encode() * int(kilobytes * 1000 / (len(name) + 1))}
+    roles = Roles(source=name)
+    made = roles.read(files)
+    own.keep_set(made, files, roles)
+    time.sleep(0.01)
+    return set_id(made)
+
+
+def is_kept(own: ReaderFiles, name: str) -> bool:
+    with suppress(InputError):
+        return bool(own.open_set(name))
+    return False
+
+
+@pytest.fixture
+def small_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reader keeps 4 kB of sets, and all readers 20 kB."""
+    monkeypatch.setenv(KEPT_MEGABYTES.setting, "0.004")
+    monkeypatch.setenv(ALL_KEPT_MEGABYTES.setting, "0.02")
+
+
+def test_reader_beyond_a_share_loses_own_sets_and_is_told(tmp_path: Path, small_room: None) -> None:
+    ada, bob = ReaderFiles(tmp_path, ADA), ReaderFiles(tmp_path, BOB)
+    theirs = keep(bob, "theirs.txt", 1)
+    sets = [keep(ada, f"{number}.txt", 1.5) for number in range(2)]
+    ada.open_set(sets[0])
+    sets.append(keep(ada, "2.txt", 1.5))
+    assert [is_kept(ada, one) for one in sets] == [True, False, True]
+    assert is_kept(bob, theirs) and bob.evicted_sets() == []
+    assert ada.evicted_sets() == ["1.txt"]
+    ada.forget_evicted()
+    assert ada.evicted_sets() == []
+    with pytest.raises(InputError, match="have 0.0 MB, so they cannot be kept.*keeps 0.004 MB"):
+        keep(ada, "large.txt", 5)
+
+
+@pytest.mark.parametrize("address", ["", "203.0.113.1"])
+def test_eviction_takes_from_whoever_keeps_most(
+    tmp_path: Path, small_room: None, address: str
 ) -> None:
-    own, sets = ReaderFiles(tmp_path, ADA), []
-    for number in range(3):
-        files = {"a.txt": f"{number}\n".encode() * 1000}
-        sets.append(Roles(source="a.txt").read(files))
-        if number == 2:
-            own.open_set(set_id(sets[0]))
-            monkeypatch.setattr(reader_files, "MAX_BYTES", 5000)
-        own.keep_set(sets[number], files, Roles(source="a.txt"))
-        time.sleep(0.01)
-    assert own.open_set(set_id(sets[0])) and own.open_set(set_id(sets[2]))
-    with pytest.raises(InputError):
-        own.open_set(set_id(sets[1]))
+    """Fresh cookies at one address are one reader who keeps much."""
+    bob = ReaderFiles(tmp_path, BOB, "203.0.113.9")
+    theirs = [keep(bob, f"theirs{number}.txt", 1.5) for number in range(2)]
+    flood = [ReaderFiles(tmp_path, f"{number:064x}", address) for number in range(14)]
+    # Without an address each cookie is a reader, and the largest reader keeps most.
+    for one in flood:
+        keep(one, "flood.txt", 3.5 if not address else 1.5)
+    assert [is_kept(bob, one) for one in theirs] == [True, True] and bob.evicted_sets() == []
+    assert sum(bool(one.evicted_sets()) for one in flood) > 3
+    kept = [path.read_text() for path in tmp_path.rglob("network")]
+    assert len(set(kept)) == (2 if address else 1) and not any("203" in one[:3] for one in kept)
 
 
 def test_what_nobody_opened_goes_after_the_operator_s_days(tmp_path: Path) -> None:

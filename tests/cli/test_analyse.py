@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from html import unescape
 from pathlib import Path
@@ -21,6 +22,7 @@ from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.analysis.themes.made import lose_colours_of_women, made_material
+from tests.notes.test_store import fill, may_mount, small_disk
 from tests.pages import folder
 
 
@@ -261,3 +263,23 @@ def test_themes_are_printed_and_in_the_report(
     assert run(str(place / "a.en"), "--outputs", str(place / "a.de"), "--themes") == 1
     refused = capsys.readouterr()
     assert "at least 80 examples" in refused.err and not refused.out
+
+
+@pytest.mark.skipif(
+    "CI" not in os.environ and not may_mount(),
+    reason="needs the right to mount a small file system",
+)
+@pytest.mark.parametrize("option", ["--table", "--report"])
+def test_full_disk_leaves_the_old_file_of_an_analysis(
+    place: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    with small_disk() as disk:
+        written = disk / "old"
+        written.write_bytes(b"from last week")
+        fill(disk / "rest")
+        asked = [str(place / "a.en"), "--reference", str(place / "a.de"), "--model", "char-area"]
+        assert run(*asked, option, str(written)) == 1
+        assert written.read_bytes() == b"from last week"
+        assert {path.name for path in disk.iterdir()} == {"old", "rest"}
+    said = capsys.readouterr().err
+    assert "could not be written (No space left on device)" in said and "Traceback" not in said

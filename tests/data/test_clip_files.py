@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -188,7 +189,32 @@ def test_no_more_is_decoded_than_the_limit_allows(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(clip_files, "_small", small)
     monkeypatch.setattr(clip_files, "MOST_DECODED", 0.005)
     refusal(animation(steps(40, 20, 50)))
-    assert decoded == [0, 1, 2, 3, 4]
+    assert decoded == []
+
+
+def test_only_kept_frames_are_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = []
+    small = clip_files._small
+
+    def count(image: Image.Image) -> Pixels:
+        drawn.append(image.tell())
+        return small(image)
+
+    monkeypatch.setattr(clip_files, "_small", count)
+    assert decode_clip(animation(steps(64, 1, 100))).clip.frames == 32
+    assert drawn == list(chosen_frames(64, 32))
+
+
+@pytest.mark.parametrize("ticks", [5, 40])
+def test_decoding_stops_after_its_time(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock stands at one more second with every look, in the first pass or the second."""
+    seconds = iter(range(1000))
+    monkeypatch.setattr(clip_files.time, "thread_time", lambda: float(next(seconds)))
+    assert clip_files.MAX_SECONDS == 5
+    monkeypatch.setattr(clip_files, "MAX_SECONDS", float(ticks))
+    said = "The clip takes more than [0-9]+ seconds to decode; make it smaller"
+    assert re.match(said, refusal(animation(steps(30, 1, 100))))
+    assert next(seconds) == ticks + 2, "it stopped at once"
 
 
 def by_hand(*sizes: tuple[int, int]) -> bytes:

@@ -15,8 +15,8 @@ from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.state import EXAMPLE, SET, AnalysePage
 from areaviz.ui.analyse.stored import Analysis
 from areaviz.ui.shell.frame import page_link
-from areaviz.ui.shell.markdown import counted, escaped, shortened
-from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
+from areaviz.ui.shell.reader import reader_mark, visitor
 from areaviz.ui.shell.state import link_params
 
 # Analyses that are shown before "All".
@@ -25,7 +25,7 @@ FIRST = 5
 
 def reader_files() -> ReaderFiles:
     """What this reader keeps here."""
-    return ReaderFiles(analyses_folder(), reader_mark())
+    return ReaderFiles(analyses_folder(), reader_mark(), visitor().address)
 
 
 def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
@@ -69,6 +69,7 @@ def earlier_analyses(now: Mapping[str, str]) -> None:
 
     now: the parameters of the one that is open.
     """
+    _tell_evicted()
     entries = [entry for entry in reader_files().entries() if entry.params != now]
     if not entries:
         return
@@ -80,6 +81,22 @@ def earlier_analyses(now: Mapping[str, str]) -> None:
             with st.popover(f"All {len(entries)}", type="tertiary"):
                 for entry in entries[FIRST:]:
                     _link(entry)
+
+
+def _tell_evicted() -> None:
+    """Name the reader's sets that were removed to make room, until the reader has seen it."""
+    own = reader_files()
+    names = own.evicted_sets()
+    if not names:
+        return
+    listed = shortened(", ".join(f"“{visible(name)}”" for name in names), 200)
+    st.warning(
+        escaped(
+            f"The app ran out of room for sets, so it removed files of yours: {listed}. Your"
+            " analyses are kept. Choose the files again to open them."
+        )
+    )
+    st.button("OK", key="analyse_evicted", on_click=own.forget_evicted)
 
 
 def _link(entry: Entry) -> None:

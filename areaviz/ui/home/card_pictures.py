@@ -12,6 +12,7 @@ from areaviz.drawing.base import Takeaway
 from areaviz.drawing.export import figure_bytes
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.files import write_whole
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.ways_form import WAYS
@@ -41,14 +42,21 @@ def draw_cards(openings: Iterable[Opening], folder: Path) -> list[Path]:
     for opening in openings:
         if opening.example is not None:
             path = folder / f"{opening.example.slug}.png"
-            _attended(opening.traces[0], opening.focus).save(path, optimize=True)
+            _write(_attended(opening.traces[0], opening.focus), path)
             made.append(path)
         elif opening.page == "four_ways":
             for way, trace in zip(WAYS, opening.traces, strict=True):
                 path = folder / f"{way.mechanism.replace(' ', '-')}.png"
-                _look(trace).save(path, optimize=True)
+                _write(_look(trace), path)
                 made.append(path)
     return made
+
+
+def _write(image: Image.Image, path: Path) -> None:
+    """Write a picture as PNG."""
+    buffer = io.BytesIO()
+    image.save(buffer, "PNG", optimize=True)
+    write_whole(path, buffer.getvalue())
 
 
 def _attended(trace: Trace, focus: Focus) -> Image.Image:

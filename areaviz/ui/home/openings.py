@@ -15,6 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.data.places import APP, CHECKPOINTS_SETTING
 from areaviz.trace.errors import BackendError
+from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -80,7 +81,7 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening
         if path.stat().st_size > LARGEST:
             path.unlink()
     found = {opening.example.slug: _stored(opening) for opening in opened if opening.example}
-    looks.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    write_whole(looks, f"{json.dumps(found, indent=2)}\n".encode())
     return opened
 
 

@@ -1,0 +1,69 @@
+"""Limits on the time that the app waits for a PostgreSQL server.
+
+The server ends statements that take too long. A server that stands still ends nothing, and its
+machine still acknowledges packets, so the app also limits its own waiting.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import psycopg
+import sqlalchemy as sql
+from psycopg.abc import PQGen
+from sqlalchemy.engine import Engine
+from sqlalchemy.engine.interfaces import Dialect
+
+from areaviz.notes.store_faults import WAITING
+
+T = TypeVar("T")
+# Seconds to wait for a connection, for a connection of the pool, and for one answer.
+CONNECTING, POOLING, ANSWERING = 5, WAITING, 20
+# Seconds after which the server ends a statement, and stops waiting for a lock.
+_STATEMENT, _LOCK = 15, 10
+
+
+class BoundedConnection(psycopg.Connection[Any]):
+    """A connection that is closed where the server does not answer in time."""
+
+    def wait(self, gen: PQGen[T], *args: Any, **options: Any) -> T:
+        """Wait for the server as psycopg does, but not longer than `ANSWERING` seconds.
+
+        Raises:
+            psycopg.errors.ConnectionTimeout: the server does not answer.
+        """
+        try:
+            return super().wait(gen, *args, **options | {"timeout": ANSWERING})
+        except psycopg.errors._WaitTimeout as error:
+            # Nobody knows what the server does with the statement, so the connection is useless.
+            self.pgconn.finish()
+            raise psycopg.errors.ConnectionTimeout("the server does not answer") from error
+
+
+def create_engine(url: str) -> Engine:
+    """Return an engine for a server whose every answer is waited for only a limited time.
+
+    Args:
+        url: an address with the driver psycopg.
+    """
+    engine = sql.create_engine(
+        url,
+        pool_pre_ping=True,
+        pool_timeout=POOLING,
+        connect_args={
+            "connect_timeout": CONNECTING,
+            "options": f"-c statement_timeout={_STATEMENT}s -c lock_timeout={_LOCK}s",
+            # Notice within about 15 s that the server's machine is gone.
+            "keepalives_idle": 5,
+            "keepalives_interval": 3,
+            "keepalives_count": 3,
+            "tcp_user_timeout": 15_000,
+        },
+    )
+    sql.event.listen(engine, "do_connect", _connect)
+    return engine
+
+
+def _connect(_: Dialect, __: object, arguments: list[Any], options: dict[str, Any]) -> object:
+    """Open the connections of an engine as bounded ones."""
+    return BoundedConnection.connect(*arguments, **options)

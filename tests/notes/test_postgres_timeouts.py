@@ -1,0 +1,84 @@
+"""A PostgreSQL server that stands still is named in one sentence after a limited time."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from areaviz.notes import postgres, store
+from areaviz.notes.store import Store
+from areaviz.notes.store_schema import NOTES
+from areaviz.trace.errors import BackendError
+
+SENTENCE = "the database server does not answer.*check that it runs"
+# The server accepts the user, and is ready for a query.
+_READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
+
+
+@contextmanager
+def stalled_server(greeting: bytes) -> Iterator[str]:
+    """A server that sends a greeting and then stands still; yields its address."""
+    held: list[socket.socket] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept() -> None:
+            with suppress(OSError):
+                while True:
+                    held.append(listening.accept()[0])
+                    if greeting:
+                        held[-1].recv(4096)
+                        held[-1].sendall(greeting)
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            port = listening.getsockname()[1]
+            yield f"postgresql+psycopg://anna@127.0.0.1:{port}/notes?sslmode=disable&gssencmode=disable"
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            for one in held:
+                one.close()
+
+
+@pytest.mark.parametrize("greeting", [b"", _READY], ids=["connecting", "answering"])
+def test_stalled_server_is_one_sentence(greeting: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (postgres.CONNECTING, postgres.ANSWERING) == (5, 20)
+    # psycopg waits for a connection for at least two seconds.
+    monkeypatch.setattr(postgres, "CONNECTING", 2)
+    monkeypatch.setattr(postgres, "ANSWERING", 0.5)
+    start = time.monotonic()
+    with stalled_server(greeting) as url, pytest.raises(BackendError, match=SENTENCE):
+        Store.open(url)
+    assert time.monotonic() - start < 10
+
+
+def test_pool_without_connections_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tests.notes.postgres import server
+
+    monkeypatch.setattr(postgres, "POOLING", 0.2)
+    with server() as url:
+        opened = Store.open(url)
+        held = [opened._engine.connect() for _ in range(15)]
+        with pytest.raises(BackendError, match=SENTENCE):
+            opened.rows("reading", NOTES.select())
+        for one in held:
+            one.close()
+        opened._engine.dispose()
+
+
+def test_writer_waits_for_others_only_some_time(
+    tmp_path: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "WRITING", 0.1)
+    opened = Store.open(f"sqlite:///{tmp_path}/notes.db")
+    with (
+        opened.writer("holding the store"),
+        pytest.raises(BackendError, match="while saving .others have been saving for 0.1 seconds"),
+        opened.writer("saving"),
+    ):
+        pytest.fail("two writers at once")
