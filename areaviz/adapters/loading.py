@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import library
 from areaviz.adapters.weights import check_room, weight_files, weights_of
 from areaviz.trace.errors import InputError
@@ -65,6 +66,7 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         tokenizer = _part("AutoTokenizer", source, options)
     try:
         config = library().AutoConfig.from_pretrained(source, **options)
+        ignore_attention_choice(config)
         _check_tokenizer(name, tokenizer, config, must_read)
         model = _class(config).from_pretrained(
             source, config=config, use_safetensors=True, weights_only=True, **options
@@ -114,10 +116,11 @@ def _has_tokenizer(folder: Path) -> bool:
 
 
 def check_folder(folder: Path) -> None:
-    """Check what a folder's weights are stored in, by the names of its files alone.
+    """Check the files of a folder before the library loads any of them.
 
     Raises:
-        InputError: it has no configuration, no safetensors, or lacks some of them.
+        InputError: it has no configuration or no safetensors, lacks some of them, or is beyond the
+            limits of `check_limits`.
     """
     if not (folder / "config.json").is_file():
         raise InputError(
@@ -134,6 +137,7 @@ def check_folder(folder: Path) -> None:
             " safe_serialization=True where you trust it, so that there is a model.safetensors."
         )
     weight_files(folder)
+    check_limits(folder)
 
 
 def fetched(place: str) -> Path:
@@ -199,4 +203,9 @@ def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
     try:
         return getattr(library(), kind).from_pretrained(source, **options)
     except Exception:  # each kind of tokenizer fails in its own way where its files are missing
+        return None
+    except BaseException as error:
+        # The library's Rust code raises it for some patterns, and it is not an `Exception`.
+        if type(error).__name__ != "PanicException":
+            raise
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import sqlalchemy as sql
@@ -81,6 +81,9 @@ class Annotation:
         return self.dataset, self.example, self.model, *said
 
 
+_COLUMNS = [one.name for one in fields(Annotation)]
+
+
 class Annotations(Records[Annotation]):
     """The notes in a store. Every method raises BackendError where the store fails."""
 
@@ -144,7 +147,7 @@ class Annotations(Records[Annotation]):
         return Annotation(**row)
 
     def _row(self, record: Annotation) -> dict[str, Any]:
-        return asdict(record)
+        return {name: getattr(record, name) for name in _COLUMNS}
 
     def _id(self, record: Annotation) -> str:
         return uuid.uuid4().hex

@@ -10,48 +10,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from areaviz.data.examples import Dataset
 from areaviz.data.file_kinds import ending_of
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, WHOLE, ErrorSpan, Judgement, spans_of
-from areaviz.notes.judgement_files import check_count, from_jsonl, text_of
+from areaviz.notes.judgement_files import from_jsonl
+from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, Row, read_rows
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-COLUMNS = (
-    *("system", "doc", "docSegId", "globalSegId", "rater"),
-    *("source", "target", "category", "severity", "metadata"),
-)
 NO_ERROR = "no-error"
 # In the metadata: what other columns cannot say of an error that was marked here.
 _OWN = "areaviz"
 _TAG = re.compile(r"</?v>")
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-# Older files have no metadata, and a note in its place.
-_LEAST = 9
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A line of a file."""
-
-    # Counted from 1.
-    line: int
-    # As many as `COLUMNS`, or one less in older files.
-    cells: tuple[str, ...]
-
-    def cell(self, name: str) -> str:
-        """What stands in a column, "" where the line ends before it."""
-        at = COLUMNS.index(name)
-        return self.cells[at] if at < len(self.cells) else ""
-
-    @property
-    def key(self) -> tuple[str, ...]:
-        """Tells judgements apart: the system, the segment and the rater."""
-        return self.cells[:5]
 
 
 def read_judgements(
@@ -79,35 +54,6 @@ def read_judgements(
     )
 
 
-def read_rows(data: bytes, name: str) -> list[Row]:
-    """The lines of a file.
-
-    Args:
-        data: its content.
-        name: of the file, for people.
-
-    Raises:
-        InputError: it is no TSV of Marot.
-    """
-    lines = text_of(data, "judgements").split("\n")
-    check_count(len(lines))
-    rows = []
-    for number, line in enumerate(lines, 1):
-        cells = tuple(line.removesuffix("\r").split("\t"))
-        is_head = number == 1 and cells[:2] == COLUMNS[:2]
-        if is_head or cells == ("",):
-            continue
-        if len(cells) < _LEAST or len(cells) > len(COLUMNS):
-            raise InputError(
-                f'Line {number:,} of "{shown(name)}" has {len(cells)} columns, so this is no TSV of'
-                f" Marot, which has {len(COLUMNS)}: {', '.join(COLUMNS)}."
-            )
-        rows.append(Row(number, cells))
-    if not rows:
-        raise InputError(f'"{shown(name)}" has no lines of Marot; choose another file.')
-    return rows
-
-
 def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
     """The judgements of a file's lines, on the examples of a set with the same sources.
 
@@ -127,6 +73,11 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
     found = []
     for group in groups.values():
         first = group[0]
+        if len(group) > MAX_LINES:
+            raise InputError(
+                f"Line {first.line:,} and {len(group) - 1:,} others are one rater's on one output"
+                f" but at most {MAX_LINES} lines are possible; mark fewer errors."
+            )
         model = _system(first.cell("system"), systems)
         source, output = _plain(first.cell("source")), _plain(first.cell("target"))
         place = places[_segment(first)]

@@ -66,6 +66,10 @@ class Records(ABC, Generic[R]):
     def _id(self, record: R) -> str:
         """Return the id of a record that has none yet."""
 
+    def _imported(self, record: R) -> R:
+        """Return a checked record of a file as it is imported."""
+        return record
+
     def list_all(self, dataset: str) -> list[R]:
         """Return all records on a set, ordered by example."""
         chosen = sql.select(self.table).where(self.table.c.dataset == dataset)
@@ -175,7 +179,7 @@ class Records(ABC, Generic[R]):
         Raises:
             InputError: a record has a fault, or the import is beyond a share of the importer.
         """
-        checked = [record.checked() for record in records]
+        checked = [self._imported(record.checked()) for record in records]
         with self._store.writer(f"saving the {self.several}") as connection:
             there = self._by_id(connection, [record.id for record in checked])
             new: dict[str, R] = {}

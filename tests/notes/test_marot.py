@@ -7,8 +7,10 @@ from dataclasses import replace
 import pytest
 
 from areaviz.data.examples import Dataset, Example
+from areaviz.notes import marot
 from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.notes.marot import COLUMNS, judgements_of, read_rows, to_marot
+from areaviz.notes.marot import judgements_of, to_marot
+from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, read_rows
 from areaviz.trace.errors import InputError
 
 SOURCES = ("A dog runs.", "It rains.", "It rains.")
@@ -121,3 +123,42 @@ def test_other_files_are_refused_in_one_sentence(data: bytes, said: str) -> None
     with pytest.raises(InputError) as refused:
         read(data)
     assert said in str(refused.value)
+
+
+def line_with(**cells: str) -> bytes:
+    """A line of a file with some cells replaced."""
+    values = dict(zip(COLUMNS, ROWS[0].split("\t"), strict=True)) | cells
+    return "\t".join(values.values()).encode()
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"target": "<v>" * 5_000_000}, "has 5,000,000 tags <v> and </v> in its target"),
+        ({"source": "x" * 20_001}, "has 20,001 characters in its source but at most 20,000"),
+        ({"metadata": "x" * 200_001}, "has 200,001 characters in its metadata"),
+        ({"rater": "x" * 101}, "has 101 characters in its rater but at most 100"),
+    ],
+)
+def test_long_cells_are_refused_before_they_are_read(
+    cells: dict[str, str], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*given: object) -> None:
+        pytest.fail("a line is taken apart")
+
+    monkeypatch.setattr(marot, "judgements_of", refuse)
+    data = FILE + line_with(**cells)
+    with pytest.raises(InputError, match=f"Line 9 {said}"):
+        marot.read_judgements("x.tsv", data, SET, ())
+
+
+def test_text_of_the_greatest_length_with_tags_is_read() -> None:
+    target = f"<v>{'x' * 20_000}</v>"
+    (row,) = read_rows(line_with(target=target), "x.tsv")
+    assert row.cell("target") == target
+
+
+def test_lines_of_one_judgement_are_bounded() -> None:
+    lines = [line_with()] * (MAX_LINES + 1)
+    with pytest.raises(InputError, match="Line 1 and 200 others are one rater's on one output"):
+        read(b"\n".join(lines))

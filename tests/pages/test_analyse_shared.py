@@ -12,8 +12,10 @@ from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.notes.annotations import Annotation
+from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import from_bytes, to_bytes
-from areaviz.ui.analyse import notes_files
+from areaviz.trace.errors import InputError
+from areaviz.ui.analyse import judged, notes_files
 from areaviz.ui.analyse.slices import SLICE_NAME
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, button, opened_first, ran, state_of, write
@@ -107,3 +109,20 @@ def test_refused_import_is_not_read_again(
     assert "is no csv file of notes" in app.error[0].value and read == ["csv"]
     button(app, "Try this file again").click().run()
     assert read == ["csv", "csv"] and len(app.error) == 1
+
+
+def test_refused_file_of_errors_is_not_read_again(
+    open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_backend(Translating())
+    app = ran(open_page("analyse"))
+    read: list[str] = []
+
+    def refuse(name: str, *given: object) -> list[Judgement]:
+        read.append(name)
+        raise InputError("The file is wrong.")
+
+    monkeypatch.setattr(judged, "read_judgements", refuse)
+    app.file_uploader(key="judged_given").upload("a.tsv", b"x", "text/plain").run()
+    app.run()
+    assert read == ["a.tsv"] and app.error[0].value == "The file is wrong\\."

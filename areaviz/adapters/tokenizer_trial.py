@@ -1,0 +1,32 @@
+"""Loads a tokenizer of a stranger and uses it, in a process of its own with limits.
+
+`areaviz/adapters/folder_limits.py` runs this file with the path of a tokenizer.json and a number
+of seconds. The exit status is 0 where the tokenizer works.
+"""
+
+from __future__ import annotations
+
+import resource
+import string
+import sys
+
+# Bytes of memory that the process may have: no tokenizer needs more.
+MAX_BYTES = 4 << 30
+
+
+def main() -> None:
+    """Read the arguments, set the limits, and try the tokenizer."""
+    path, seconds = sys.argv[1], int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_BYTES, MAX_BYTES))
+    from tokenizers import Tokenizer
+
+    with open(path, encoding="utf-8") as file:
+        content = file.read()
+    # Replacements look for characters of the file, so the text has characters from it.
+    text = f"{string.printable} {content[:200]} {content[-2000:]}"
+    Tokenizer.from_str(content).encode(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+"""The lines of Marot's TSV, with limits that are checked before anything is made of a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from areaviz.notes.error_spans import MAX_SPANS
+from areaviz.notes.judgement_files import check_count, text_of
+from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_ORIGIN, LONGEST_TEXT
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+COLUMNS = (
+    *("system", "doc", "docSegId", "globalSegId", "rater"),
+    *("source", "target", "category", "severity", "metadata"),
+)
+# Older files have no metadata, and a note in its place.
+_FEWEST_COLUMNS = 9
+# The most lines of one judgement, and the most tags in one cell: a line marks one error, which may
+# have several parts.
+MAX_LINES, _MAX_TAGS = MAX_SPANS, 2 * MAX_SPANS
+# The most characters of each cell, tags not counted.
+_CELL_LENGTHS = {
+    "doc": LONGEST_TEXT,
+    "source": LONGEST_TEXT,
+    "target": LONGEST_TEXT,
+    "category": LONGEST_NAME,
+    "metadata": LONGEST_ORIGIN,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of a file."""
+
+    # Counted from 1.
+    line: int
+    # The cells of all columns; older files have no metadata.
+    cells: tuple[str, ...]
+
+    def cell(self, name: str) -> str:
+        """Return the cell of a column, "" where the line ends before it."""
+        at = COLUMNS.index(name)
+        return self.cells[at] if at < len(self.cells) else ""
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """The system, the segment and the rater: lines with one key are one judgement."""
+        return self.cells[:5]
+
+
+def read_rows(data: bytes, name: str) -> list[Row]:
+    """Return the lines of a file.
+
+    Args:
+        data: the content of the file.
+        name: the name of the file, for errors.
+
+    Raises:
+        InputError: the file is not a TSV of Marot, or a cell is too long.
+    """
+    lines = text_of(data, "judgements").split("\n")
+    check_count(len(lines))
+    rows = []
+    for number, line in enumerate(lines, 1):
+        cells = tuple(line.removesuffix("\r").split("\t"))
+        is_head = number == 1 and cells[:2] == COLUMNS[:2]
+        if is_head or cells == ("",):
+            continue
+        if len(cells) < _FEWEST_COLUMNS or len(cells) > len(COLUMNS):
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" has {len(cells)} columns, so this is no TSV of'
+                f" Marot, which has {len(COLUMNS)}: {', '.join(COLUMNS)}."
+            )
+        row = Row(number, cells)
+        _check_cells(row)
+        rows.append(row)
+    if not rows:
+        raise InputError(f'"{shown(name)}" has no lines of Marot; choose another file.')
+    return rows
+
+
+def _check_cells(row: Row) -> None:
+    """Refuse a line whose cells are too long, before anything is made of them."""
+    for name, cell in zip(COLUMNS, row.cells, strict=False):
+        most = _CELL_LENGTHS.get(name, LONGEST_NAME)
+        # Most cells are short, so their tags need not be counted.
+        if len(cell) <= most:
+            continue
+        tags = cell.count("<v>") + cell.count("</v>")
+        if tags > _MAX_TAGS:
+            raise InputError(
+                f"Line {row.line:,} has {tags:,} tags <v> and </v> in its {name} but at most"
+                f" {_MAX_TAGS} are possible; mark fewer errors."
+            )
+        if len(cell) - len("</v>") * tags > most:
+            raise InputError(
+                f"Line {row.line:,} has {len(cell):,} characters in its {name} but at most"
+                f" {most:,} are possible; shorten it."
+            )
