@@ -35,3 +35,20 @@ def test_tests_named_exist(promise: str) -> None:
         for path, test in named
         if not (ROOT / path).exists() or test not in functions(ROOT / path)
     ] == []
+
+
+def test_durations_do_not_use_the_date() -> None:
+    """A clock that is set back or forward must not lengthen or shorten a deadline.
+
+    The one use of the date is the day of an admission, which a cookie holds over restarts.
+    """
+    users = []
+    for path in sorted((ROOT / "areaviz").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            is_call = isinstance(node, ast.Attribute) and ast.unparse(node) == "time.time"
+            names = []
+            if isinstance(node, ast.ImportFrom) and node.module == "time":
+                names = [one.name for one in node.names]
+            if is_call or "time" in names:
+                users.append(str(path.relative_to(ROOT)))
+    assert set(users) == {"areaviz/backend/access.py"}

@@ -13,13 +13,14 @@ from PIL import Image
 
 from areaviz.adapters.loading import Loaded
 from areaviz.adapters.model_run import Options, frozen
+from areaviz.adapters.time_limit import TEMPLATE_SECONDS, run_within
 from areaviz.adapters.transformers_models import generated
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 
 QUESTION = "Describe the picture."
-# Most words that are written of a picture.
-STEPS = 48
+# Most words that are written of a picture, and most characters of a question in its template.
+STEPS, MAX_PROMPT = 48, 100_000
 
 
 def picture_and_words(
@@ -45,6 +46,8 @@ def picture_and_words(
     try:
         prompt = _prompt(loaded.processor, question)
         given = dict(loaded.processor(text=prompt, images=image, return_tensors="pt"))
+    except InputError:
+        raise
     except Exception as error:
         # A stranger's template or processor: each fails in its own way.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
@@ -65,11 +68,25 @@ def picture_and_words(
 
 
 def _prompt(processor: Any, question: str) -> str:
-    """The question as the model was taught to read it, with the mark of the picture."""
+    """Return the question as the model was taught to read it, with the mark of the picture.
+
+    Raises:
+        InputError: the template of the folder takes too long or writes too much.
+    """
     if getattr(processor, "chat_template", None):
         content = [{"type": "image"}, {"type": "text", "text": question or QUESTION}]
         talk = [{"role": "user", "content": content}]
-        return str(processor.apply_chat_template(talk, add_generation_prompt=True))
+        prompt = run_within(
+            TEMPLATE_SECONDS,
+            "The chat template",
+            lambda: str(processor.apply_chat_template(talk, add_generation_prompt=True)),
+        )
+        if len(prompt) > MAX_PROMPT:
+            raise InputError(
+                f"The question has {len(prompt):,} characters after the chat template, but at most"
+                f" {MAX_PROMPT:,} are read. Choose another model."
+            )
+        return prompt
     mark = getattr(processor, "image_token", "") or ""
     # Without a mark the text is the beginning of what is written, and no question.
     return f"{mark}{question or QUESTION}" if mark else question

@@ -35,7 +35,7 @@ _READER = re.compile(r"[0-9a-f]{32}")
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether only this machine reaches that address; None stands for every address."""
+    """Return whether only this machine reaches an address; None stands for every address."""
     if host == "localhost":
         return True
     try:
@@ -45,28 +45,32 @@ def is_loopback(host: str | None) -> bool:
 
 
 def local_address(host: str, port: int) -> str:
-    """The address on this machine of what listens at a host and port."""
+    """Return the URL on this machine of a server that listens at a host and port."""
     host = "127.0.0.1" if host in EVERY_ADDRESS else host
     return f"http://{bracketed(host)}:{port}"
 
 
 def bracketed(host: str) -> str:
-    """A host as it stands in an address: in brackets if it is one of IPv6."""
+    """Return a host as a URL has it: an IPv6 address is in brackets."""
     return f"[{host}]" if ":" in host else host
 
 
 def digest_of(token: str) -> str:
-    """SHA-256 in hexadecimal, by which a token is recognised without being stored."""
+    """Return the SHA-256 of a token, which recognises it without storing it."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_token(given: str, digest: str) -> bool:
-    """Whether this is the token of that digest; takes as long however much they share."""
+    """Return whether a digest is of this token, in a time that does not depend on the token."""
     return hmac.compare_digest(digest_of(given), digest)
 
 
 def check_token(token: str) -> str:
-    """The token itself; InputError where it can be guessed or no header could carry it."""
+    """Return the token.
+
+    Raises:
+        InputError: it can be guessed, or no header could carry it.
+    """
     if not MIN_LENGTH <= len(token) <= MAX_LENGTH or not _TOKEN.fullmatch(token):
         raise InputError(
             f"An access token has {MIN_LENGTH} to {MAX_LENGTH} letters, digits or any of ._~+/=-"
@@ -80,7 +84,11 @@ def check_token(token: str) -> str:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file, without the line break at its end; InputError where there is none."""
+    """Return the token in a file, without the line break at its end.
+
+    Raises:
+        InputError: the file holds no token.
+    """
     try:
         with path.open("rb") as file:
             content = file.read(MAX_LENGTH + 3)  # one too many, and a line break
@@ -103,7 +111,7 @@ def write_token(path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError(
-            f"{path} is there already and is left as it is; choose another name."
+            f"{path} exists already and was not changed. Choose another name."
         ) from error
     except OSError as error:
         raise BackendError(
@@ -114,42 +122,42 @@ def write_token(path: Path) -> None:
 
 
 def reader_cookie(port: int) -> str:
-    """The name of the cookie that holds the reader's id."""
+    """Return the name of the cookie that holds the reader's id."""
     return f"areaviz_reader_{port}"
 
 
 def new_reader() -> str:
-    """A new reader's id: 32 random hexadecimal digits."""
+    """Return the id of a new reader: 32 random hexadecimal digits."""
     return secrets.token_hex(16)
 
 
 def is_reader(value: str) -> bool:
-    """Whether this can be a reader's id."""
+    """Return whether this can be a reader's id."""
     return _READER.fullmatch(value) is not None
 
 
 def admission_cookie(port: int) -> str:
-    """The name of the cookie that shows admission."""
+    """Return the name of the cookie that shows admission."""
     return f"areaviz_admission_{port}"
 
 
 def admission_key(token: str) -> str:
-    """The key that signs admissions, in hexadecimal; another token's key ends them all."""
+    """Return the key that signs admissions, in hexadecimal; a new token ends all admissions."""
     secret = token.encode("utf-8", "surrogatepass")
     return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
 
 
 def admission(key: str, now: float | None = None) -> str:
-    """The cookie's value for a reader admitted now: the second, and its signature.
+    """Return the cookie's value for a reader admitted now: the second and its signature.
 
-    So nothing is stored here, and a restart keeps readers in.
+    So the app stores nothing, and readers stay admitted over a restart.
     """
     second = str(int(time.time() if now is None else now))
     return f"{second}.{_signature(key, second)}"
 
 
 def is_admission(value: str, key: str, now: float | None = None) -> bool:
-    """Whether that key made the value, not more than `ADMITTED_DAYS` ago."""
+    """Return whether a key made the value, not more than `ADMITTED_DAYS` ago."""
     second, _, signature = value.partition(".")
     if not second.isascii() or not second.isdigit() or len(second) > 12:
         return False

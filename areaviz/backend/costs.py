@@ -35,7 +35,8 @@ TABLE = "costs.json"
 OVERRUN = 2.0
 
 # The share of the newest run in the speed of a model on this machine, and the bounds of the speed.
-NEWEST, SLOWEST, FASTEST = 0.2, 4.0, 0.125
+# A machine that is busy for a while must not refuse what it answers at other times.
+NEWEST, SLOWEST, FASTEST = 0.2, 2.0, 0.125
 
 # Items that are read: characters of a token or word on average, cells of a picture, and items of a
 # second of sound.

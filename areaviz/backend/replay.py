@@ -33,26 +33,31 @@ class ReplayBackend:
             )
 
     def models(self) -> dict[str, Card]:
-        """The models that have a stored trace, by name."""
+        """Return the models that have a stored trace, by name."""
         used = {request.model for request in self._paths}
         return {name: card for name, card in self._cards.items() if name in used}
 
     def problems(self) -> tuple[str, ...]:
-        """One sentence for each file that was left out."""
+        """Return one sentence for each file that was left out."""
         return tuple(self._problems)
 
     def device(self) -> str:
-        """Nothing is computed here."""
+        """Return that nothing is computed here."""
         return "stored traces"
 
     def requests(self) -> tuple[Request, ...]:
-        """The requests with a stored trace."""
+        """Return the requests with a stored trace."""
         return tuple(self._paths)
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """The stored trace of an equal request; raises InputError when there is none."""
+        """Return the stored trace of an equal request.
+
+        Raises:
+            InputError: there is none.
+            BackendError: its file can no longer be read.
+        """
         if request not in self._paths:
             raise InputError(
                 "There is no stored result for this text and these settings; choose one of the"

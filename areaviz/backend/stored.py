@@ -1,9 +1,8 @@
-"""Traces on disk for what is asked most: pages open with them at once, without running a model.
+"""Traces on disk of the most frequent questions, so that pages open without running a model.
 
-A folder holds files named by the key of their request and of the model's weights, so a model that
-was trained again never answers with what an older one did, and new figures on its card change
-nothing. `RecordingBackend` writes such a folder,
-`StoredBackend` reads it.
+A file is named by the key of its request and of the model's weights. So a model that was trained
+again never answers with an older trace, and new results on its card change nothing.
+`RecordingBackend` writes such a folder, `StoredBackend` reads it.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
+# How many digits of the key a file's name has.
 DIGITS = 16
-"""Of the key that stand in a file's name."""
 
 
 class StoredBackend(Wrapper):
-    """Wraps a backend, and answers from a folder what lies there.
+    """Wraps a backend, and answers from a folder where it can.
 
     Args:
-        inner: what runs every other request.
+        inner: runs every other request.
         folder: the traces; it may be missing.
     """
 
@@ -42,7 +41,7 @@ class StoredBackend(Wrapper):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """The stored trace, or a new one; raises what the wrapped backend raises."""
+        """Return the stored trace or a new one; raise what the wrapped backend raises."""
         path = path_of(self._folder, request, self.models())
         if path.is_file():
             try:
@@ -55,7 +54,8 @@ class StoredBackend(Wrapper):
 class RecordingBackend(StoredBackend):
     """Runs every request, and stores its trace in the folder.
 
-    `written` has the paths, in the order in which they were asked for.
+    Attributes:
+        written: the paths, in the order of the requests.
     """
 
     def __init__(self, inner: Backend, folder: Path) -> None:
@@ -65,7 +65,7 @@ class RecordingBackend(StoredBackend):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """A new trace; raises what the wrapped backend raises."""
+        """Return a new trace; raise what the wrapped backend raises."""
         trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
         codec.save(trace, path, half=True)
@@ -74,7 +74,7 @@ class RecordingBackend(StoredBackend):
 
 
 def path_of(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
-    """Where the trace of a request lies."""
+    """Return the path of the trace of a request."""
     card = cards.get(request.model)
     if card is not None and card.files:
         # What the output depends on: the weights, and how they are used.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -176,9 +176,11 @@ class Card:
     def identity(self) -> dict[str, Any]:
         """What distinguishes this model in the keys of traces and analyses.
 
-        That is all but `MEASURED`: a model that is measured anew keeps its traces and analyses.
+        These are all entries but `MEASURED`: a model that is measured again keeps its traces and
+        analyses. Nothing is copied, because every question needs the key.
         """
-        return {name: value for name, value in asdict(self).items() if name not in MEASURED}
+        names = (one.name for one in fields(self))
+        return {name: getattr(self, name) for name in names if name not in MEASURED}
 
     @property
     def is_as_published(self) -> bool:

@@ -48,16 +48,19 @@ def validate(
 
 
 def schema_text() -> str:
-    """The JSON schema of the document of a trace."""
+    """Return the JSON schema of the document of a trace."""
     return (parts_of("areaviz.trace") / SCHEMA).read_text("utf-8")
 
 
 def checked(path: Path) -> str:
-    """What a sound file holds, in words.
+    """Return in words what a sound file holds.
 
     Raises:
         InputError: it is no trace and has no weights, is damaged, or of a newer version.
     """
+    # Opening a pipe would wait for somebody to write into it.
+    if path.exists() and not path.is_file():
+        raise InputError("This is not a file. Name a stored trace or an npz file of arrays.")
     with codec.named(), path.open("rb") as file:
         if holds_trace(file, OPERATOR):
             kind = f"a trace, version {codec.version_of(file)}, of"

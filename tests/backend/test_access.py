@@ -20,7 +20,7 @@ OTHER = access.admission_key("another-one-of-them")
 DAY = 24 * 60 * 60
 
 
-def test_a_new_token_is_long_private_and_unlike_the_last(tmp_path: Path) -> None:
+def test_write_token_makes_private_random_tokens(tmp_path: Path) -> None:
     first, second = tmp_path / "first", tmp_path / "second"
     for path in (first, second):
         write_token(path)
@@ -28,10 +28,10 @@ def test_a_new_token_is_long_private_and_unlike_the_last(tmp_path: Path) -> None
     assert stat.S_IMODE(first.stat().st_mode) == 0o600
 
 
-def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
+def test_write_token_changes_no_existing_file(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("precious")
-    with pytest.raises(InputError, match="there already"):
+    with pytest.raises(InputError, match="exists already"):
         write_token(path)
     assert path.read_text() == "precious"
     with pytest.raises(BackendError, match="another folder"):
@@ -42,31 +42,31 @@ def test_a_file_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     "content",
     [b"", b"short", b"a" * 513, b"with a blank in the middle", b"\xff" * 20, b"a" * 16 + b"\nb"],
 )
-def test_a_file_without_a_token_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_read_token_refuses_other_content(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
     with pytest.raises(InputError, match="16 to 512"):
         read_token(tmp_path / "token")
 
 
 @pytest.mark.parametrize("content", [b"a" * 16, b"abab" * 20, b"1234567" * 9])
-def test_a_token_of_few_characters_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_read_token_refuses_few_characters(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "token").write_bytes(content)
     with pytest.raises(InputError, match="at least 8 different characters"):
         read_token(tmp_path / "token")
 
 
-def test_the_line_break_of_an_editor_is_no_part_of_a_token(tmp_path: Path) -> None:
+def test_read_token_ignores_the_line_break(tmp_path: Path) -> None:
     (tmp_path / "token").write_bytes(b"a-token-of-16-or-more\r\n")
     assert read_token(tmp_path / "token") == "a-token-of-16-or-more"
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
-def test_only_the_token_itself_opens(one: str, other: str) -> None:
+def test_is_token_accepts_only_the_token(one: str, other: str) -> None:
     assert is_token(one, digest_of(one))
     assert is_token(other, digest_of(one)) == (one == other)
 
 
-def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_token_compares_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
     compared: list[tuple[str, str]] = []
 
     def compare(one: str, other: str) -> bool:
@@ -79,18 +79,18 @@ def test_tokens_are_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.3.2.1", "::1", "localhost"])
-def test_loopback(host: str) -> None:
+def test_is_loopback_accepts_this_machine(host: str) -> None:
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize(
     "host", [None, "", "0.0.0.0", "::", "10.0.0.1", "localhost.example", "127.0.0.1.example"]
 )
-def test_everything_else_is_reached_from_elsewhere(host: str | None) -> None:
+def test_is_loopback_refuses_other_addresses(host: str | None) -> None:
     assert not is_loopback(host)
 
 
-def test_an_admission_is_its_key_s_for_thirty_days() -> None:
+def test_admission_holds_for_thirty_days() -> None:
     value = access.admission(KEY, 1000.0)
     assert access.is_admission(value, KEY, 1000.0) and access.is_admission(
         value, KEY, 1000.0 + 29 * DAY
@@ -99,7 +99,7 @@ def test_an_admission_is_its_key_s_for_thirty_days() -> None:
     assert not access.is_admission(value, KEY, 1000.0 + 31 * DAY)
 
 
-def test_what_was_changed_is_none() -> None:
+def test_changed_admission_is_refused() -> None:
     second, _, signature = access.admission(KEY, 1000.0).partition(".")
     changed = [
         "",
@@ -119,17 +119,17 @@ def test_what_was_changed_is_none() -> None:
     assert [value for value in changed if access.is_admission(value, KEY, 1000.0)] == []
 
 
-def test_the_token_is_not_in_it() -> None:
+def test_admission_does_not_hold_the_token() -> None:
     assert "friends" not in KEY and KEY not in access.admission(KEY)
 
 
-def test_readers_are_told_apart() -> None:
+def test_new_reader_makes_different_ids() -> None:
     readers = {access.new_reader() for _ in range(100)}
     assert len(readers) == 100 and all(map(access.is_reader, readers))
     assert not any(map(access.is_reader, ("", "A" * 32, "a" * 31, "a" * 33, "a" * 32 + "\n")))
 
 
-def test_what_browsers_are_told() -> None:
+def test_set_cookie_protects_the_cookie() -> None:
     plain = access.set_cookie("a", "b", 1, secure=False, framed=False)
     assert plain == "a=b; Path=/; Max-Age=86400; HttpOnly; SameSite=Lax"
     assert access.set_cookie("a", "b", 1, secure=True, framed=False).endswith(
@@ -140,6 +140,6 @@ def test_what_browsers_are_told() -> None:
     )
 
 
-def test_ports_have_their_own() -> None:
+def test_cookie_names_differ_by_port() -> None:
     assert access.reader_cookie(1) != access.reader_cookie(2)
     assert access.admission_cookie(1) != access.admission_cookie(2)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import struct
+import time
 import zipfile
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 
 import numpy as np
 import pytest
@@ -82,3 +86,52 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["validate"])
     assert "No file is named" in capsys.readouterr().err
+
+
+def npy(shape: str, kind: str, body: bytes = b"") -> bytes:
+    """Return an array's entry whose header says this."""
+    header = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
+
+
+HOSTILE = {
+    "deep lists": {codec.DOCUMENT: b"[" * 4_000_000},
+    "deep objects": {codec.DOCUMENT: b'{"a":' * 1_500_000},
+    "an endless number": {codec.DOCUMENT: b'{"version": ' + b"9" * 4_000_000 + b"}"},
+    "many entries": {codec.DOCUMENT: b"[" + b"0," * 3_900_000 + b"0]"},
+    "a huge array": {"weights.npy": npy("(1000000000000, 1000000000000, 2, 2)", "'<f4'")},
+    "an endless length": {"weights.npy": npy(f"({'9' * 4000}, 1, 2, 2)", "'<f4'")},
+    "a negative length": {"weights.npy": npy("(-1, -1, 2, 2)", "'<f4'", bytes(16))},
+    "objects": {"weights.npy": npy("(1, 1, 2, 2)", "'|O'", bytes(32))},
+    "a deep type": {"weights.npy": npy("(1, 1, 2, 2)", "[" * 3000 + "]" * 3000, bytes(32))},
+    "records": {"weights.npy": npy("(1, 1, 2, 2)", "[('a', '<f4'), ('b', '<f4')]", bytes(32))},
+    "complex numbers": {"weights.npy": npy("(1, 1, 2, 2)", "'<c8'", bytes(32))},
+    "long texts": {"weights.npy": npy("(1, 1, 2, 2)", "'<U2000000000'", bytes(32))},
+    "many dimensions": {"weights.npy": npy("(" + "1," * 64 + ")", "'<f4'", bytes(4))},
+    "a bomb": {
+        "weights.npy": npy("(1, 1, 1, 1)", "'<f4'", b"\0\0\x80?"),
+        "memory.npy": npy(f"({2**26},)", "'|S1'", b"a" * 2**26),
+    },
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_file_is_refused_in_a_sentence_and_little_time(name: str, tmp_path: Path) -> None:
+    """Memory is bounded, too: nothing may be allocated that a header only claims."""
+    path = tmp_path / "hostile.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for entry, content in HOSTILE[name].items():
+            archive.writestr(entry, content)
+    started, before = time.process_time(), getrusage(RUSAGE_SELF).ru_maxrss
+    found = run(path)
+    assert found.exit_code == 1 and len(found.output.splitlines()) == 1, found.output
+    assert "Traceback" not in found.output and len(found.output) < 1000
+    assert time.process_time() - started < 10
+    assert getrusage(RUSAGE_SELF).ru_maxrss - before < 400 * 2**10, "kB"
+
+
+def test_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    found = run(tmp_path / "pipe")
+    assert found.exit_code == 1 and "This is not a file" in found.output

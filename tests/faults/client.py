@@ -19,9 +19,16 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 from websockets.sync.client import ClientConnection, connect
 from websockets.typing import Origin, Subprotocol
 
+from areaviz.backend.access import new_reader, reader_cookie
+
 PATIENCE = 120.0
 LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
 """Kinds of elements that a session can use by their label."""
+
+
+def new_cookie(url: str) -> str:
+    """Return the header with the cookie of a new reader of the app at `url`."""
+    return f"{reader_cookie(int(url.rsplit(':', 1)[1]))}={new_reader()}"
 
 
 @dataclass(frozen=True, slots=True)

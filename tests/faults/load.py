@@ -20,7 +20,7 @@ import numpy as np
 
 from areaviz.backend.local import LocalBackend
 from areaviz.trace.request import Request
-from tests.faults.client import Session, Shown
+from tests.faults.client import Session, Shown, new_cookie
 from tests.faults.served import Served
 
 LABEL = "English text"
@@ -99,7 +99,10 @@ class Load:
 def load(
     app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float
 ) -> Load:
-    """Sessions that each ask `questions` times, once in `rest` seconds, out of step."""
+    """Return the figures of readers who each ask `questions` times, once in `rest` seconds.
+
+    Every reader has a cookie and begins at a moment of their own.
+    """
     errors: list[str] = []
     start = threading.Barrier(sessions)
 
@@ -130,7 +133,7 @@ def _ask(
     url: str, number: int, model: str, questions: int, rest: float, start: threading.Barrier
 ) -> list[Answer]:
     chance, answers = random.Random(number), []
-    with Session.open(url) as session:
+    with Session.open(url, new_cookie(url)) as session:
         session.visit(
             "translate", urlencode({"model": model, "text": _sentence(number, 0, chance)})
         )

@@ -20,7 +20,7 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.trace.record import AttentionMap, Output, Trace
 from areaviz.trace.request import Request
 from tests import fakes
-from tests.faults.client import Session, Shown
+from tests.faults.client import Session, Shown, new_cookie
 from tests.faults.served import Served
 
 MEGA = 1 << 20
@@ -182,7 +182,7 @@ def _zipped(entries: Mapping[str, Iterator[bytes]]) -> bytes:
 @contextmanager
 def visitor(app: Served, upload: Upload) -> Iterator[Session]:
     """Somebody who is on the upload's page, where its uploader is."""
-    with Session.open(app.url) as session:
+    with Session.open(app.url, new_cookie(app.url)) as session:
         session.visit(upload.page)
         if upload.page == "analyse":
             session.segment("Examples", "Upload")

@@ -1,0 +1,169 @@
+"""How long one reader waits while others ask for as much as they may.
+
+    python -m benchmarks.waiting [--write]
+
+Three sockets ask the most expensive question that is allowed, with one cookie, with a new cookie
+each, or without any, and another reader asks short questions meanwhile. Then 64 readers, each with
+a cookie, ask a question every ten and every five seconds. The client runs on the same machine. With
+--write the rows go to the table of docs/reliability.md.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+import time
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+
+from areaviz.backend.access import reader_cookie
+from areaviz.backend.costs import Costs
+from areaviz.cards.card import read_card
+from areaviz.data.places import CHECKPOINTS
+from areaviz.shares.limits import QUESTION_SECONDS
+from areaviz.trace.request import Request
+from benchmarks.report import processor
+from tests.faults.client import Session
+from tests.faults.load import Load, load
+from tests.faults.served import Served, served
+from tests.faults.soak import Row, write
+
+EXPENSIVE, SHORT = "token-boundary", "char-tiny-area"
+LABEL = "English text"
+BEAM, LONGEST = 16, 990
+# A machine that is slower than predicted would refuse a question just below the limit.
+PART = 0.7
+SENTENCE = "A small brown dog runs over the green grass near an old man who reads a long letter. "
+ATTACKERS, QUESTIONS = 3, 5
+READERS, RESTS, ROUNDS = 64, (10.0, 5.0), 6
+COOKIES = ("one cookie", "a new cookie for each connection", "no cookie")
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The questions of a reader beside expensive ones.
+
+    Args:
+        cookies: what the expensive questions came with, one of `COOKIES`.
+        alone: seconds of a short question before them.
+        waits: seconds of short questions while they ran.
+        refused: what the expensive sockets were told instead of an answer.
+    """
+
+    cookies: str
+    alone: float
+    waits: tuple[float, ...]
+    refused: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"alone {self.alone:.2f} s, beside them {len(self.waits)} questions: median"
+            f" {np.median(self.waits):.2f} s, longest {max(self.waits):.2f} s"
+        )
+
+
+def expensive_text(part: float = PART) -> str:
+    """Return the longest text whose prediction, with the widest beam, is this part of the limit."""
+    cards = {path.parent.name: read_card(path) for path in CHECKPOINTS.glob("*/card.json")}
+    costs, text = Costs(cards), (SENTENCE * 12)[:LONGEST]
+    most = part * QUESTION_SECONDS.value()
+    while costs.predict(Request(EXPENSIVE, text, method="beam", beam=BEAM)) > most:
+        text = text[: len(text) - 10]
+    return text
+
+
+def cookie_of(app: Served, number: int) -> str:
+    """Return the header of a reader's cookie."""
+    return f"{reader_cookie(int(app.url.rsplit(':', 1)[1]))}={number:032x}"
+
+
+def wait_beside(app: Served, cookies: str) -> Beside:
+    """Return how long a reader waits while three sockets ask expensive questions."""
+    text = expensive_text()
+    of_attackers = {
+        COOKIES[0]: [cookie_of(app, 7)] * ATTACKERS,
+        COOKIES[1]: [cookie_of(app, 8 + number) for number in range(ATTACKERS)],
+        COOKIES[2]: [""] * ATTACKERS,
+    }[cookies]
+    over = threading.Event()
+
+    def attack(cookie: str) -> list[str]:
+        said: list[str] = []
+        number = 0
+        with Session.open(app.url, cookie) as session:
+            while not over.is_set():
+                number += 1
+                asked = f"{number} {cookie[-3:]} {text}"[: len(text)]
+                link = {"model": EXPENSIVE, "text": asked, "method": "beam", "beam": BEAM}
+                said += session.visit("translate", urlencode(link)).errors
+        return said
+
+    with Session.open(app.url, cookie_of(app, 1)) as reader, ThreadPoolExecutor(ATTACKERS) as pool:
+        link = {"model": SHORT, "text": "A dog sees a cat."}
+        reader.visit("translate", urlencode(link))
+        alone = reader.write(LABEL, f"A cat sees a dog {cookies}.").seconds
+        attacks = [pool.submit(attack, cookie) for cookie in of_attackers]
+        waits = []
+        try:
+            for number in range(QUESTIONS):
+                time.sleep(1.0)
+                shown = reader.write(LABEL, f"A cat sees {number} dogs with {cookies}.")
+                assert not shown.errors, shown.errors
+                waits.append(shown.seconds)
+        finally:
+            over.set()
+        refused = tuple(sentence for one in attacks for sentence in one.result())
+    return Beside(cookies, alone, tuple(waits), refused)
+
+
+def readers_asking(app: Served, count: int, rest: float, rounds: int = ROUNDS) -> Load:
+    """Return the figures of readers with a cookie each, who ask once in `rest` seconds."""
+    return load(app, CHECKPOINTS, SHORT, count, rounds, rest)
+
+
+@contextmanager
+def fresh_app() -> Iterator[Served]:
+    """Serve an app for a block."""
+    with tempfile.TemporaryDirectory() as folder, served(Path(folder) / "log", {}) as app:
+        yield app
+
+
+def rows() -> Iterator[Row]:
+    """Yield what is measured, as rows of the table: quantity, target, result."""
+    with fresh_app() as app:
+        for cookies in COOKIES:
+            name = f"a short question beside {ATTACKERS} expensive ones, {cookies}"
+            yield name, "below 2 s", str(wait_beside(app, cookies))
+    with fresh_app() as app:
+        one = readers_asking(app, 1, RESTS[0])
+        yield "1 reader, a question every 10 s", "", str(one)
+        targets = ("none refused, p95 at most 5x one", "none refused, p95 at most 4 s")
+        for rest, target in zip(RESTS, targets, strict=True):
+            found = readers_asking(app, READERS, rest)
+            print(*found.errors[:3], *found.wrong[:3], sep="\n", end="")
+            name = f"{READERS} readers, a question every {rest:.0f} s"
+            yield name, target, f"{found}: {found.p95 / one.p95:.1f}x one reader"
+
+
+def main() -> None:
+    """Measure, print, and write when asked to."""
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--write", action="store_true", help="write to docs/reliability.md")
+    options = parser.parse_args()
+    about = f"{processor()}, {datetime.now(UTC):%Y-%m-%d}"
+    for row in rows():
+        print(f"{row[0]}: {row[2]} (target: {row[1] or 'none'})", flush=True)
+        if options.write:
+            write(row, "waiting", about)
+
+
+if __name__ == "__main__":
+    main()
