@@ -1,1 +1,1 @@
-"""What stands before the app when it is served: who is let in, and the bounds on what comes."""
+"""What requests pass before the app gets them: who is admitted, and how much anyone may send."""

@@ -1,6 +1,6 @@
-"""The one door before the app: what requests and sockets must pass before Streamlit sees them.
+"""The door before the app: the checks that requests and sockets pass before Streamlit sees them.
 
-Pure ASGI, because sockets do not pass through other kinds of middleware.
+It is plain ASGI, because sockets do not pass through other kinds of middleware.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ _OPEN_CORE = (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components
 _CLOSED = ("/auth/", "/oauth2callback")
 
 NOT_OURS = (
-    "This address is not one of the names of this server; open the app by one of them, or start it"
-    " with: python -m areaviz serve --allow-host NAME."
+    "This server does not answer to the name in this address. Open the app by a name that it knows,"
+    " or start it with: python -m areaviz serve --allow-host NAME."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AppPlace:
-    """Where the app listens, and for whom.
+    """Where the app listens, and who may use it.
 
     Args:
         host: the address to listen at.
-        port: likewise.
-        names: by which readers reach this machine, besides its address and those of loopback.
-        token: "" where none is needed.
-        proxies: addresses of proxies that are believed what a reader's address is.
-        framing: origins whose pages may hold the app in a frame.
+        port: the port to listen at.
+        names: the names by which readers reach this machine, besides its address and loopback.
+        token: the access token, "" where none is needed.
+        proxies: addresses of proxies that tell the addresses of readers.
+        framing: origins of websites that may show the app in a frame.
         base: the path that the app is served below, such as "/areaviz", or "".
     """
 
@@ -62,7 +62,7 @@ class AppPlace:
 
     @property
     def known_as(self) -> frozenset[str]:
-        """All names that a request may mean this server by."""
+        """The names in lower case that a request may use for this server."""
         names = {*access.LOOPBACK_NAMES, *self.names}
         if self.host not in access.EVERY_ADDRESS:
             names.add(self.host)
@@ -70,17 +70,17 @@ class AppPlace:
 
     @property
     def key(self) -> str:
-        """The key of admission; "" where no token is needed."""
+        """The key that signs admissions, "" where no token is needed."""
         return access.admission_key(self.token) if self.token else ""
 
 
 class Door:
-    """Passes on to `app` what may come in at its place, and refuses the rest.
+    """Passes on to `app` what may come in, and refuses everything else.
 
     Args:
-        app: Streamlit's.
-        place: where the app listens, and for whom.
-        back_seconds: how long the session is kept of a reader who may come back.
+        app: the app of Streamlit.
+        place: where the app listens, and who may use it.
+        back_seconds: how long a session is kept for a reader who may come back.
     """
 
     def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
@@ -144,20 +144,18 @@ class Door:
             if token or head.path == PATH:
                 return await redirect(send, where)
         if not _is_open(head):
-            return await answer_text(send, 404, "There is no such place here.")
+            return await answer_text(send, 404, "This address does not exist here.")
         send_ours = self._with_headers(head, send)
         if head.path.startswith(UPLOADS):
             visitor = self._visitor_of(head)
             return await self._uploads(head, visitor, scope, receive, send_ours)
         is_media = head.path.startswith(MEDIA)
         if is_media and not self._media.may_see(self._reader_of(head), head.path):
-            return await answer_text(
-                send, 404, "There is no such file any more; load the page again."
-            )
+            return await answer_text(send, 404, "This file is no longer here. Load the page again.")
         return await self._app(scope, receive, send_ours)
 
     def _with_headers(self, head: Head, send: Send) -> Send:
-        """Adds the headers of all answers, and to a page the cookie of a new reader."""
+        """Return `send` with our headers, and with the cookie of a new reader on pages."""
 
         async def send_ours(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -174,7 +172,7 @@ class Door:
         return Visitor(self._reader_of(head), network_of(head.client, self._proxies))
 
     def _reader_of(self, head: Head) -> str:
-        """The reader's id, "" where no cookie has one."""
+        """Return the reader's id, or "" where no cookie has one."""
         given = head.cookie(self._cookie)
         return given if access.is_reader(given) else ""
 
@@ -186,7 +184,7 @@ class Door:
 
 
 def _is_open(head: Head) -> bool:
-    """Whether the app has something there for readers."""
+    """Return whether readers may ask the app for this address by this method."""
     if head.path.startswith(UPLOADS):
         return head.method in ("PUT", "DELETE", "OPTIONS")
     if head.path.startswith(_CORE) and not head.path.startswith(_OPEN_CORE):
@@ -195,7 +193,7 @@ def _is_open(head: Head) -> bool:
 
 
 def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """The headers of every answer of the app; framing: see `AppPlace`."""
+    """Return the headers of every answer; `framing` is that of `AppPlace`."""
     ancestors = " ".join(framing) or "'none'"
     pairs = {
         "content-security-policy": f"frame-ancestors {ancestors}",

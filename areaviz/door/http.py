@@ -1,4 +1,4 @@
-"""HTTP as the door speaks it: the head of a request or a handshake, and the door's own answers."""
+"""HTTP for the door: the head of a request or a handshake, and the door's own answers."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _PORTS = {"http": "80", "https": "443"}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What the checks of the door read.
+    """The parts of a request or a handshake that the checks of the door read.
 
     Args:
-        method: "GET", or "" for a socket.
-        path: without the query.
-        query: without the question mark.
-        headers: by lower-case name, every value given.
-        client: the address of the other side, "" where it is unknown.
-        secure: whether it came over TLS.
+        method: such as "GET", or "" for a socket.
+        path: the path without the query.
+        query: the query without its question mark.
+        headers: all values of every header, by its name in lower case.
+        client: the address of the client, "" where it is unknown.
+        secure: whether the connection uses TLS.
     """
 
     method: str
@@ -46,7 +46,7 @@ class Head:
 
     @classmethod
     def of(cls, scope: Scope) -> Head:
-        """The head of an ASGI scope of type "http" or "websocket"."""
+        """Read the head of an ASGI scope of type "http" or "websocket"."""
         headers: dict[str, tuple[str, ...]] = {}
         for raw, value in scope["headers"]:
             name = raw.decode("latin-1").lower()
@@ -61,12 +61,15 @@ class Head:
         )
 
     def one(self, name: str) -> str:
-        """A header that is given at most once; "" where it is absent or given twice."""
+        """Return the value of a header, or "" where it is absent or given twice."""
         values = self.headers.get(name, ())
         return values[0] if len(values) == 1 else ""
 
     def cookie(self, name: str) -> str:
-        """The value of a cookie, "" where it is absent; the last counts, as in the app itself."""
+        """Return the value of a cookie, or "" where it is absent.
+
+        Where a cookie is given twice the last one counts, as in Streamlit.
+        """
         found = ""
         for header in self.headers.get("cookie", ()):
             for part in header.split(";"):
@@ -76,12 +79,12 @@ class Head:
         return found
 
     def is_for(self, names: frozenset[str]) -> bool:
-        """Whether this server is meant by one of its names, and no other site's page sent it.
+        """Return whether the request names this server and comes from none of another site's pages.
 
-        Names are compared as text: nothing is looked up, and nobody is asked.
+        Names are compared as text, so no name server is asked.
         """
         hosts, origins = self.headers.get("host", ()), self.headers.get("origin", ())
-        # Of two headers of a name, the app might believe the other one.
+        # The app might read the second of two headers with one name.
         if len(hosts) != 1 or len(origins) > 1:
             return False
         name, port = name_and_port(hosts[0])
@@ -91,7 +94,10 @@ class Head:
 
 
 def name_and_port(host: str) -> tuple[str, str]:
-    """The parts of a Host header, "" for a missing one; lower case, no brackets or last dot."""
+    """Return name and port of a Host header, "" for what is missing.
+
+    The name is in lower case, without brackets and without a dot at its end.
+    """
     found = _HOST.fullmatch(host.lower())
     if found is None:
         return "", ""
@@ -99,7 +105,7 @@ def name_and_port(host: str) -> tuple[str, str]:
 
 
 def _is_same_site(origin: str, name: str, port: str) -> bool:
-    """Whether a page's origin has the name and the port of the request's Host."""
+    """Return whether a page's origin has the name and the port of the request's Host."""
     found = _ORIGIN.fullmatch(origin.lower())
     if found is None:
         return False
@@ -116,7 +122,7 @@ async def answer_text(send: Send, status: int, sentence: str, headers: Headers =
 
 
 async def answer_page(send: Send, status: int, html: str, headers: Headers) -> None:
-    """Answer with one of the door's own pages; its security policy is among the headers."""
+    """Answer with a page of the door; its security policy is among the headers."""
     await _answer(send, status, html, "text/html", headers)
 
 
@@ -127,7 +133,7 @@ async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
 
 
 async def refuse_socket(receive: Receive, send: Send) -> None:
-    """Refuse a handshake; the web server answers 403."""
+    """Refuse a handshake, which the web server answers with status 403."""
     await receive()
     await send({"type": "websocket.close", "code": 1008})
 

@@ -1,8 +1,8 @@
-"""How many connections there may be, and which one has to go when a new one finds no room.
+"""Bounds the number of connections, and closes a waiting one where a new one finds no room.
 
-Room is counted in file descriptors, because they run out first. A connection takes one, and a
-visitor's session three more, which Streamlit gives back only minutes after the visitor left; so
-they are looked up and not added up.
+Room is counted in file descriptors, because they run out first. A connection takes one. A session
+takes three more, which Streamlit frees only minutes after the visitor has left. So the open
+descriptors are counted by the system and not added up here.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ except ImportError:  # Windows has no such limit
 
 log = logging.getLogger(__name__)
 
-# What a session takes besides its connection, and what is left for files, databases and sessions
-# about to begin.
+# Descriptors of a session besides its connection, and those that are kept free for files,
+# databases and sessions that are about to begin.
 SESSION_DESCRIPTORS, RESERVE = 3, 64
 
-# Connections in all, and of one address that is neither this machine's nor a named proxy's.
+# Connections in all, and from one address that is neither this machine's nor a named proxy's.
 MOST, FROM_ONE = 4096, 128
 UNLIMITED = 65536
 LOOK_SECONDS = 0.25
-FULL = "This server has as many visitors as it can hold; try again in a minute."
+FULL = "This server has no room for more visitors at the moment. Try again in a minute."
 
 
 @dataclass(slots=True)
 class Seat:
-    """A connection's address, and whether it waits: without a request, or with its answer."""
+    """The address of a connection, and whether it waits for its next request."""
 
     client: str
     waiting: bool = True
 
 
 class Connections:
-    """The connections of the server, in the order they came.
+    """The connections of the server, the oldest first.
 
     Args:
-        limit: file descriptors of the process; None where the system has no such limit.
-        proxies: addresses from which the connections of many come.
+        limit: the file descriptors that the process may have, or None where there is no limit.
+        proxies: addresses from which the connections of many readers come.
     """
 
     def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
@@ -61,7 +61,10 @@ class Connections:
         return len(self._seats)
 
     def enter(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether there is room for a new connection, if need be in place of a waiting one."""
+        """Count a new connection, and return whether there is room for it.
+
+        The oldest waiting connection is closed where a new one would find no room.
+        """
         client = str((transport.get_extra_info("peername") or [""])[0])
         if self._by_client[client] >= FROM_ONE and not self._is_shared(client):
             log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)
@@ -74,7 +77,7 @@ class Connections:
         return True
 
     def begin_session(self, transport: asyncio.BaseTransport) -> bool:
-        """Whether there is room for the session of a socket, which then no longer waits."""
+        """Count the session of a socket, and return whether there is room for it."""
         self.settle(transport)
         if not self._make_room(SESSION_DESCRIPTORS, RESERVE // 2):
             return False
@@ -82,12 +85,12 @@ class Connections:
         return True
 
     def settle(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has sent its request; it no longer has to make room."""
+        """Note that a connection has sent its request. It no longer makes room for new ones."""
         if seat := self._seats.get(transport):
             seat.waiting = False
 
     def wait(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has its answer; it is now the last of those that wait."""
+        """Note that a connection has its answer. It is now the newest of those that wait."""
         if seat := self._seats.pop(transport, None):
             seat.waiting = True
             self._seats[transport] = seat
@@ -102,7 +105,7 @@ class Connections:
             del self._by_client[seat.client]
 
     def descriptors(self) -> tuple[int, int | None]:
-        """How many file descriptors are in use, and how many there may be."""
+        """Return the number of file descriptors in use, and the limit."""
         if self._limit is None:
             return 0, None
         now = time.monotonic()
@@ -111,7 +114,7 @@ class Connections:
         return self._seen + self._since, self._limit
 
     def _make_room(self, descriptors: int, reserve: int) -> bool:
-        """Whether so many descriptors are free besides the reserve, or one that waits could go."""
+        """Return whether descriptors are free besides the reserve, after closing one that waits."""
         used, limit = self.descriptors()
         if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
             return True
@@ -123,19 +126,23 @@ class Connections:
         text = "A silent connection was closed for a new one: %d of %s file descriptors are used."
         log.warning(text, used, limit)
         self.leave(oldest)
-        # The event loop closes it, and frees its descriptor, before it takes another connection.
+        # The event loop closes it and frees its descriptor before it takes another connection.
         self._since -= 1
         assert isinstance(oldest, asyncio.WriteTransport)
         oldest.abort()
         return True
 
     def _is_shared(self, client: str) -> bool:
-        """Whether one address stands for many: this machine's own, and proxies."""
+        """Return whether many readers share an address: this machine's own, or a proxy's."""
         return client in self._proxies or is_loopback(client)
 
 
 def raise_limit() -> int | None:
-    """Raise the soft limit of file descriptors to the hard one; None where there is no limit."""
+    """Raise the soft limit of file descriptors to the hard one.
+
+    Returns:
+        The new limit, or None where the system has none.
+    """
     if resource is None:
         return None
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

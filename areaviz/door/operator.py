@@ -30,10 +30,11 @@ from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-# Words of the command line -> what JSON can hold; InputError and BackendError reach the operator.
+# Gets the words of the command line and returns what JSON can hold. The operator is told the
+# message of an InputError or a BackendError.
 Command = Callable[[Sequence[str]], object]
 
-# Environment variable with the folder of the socket, if not in the user's own runtime folder.
+# The environment variable that names the socket's folder in place of the user's runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
 LINE_BYTES, SECONDS = 2**20, 20.0
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -41,17 +42,17 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 @contextmanager
 def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
-    """Answer these commands while the block runs.
+    """Answer commands while the block runs.
 
-    Where there can be no such socket the app runs without, and its log says why.
+    Where the system has no such sockets, the app runs without them, and its log says why.
 
     Args:
-        commands: by name.
-        port: of the app, by which the operator names it.
+        commands: the commands by name.
+        port: the port of the app, by which the operator names it.
     """
     try:
         path = _socket_path(port)
-        # Left by a run that was killed: nobody else listens at this port of the machine.
+        # A run that was killed has left it. No other app can listen at this port.
         path.unlink(missing_ok=True)
         server = _Server(commands, path)
     except (OSError, AttributeError, InputError) as error:
@@ -69,10 +70,10 @@ def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
 
 
 def ask(port: int, command: str, *words: str) -> Any:
-    """The answer of the app that runs at this port of this machine.
+    """Send a command to the app at a port of this machine, and return its answer.
 
     Raises:
-        InputError: no app is there, or the command cannot be done as it was given.
+        InputError: no app runs there, or the command cannot be carried out.
         BackendError: the app did not answer.
     """
     question = json.dumps({"command": command, "words": words}).encode() + b"\n"
@@ -85,14 +86,14 @@ def ask(port: int, command: str, *words: str) -> Any:
                 reply = lines.readline()
     except (FileNotFoundError, ConnectionRefusedError) as error:
         raise InputError(
-            f"No app of yours runs at port {port} of this machine; name its port: --port."
+            f"You have no app at port {port} of this machine. Name the app's port with --port."
         ) from error
     except OSError as error:
         raise BackendError(
-            f"The app at port {port} did not answer ({error}); try again."
+            f"The app at port {port} did not answer ({error}). Try again."
         ) from error
     if not reply.endswith(b"\n"):
-        raise BackendError(f"The app at port {port} ended while it was asked; look at its log.")
+        raise BackendError(f"The app at port {port} ended before it answered. Look at its log.")
     found = json.loads(reply)
     if "problem" in found:
         raise InputError(found["problem"])
@@ -113,7 +114,7 @@ class _Handler(socketserver.StreamRequestHandler):
     timeout = SECONDS
 
     def handle(self) -> None:
-        """One question, one reply."""
+        """Answer one question."""
         reply = self._reply(self.rfile.readline(LINE_BYTES))
         self.wfile.write(json.dumps(reply).encode() + b"\n")
 
@@ -122,27 +123,27 @@ class _Handler(socketserver.StreamRequestHandler):
             asked = json.loads(line)
             name, words = str(asked["command"]), [str(word) for word in asked["words"]]
         except (ValueError, KeyError, TypeError):
-            return {"problem": "This is no command; ask with: python -m areaviz status."}
+            return {"problem": "This is not a command. Use: python -m areaviz status."}
         if name not in self.server.commands:
             known = ", ".join(self.server.commands)
-            return {"problem": f'The app knows no command "{name}"; it knows: {known}.'}
+            return {"problem": f'The app has no command "{name}". Its commands are: {known}.'}
         try:
             return {"answer": self.server.commands[name](words)}
         except (InputError, BackendError) as error:
             return {"problem": str(error)}
         except Exception:
             log.exception("While the operator asked for %s", name)
-            return {"problem": "Something went wrong; it was written to the app's log."}
+            return {"problem": "The command failed. The app's log says why."}
 
 
 def _socket_path(port: int) -> Path:
-    """Where the app of that port listens; InputError where others could open the folder."""
+    """Return the path of the socket; raise InputError where other users can open its folder."""
     folder = Path(os.environ.get(SETTING) or _default_folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()
     if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
         raise InputError(
-            f"The folder {folder} is not yours alone; remove it, or name another one in {SETTING}."
+            f"Other users can open the folder {folder}. Remove it, or name another in {SETTING}."
         )
     return folder / f"{port}.sock"
 

@@ -1,6 +1,6 @@
-"""uvicorn's two protocols with bounds: on a head, a body, a silence, and on connections.
+"""uvicorn's two protocols, with bounds on heads, bodies, silence, messages and connections.
 
-uvicorn itself waits for a request's head for ever, and counts no sockets.
+uvicorn itself waits for the head of a request for ever, and does not count sockets.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ HEAD_BYTES = 32768
 BODY_BYTES_PER_SECOND = 16_384
 WINDOW_SECONDS, WINDOW_BYTES = 5.0, 20_480
 
-# How long a reader may take nothing of an answer, and leave the closing of a socket unanswered.
+# How long a client may read nothing of an answer, and leave the closing of a socket unanswered.
 STALLED_SECONDS, CLOSE_SECONDS = 60.0, 2.0
 
 # In the state of a socket's scope: its `BoundedSocket`.
 SOCKET = "areaviz_socket"
 
-# In place of the count of a head's bytes, while a body comes.
+# Stands in place of the number of a head's bytes while a body arrives.
 _IN_BODY = -1
 
 
@@ -46,7 +46,7 @@ class BoundedRequests(HttpToolsProtocol):
         self._window_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for the first head from now on, or say that there is no room."""
+        """Wait for the first head, or answer that there is no room."""
         super().connection_made(transport)
         if self._seats.enter(transport):
             self._allow(HEAD_SECONDS.value())
@@ -62,10 +62,10 @@ class BoundedRequests(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on, unless the head has become too long."""
+        """Read data, unless the head has become too long."""
         left = HEAD_BYTES - self._head_bytes
         if self._head_bytes != _IN_BODY and len(data) > left:
-            # What is still within the bound may hold the end of the head.
+            # The bytes within the bound may hold the end of the head.
             self._feed(data[:left])
             data = data[left:]
             if self._head_bytes != _IN_BODY and not self.transport.is_closing():
@@ -82,14 +82,14 @@ class BoundedRequests(HttpToolsProtocol):
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """A head begins: the rest has to follow."""
+        """Begin to wait for the rest of a head."""
         super().on_message_begin()
         self._head_bytes = max(self._head_bytes, 0)
         if self._reading is None:
             self._allow(HEAD_SECONDS.value())
 
     def on_headers_complete(self) -> None:
-        """The head is there: the connection stays, and its body gets time by its length."""
+        """Keep the connection, and allow the body time by its length."""
         self._head_bytes = _IN_BODY
         self._seats.settle(self.transport)
         self._allow(HEAD_SECONDS.value() + self._length() / BODY_BYTES_PER_SECOND)
@@ -97,30 +97,30 @@ class BoundedRequests(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """The body is there."""
+        """Stop the clocks of the body."""
         self._head_bytes = 0
         self._allow(None)
         self._end_window()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """The answer is out; a new connection may take this one's place."""
+        """Let a new connection take this one's place from now on."""
         self._seats.wait(self.transport)
         super().on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """The connection goes over to the other protocol, with its seat."""
+        """Hand the connection and its seat over to the other protocol."""
         self._allow(None)
         super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:
-        """The reader takes nothing at the moment."""
+        """Begin to wait for a client that reads nothing at the moment."""
         super().pause_writing()
         if self._writing is None:
             self._writing = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """The reader goes on."""
+        """Stop waiting for the client."""
         super().resume_writing()
         if self._writing is not None:
             self._writing.cancel()
@@ -147,7 +147,7 @@ class BoundedRequests(HttpToolsProtocol):
         return int(given) if given.isdigit() and len(given) < 12 else 0
 
     def _allow(self, seconds: float | None) -> None:
-        """End the connection if it still reads after so long; None: never."""
+        """End the connection after some seconds of reading, or never for None."""
         if self._reading is not None:
             self._reading.cancel()
             self._reading = None
@@ -155,7 +155,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._reading = self.loop.call_later(seconds, self.transport.abort)
 
     def _end(self, status: int, sentence: str) -> None:
-        """Say why, and close; the connection is new, or its request was not read."""
+        """Say why, and close a connection whose request was not read."""
         body = sentence.encode()
         head = (
             f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length:"

@@ -1,4 +1,4 @@
-"""The app behind its door, under our own web server, with its log and its figures."""
+"""Serves the app with uvicorn behind its door, with a bounded log and figures for the operator."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from areaviz.trace.errors import InputError
 SCRIPT = Path(__file__).with_name("script.py")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 
-# Connections that the system keeps until they are taken, and how many are taken at once.
+# Connections that the system queues, and how many of them are accepted at once.
 QUEUE, AT_ONCE = 2048, 8
 
-# File descriptors that are enough for all connections there may be.
+# File descriptors that suffice for the largest number of connections.
 ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -46,12 +46,12 @@ def serve_app(
     """Serve the app until it is stopped.
 
     Args:
-        place: where, and for whom.
-        folder: where Streamlit's configuration lies.
+        place: where the app listens, and who may use it.
+        folder: the folder with Streamlit's configuration.
         commands: makes the operator's commands for an app with these connections.
 
     Raises:
-        InputError: nothing can listen there.
+        InputError: the app cannot listen at this place.
     """
     os.chdir(folder)
     opened = listen(place.host, place.port)
@@ -67,11 +67,11 @@ def serve_app(
 
 
 def visitors(started: float, connections: Connections) -> dict[str, object]:
-    """Figures of the process and its visitors, for the operator.
+    """Return figures of the process and its visitors, for the operator.
 
     Args:
         started: when the app began, by `time.monotonic`.
-        connections: those of the app.
+        connections: the connections of the app.
     """
     active, waiting = streamlit_parts.sessions()
     used, limit = connections.descriptors()
@@ -90,7 +90,7 @@ def visitors(started: float, connections: Connections) -> dict[str, object]:
 
 
 def _memory_megabytes() -> int | None:
-    """The memory of the process; None where the system does not say."""
+    """Return the memory of the process, or None where the system does not tell it."""
     try:
         found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:
@@ -99,10 +99,10 @@ def _memory_megabytes() -> int | None:
 
 
 class OncePerSecond(logging.Filter):
-    """Drops a line whose cause was written within the last second, and counts how many it drops.
+    """Drops a line if its cause was logged within the last second, and counts dropped lines.
 
-    A cause is the logger, the text without what is filled in, and the kind of error. So nobody
-    fills the disk by causing one error again and again.
+    A cause is the logger, the text without its arguments, and the type of error. So nobody fills
+    the disk by causing one error again and again.
     """
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class OncePerSecond(logging.Filter):
         self._last: dict[tuple[object, ...], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Whether the line is written."""
+        """Return whether the line is written."""
         error = record.exc_info[0] if record.exc_info else None
         cause = (record.name, record.levelno, str(record.msg)[:200], error)
         now = time.monotonic()
@@ -128,7 +128,7 @@ class OncePerSecond(logging.Filter):
 
 
 def _bound_log() -> None:
-    """Add the filter to every handler; to be called when all loggers exist."""
+    """Add the filter to every handler. Call this when all loggers exist."""
     logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
     loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
     for handler in {handler for logger in (logging.root, *loggers) for handler in logger.handlers}:
@@ -137,10 +137,10 @@ def _bound_log() -> None:
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does, but keep the system's queue long.
+        """Start as uvicorn does, but with a long queue in the system.
 
-        asyncio takes as many connections at once as the backlog says (`AT_ONCE`), beyond all file
-        descriptors, and would set the system's queue to the same number.
+        asyncio accepts as many connections at once as the backlog says, even without a free file
+        descriptor. So the backlog is short (`AT_ONCE`), and the queue is set here.
         """
         await super().startup(sockets)
         for one in sockets or ():
@@ -148,21 +148,21 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; InputError where the port or the address cannot be had."""
+    """Return a listening socket; raise InputError where the port or the address is not free."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
         return socket.create_server((host, port), family=family, backlog=QUEUE, dualstack_ipv6=both)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
-            raise InputError(f"Port {port} is taken; choose another with --port.") from error
+            raise InputError(f"Port {port} is in use. Choose another with --port.") from error
         raise InputError(
-            f"Nothing can listen at {host}, port {port} ({error.strerror}); choose others."
+            f"The app cannot listen at {host}, port {port} ({error.strerror}). Choose others."
         ) from error
 
 
 def _configure_streamlit(place: AppPlace) -> None:
-    """Set what Streamlit has to know of a server that it does not run itself."""
+    """Set the options of Streamlit for a server that it does not run itself."""
     config.set_option("server.address", place.host)
     config.set_option("server.port", place.port)
     config.set_option("server.allowedHosts", sorted(place.known_as))
@@ -187,8 +187,7 @@ def server_options(door: Door, place: AppPlace, connections: Connections) -> uvi
         ws_ping_timeout=PING_SECONDS,
         ws_max_size=config.get_option("server.maxWidgetStateSize") * 2**20,
         ws_per_message_deflate=False,
-        # Addresses of requests carry readers' texts, so none is logged: not by INFO, and not as
-        # "access".
+        # URLs carry readers' texts, so no request is logged.
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -203,10 +202,10 @@ def server_options(door: Door, place: AppPlace, connections: Connections) -> uvi
 
 
 def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
-    """asyncio where file descriptors may run out, else uvloop where it is installed.
+    """Return "asyncio" where file descriptors may run out, else let uvicorn choose uvloop.
 
-    uvloop is quicker, but takes all connections that wait at once, and closes unseen those for
-    which there is no file descriptor.
+    uvloop is faster. But it accepts all queued connections at once, and closes those without a
+    file descriptor before anybody sees them.
     """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"

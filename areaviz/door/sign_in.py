@@ -1,4 +1,4 @@
-"""Admission with the access token: the form, its attempts, and the cookie that shows it."""
+"""Admits readers who have the access token: the form, the bound on attempts, and the cookie."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# Where the form is sent to, and the part of an address that can have the token instead.
+# The path that the form is sent to, and the parameter of a link that can hold the token.
 PATH, PARAMETER = "/sign-in", "token"
 WRONG = "This is not the access token. Copy it again from whoever started the app."
 TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
@@ -58,12 +58,12 @@ _POLICY = (
 
 
 class SignIn:
-    """Lets readers in who have the access token.
+    """Admits readers who have the access token.
 
     Args:
-        key: of the token; see `access.admission_key`.
-        port: in the cookie's name.
-        framing: origins whose pages may hold the app in a frame.
+        key: the key of the token; see `access.admission_key`.
+        port: the port in the cookie's name.
+        framing: origins of websites that may show the app in a frame.
         base: the path that the app is served below, or "".
     """
 
@@ -74,11 +74,11 @@ class SignIn:
         self._typed, self._linked = Attempts(TOO_MANY), Attempts(TOO_MANY_LINKS)
 
     def admits(self, head: Head) -> bool:
-        """Whether the request shows admission."""
+        """Return whether the request has the cookie of an admitted reader."""
         return access.is_admission(head.cookie(self._cookie), self._key)
 
     async def answer(self, head: Head, receive: Receive, send: Send) -> None:
-        """The only answers to a reader who is not admitted: the form, and to what it sends."""
+        """Answer a reader who is not admitted: with the form, or to a token."""
         if head.method == "POST" and head.path == PATH:
             fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
             token, where = fields.get("token", ""), fields.get("next", "/")
@@ -91,7 +91,7 @@ class SignIn:
                 await self._form(send, 401, where, "")
         else:
             await answer_text(
-                send, 401, "This app wants its access token; open it in a browser to sign in."
+                send, 401, "This app wants its access token. Open it in a browser to sign in."
             )
 
     async def _try(
@@ -137,14 +137,14 @@ class Attempts:
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
 
     def too_many(self, client: str) -> bool:
-        """Whether an address has to wait."""
+        """Return whether an address has to wait."""
         times = self._times.get(_network(client), deque())
         while times and time.monotonic() - times[0] > WITHIN_SECONDS:
             times.popleft()
         return len(times) >= ATTEMPTS
 
     def add(self, client: str) -> None:
-        """Note a wrong token."""
+        """Count a wrong token from an address."""
         network = _network(client)
         self._times.setdefault(network, deque()).append(time.monotonic())
         self._times.move_to_end(network)
@@ -153,7 +153,7 @@ class Attempts:
 
 
 def without_token(head: Head) -> tuple[str, str]:
-    """The token in an address, or "", and the address without it."""
+    """Return the token in an address, or "", and the address without it."""
     token, rest = "", []
     for name, value in parse_qsl(head.query, keep_blank_values=True):
         if name == PARAMETER:
@@ -170,7 +170,7 @@ def _network(client: str) -> str:
 
 
 async def _body(receive: Receive) -> bytes:
-    """What the form sent; cut where it is longer than a form can be, empty where it is slower."""
+    """Return what the form sent, up to its greatest length, or nothing where it came too slowly."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):

@@ -1,4 +1,4 @@
-"""What the door reads of Streamlit that is not public, with a test of each for upgrades."""
+"""The parts of Streamlit that the door reads though they are not public. Tests check each one."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 
 def sessions() -> tuple[int, int]:
-    """How many sessions have a visitor, and how many are kept for one who may come back."""
+    """Return the number of sessions with a visitor, and of those kept for a visitor's return."""
     manager = _manager()
     return len(manager.list_active_sessions()), len(manager._session_storage.list())
 
 
 def is_known_session(session: str) -> bool:
-    """Whether a socket that names this session gets it back."""
+    """Return whether a socket that names this session gets it back."""
     manager = _manager()
     return manager.is_active_session(session) or manager._session_storage.get(session) is not None
 
 
 def is_active_session(session: str) -> bool:
-    """Whether a visitor has this session open."""
+    """Return whether a visitor has this session open."""
     return _manager().is_active_session(session)
 
 
 def uploaded_bytes() -> dict[str, int]:
-    """The bytes of uploaded files, by session."""
+    """Return the bytes of uploaded files by session."""
     files = Runtime.instance().uploaded_file_mgr
     assert isinstance(files, MemoryUploadedFileManager)
     with files._lock:

@@ -84,6 +84,22 @@ def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) ->
     expect(page.locator(".st-key-caption_asked")).to_contain_text("your picture")
 
 
+def test_change_that_is_too_large_is_refused_on_the_page(app: App, page: Page) -> None:
+    page.goto(f"{app('app.py')}/translate?text={SENTENCE}&site=encoder-decoder&items=4")
+    expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
+    open_form(page, "translate")
+    text = page.get_by_label("English text")
+    text.fill("a" * 1_200_000)
+    text.press("Control+Enter")
+    toast = page.get_by_test_id("stToast")
+    expect(toast).to_contain_text("Your last change was not accepted. A page may send 1,000 kB")
+    text.fill("A dog runs.")
+    text.press("Control+Enter")
+    page.get_by_role("button", name="Translate").click()
+    expect(page.locator(".st-key-translate_asked")).to_contain_text("A dog runs.")
+    page.screenshot(path="/tmp/toast.png")
+
+
 class Holder(BaseHTTPRequestHandler):
     """A page of others: it holds what its address names in a frame."""
 

@@ -83,6 +83,9 @@ def proxied(target: int, path: str, strips: bool) -> Iterator[tuple[str, Proxy]]
             server = loop.run_until_complete(asyncio.start_server(proxy.take, sock=listening))
             loop.run_forever()
             server.close()
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            loop.run_until_complete(asyncio.sleep(0))
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()

@@ -36,21 +36,21 @@ def broken(words: Sequence[str]) -> object:
 COMMANDS: Mapping[str, Command] = {"jobs stop": stop, "broken": broken, "echo": list}
 
 
-def test_a_command_gets_its_words_and_answers() -> None:
+def test_command_gets_its_words_and_answers() -> None:
     with listening(COMMANDS, PORT):
         assert ask(PORT, "jobs stop", "7") == {"stopped": 7}
         assert ask(PORT, "echo", "a b", "ü\n") == ["a b", "ü\n"]
 
 
-def test_what_cannot_be_done_is_told() -> None:
+def test_failed_command_is_told() -> None:
     with listening(COMMANDS, PORT):
         with pytest.raises(InputError, match="There is no job 8"):
             ask(PORT, "jobs stop", "8")
         with pytest.raises(
-            InputError, match="knows no command .* it knows: jobs stop, broken, echo"
+            InputError, match="has no command .* commands are: jobs stop, broken, echo"
         ):
             ask(PORT, "shut down")
-        with pytest.raises(InputError, match="written to the app's log") as told:
+        with pytest.raises(InputError, match="The app's log says why") as told:
             ask(PORT, "broken")
         assert "secret" not in str(told.value)
         assert ask(PORT, "echo") == []
@@ -59,7 +59,7 @@ def test_what_cannot_be_done_is_told() -> None:
 @pytest.mark.parametrize(
     "line", [b"\n", b"{}\n", b"[]\n", b'{"command": 1}\n', b'"a"\n', b"\xff\n", b"9" * 2**20]
 )
-def test_what_is_no_question_ends_nothing(line: bytes, folder: Path) -> None:
+def test_line_that_is_not_a_question_ends_nothing(line: bytes, folder: Path) -> None:
     with listening(COMMANDS, PORT):
         with socket.socket(socket.AF_UNIX) as other:
             other.connect(str(folder / f"{PORT}.sock"))
@@ -81,28 +81,28 @@ def test_a_folder_that_others_can_open_is_not_used(
     folder.mkdir(mode=0o755)
     with listening(COMMANDS, PORT):
         assert not list(folder.iterdir())
-    assert "is not yours alone" in caplog.text
-    with pytest.raises(InputError, match="is not yours alone"):
+    assert "Other users can open the folder" in caplog.text
+    with pytest.raises(InputError, match="Other users can open the folder"):
         ask(PORT, "echo")
 
 
-def test_where_no_app_runs_it_says_so(folder: Path) -> None:
-    with pytest.raises(InputError, match=f"No app of yours runs at port {PORT}"):
+def test_ask_says_where_no_app_runs(folder: Path) -> None:
+    with pytest.raises(InputError, match=f"You have no app at port {PORT}"):
         ask(PORT, "echo")
 
 
-def test_a_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
+def test_socket_left_by_a_kill_is_replaced(folder: Path) -> None:
     folder.mkdir(mode=0o700)
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(folder / f"{PORT}.sock"))
     left.close()
-    with pytest.raises(InputError, match="No app of yours"):
+    with pytest.raises(InputError, match="You have no app"):
         ask(PORT, "echo")
     with listening(COMMANDS, PORT):
         assert ask(PORT, "echo", "a") == ["a"]
 
 
-def test_the_default_folder_is_the_user_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_default_folder_belongs_to_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/run/user/1000")
     assert operator._default_folder() == Path("/run/user/1000/areaviz")
     monkeypatch.delenv("XDG_RUNTIME_DIR")
