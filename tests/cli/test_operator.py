@@ -11,8 +11,8 @@ import pytest
 from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
-from areaviz.door.limits import Connections
-from areaviz.door.operator import SETTING, listening
+from areaviz.gateway.limits import Connections
+from areaviz.gateway.operator import SETTING, listening
 from areaviz.ui.shell import jobs as module
 
 PORT = 8598

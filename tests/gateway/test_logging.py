@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from areaviz.door.serving import OncePerSecond
-from tests.door.client import connected, handshake
-from tests.door.listener import Listener
-from tests.door.test_serving import FOREIGN_ORIGINS
+from areaviz.gateway.serving import OncePerSecond
 from tests.faults.client import Session
 from tests.faults.served import Served
+from tests.gateway.client import connected, handshake
+from tests.gateway.listener import Listener
+from tests.gateway.test_serving import FOREIGN_ORIGINS
 
 
 def test_foreign_page_makes_the_app_contact_nobody(open_app: Served, contacted: Listener) -> None:

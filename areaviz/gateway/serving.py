@@ -1,4 +1,4 @@
-"""Serves the app with uvicorn behind its door, with a bounded log and figures for the operator."""
+"""Serves the app with uvicorn behind its gateway, with a bounded log and figures of visitors."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from streamlit import config
 from streamlit.starlette import App
 
 from areaviz.backend import access
-from areaviz.door import streamlit_parts
-from areaviz.door.base_path import BasePath
-from areaviz.door.door import AppPlace, Door
-from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
-from areaviz.door.operator import Command, listening
-from areaviz.door.protocols import BoundedRequests, BoundedSocket
+from areaviz.gateway import streamlit_parts
+from areaviz.gateway.base_path import BasePath
+from areaviz.gateway.gateway import AppPlace, Gateway
+from areaviz.gateway.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
+from areaviz.gateway.operator import Command, listening
+from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
 from areaviz.trace.errors import InputError
 
 SCRIPT = Path(__file__).with_name("script.py")
@@ -57,13 +57,13 @@ def serve_app(
     opened = listen(place.host, place.port)
     os.environ[access.KEY_SETTING] = place.key
     _configure_streamlit(place)
-    door = Door(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
+    gateway = Gateway(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
     url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
     print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
     with listening(commands(connections), place.port):
-        _Server(server_options(door, place, connections)).run(sockets=[opened])
+        _Server(server_options(gateway, place, connections)).run(sockets=[opened])
 
 
 def visitors(started: float, connections: Connections) -> dict[str, object]:
@@ -174,10 +174,10 @@ def _configure_streamlit(place: AppPlace) -> None:
         config.set_option("server.xsrfCookieSameSite", "none")
 
 
-def server_options(door: Door, place: AppPlace, connections: Connections) -> uvicorn.Config:
+def server_options(gateway: Gateway, place: AppPlace, connections: Connections) -> uvicorn.Config:
     """Return the options of the web server for the app at a place."""
     return uvicorn.Config(
-        BasePath(door, place.base),
+        BasePath(gateway, place.base),
         host=place.host,
         port=place.port,
         loop=_loop(connections),

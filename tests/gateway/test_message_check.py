@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from areaviz.door.message_check import PASSED, BrokenMessage, is_wanted
+from areaviz.gateway.message_check import PASSED, BrokenMessage, is_wanted
 from areaviz.trace.errors import InputError
 
 

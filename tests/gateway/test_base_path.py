@@ -1,4 +1,4 @@
-"""The app below a path: what the door and the app behind it get, and where redirects lead."""
+"""The app below a path: what the gateway and the app behind it get, and where redirects lead."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from urllib.parse import urlencode
 
 import pytest
 
-from areaviz.door.base_path import BasePath, check_base_path
-from areaviz.door.door import AppPlace, Door
+from areaviz.gateway.base_path import BasePath, check_base_path
+from areaviz.gateway.gateway import AppPlace, Gateway
 from areaviz.trace.errors import InputError
-from tests.door.asgi import Behind, ask
+from tests.gateway.asgi import Behind, ask
 
 TOKEN = "a-token-that-only-friends-have"
 
 
 def below(base: str, token: str = "") -> tuple[BasePath, Behind]:
-    """An app below a path, and what stands behind its door."""
+    """An app below a path, and what stands behind its gateway."""
     behind = Behind()
     return BasePath(
-        Door(behind, AppPlace("localhost", 8501, token=token, base=base), 0), base
+        Gateway(behind, AppPlace("localhost", 8501, token=token, base=base), 0), base
     ), behind
 
 

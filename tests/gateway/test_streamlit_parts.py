@@ -14,7 +14,7 @@ from streamlit.runtime.session_manager import ActiveSessionInfo, SessionInfo
 from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
-from areaviz.door import streamlit_parts
+from areaviz.gateway import streamlit_parts
 
 
 class Streamlit:

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from areaviz.door import sign_in
-from areaviz.door.sign_in import ADDRESSES, ATTEMPTS, WITHIN_SECONDS, Attempts, without_token
-from tests.door.test_http import head
+from areaviz.gateway import sign_in
+from areaviz.gateway.sign_in import ADDRESSES, ATTEMPTS, WITHIN_SECONDS, Attempts, without_token
+from tests.gateway.test_http import head
 
 
 def test_an_address_waits_after_too_many(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode
 
 from areaviz.backend import access
-from areaviz.door.http import Head, answer_page, answer_text, redirect
+from areaviz.gateway.http import Head, answer_page, answer_text, redirect
 from areaviz.shares.visitors import network_of
 
 if TYPE_CHECKING:

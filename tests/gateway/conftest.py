@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from tests.door.client import PAGES, TOKEN
-from tests.door.listener import Listener, listening
 from tests.faults.client import Session
 from tests.faults.served import Served, served
+from tests.gateway.client import PAGES, TOKEN
+from tests.gateway.listener import Listener, listening
 
 HARD = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
 

@@ -1,4 +1,4 @@
-"""`streamlit run app.py`, without the door: it works on this machine, and only there."""
+"""`streamlit run app.py`, without the gateway: it works on this machine, and only there."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from areaviz.backend.access import KEY_SETTING, admission, admission_cookie, admission_key
-from tests.door.client import PAGES, TOKEN
 from tests.faults.client import Session, Shown
 from tests.faults.served import ROOT, free_port, wait_until_it_answers
+from tests.gateway.client import PAGES, TOKEN
 
 
 @contextmanager
@@ -57,7 +57,7 @@ def test_it_shows_its_pages_on_this_machine(tmp_path: Path) -> None:
 
 
 def test_with_a_key_no_page_is_drawn_for_many_at_once(tmp_path: Path) -> None:
-    """The second lock alone, without the door.
+    """The second lock alone, without the gateway.
 
     Streamlit runs files of `pages` by themselves for the first visitors of a process.
     """

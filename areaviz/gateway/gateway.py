@@ -1,4 +1,4 @@
-"""The door before the app: the checks that requests and sockets pass before Streamlit sees them.
+"""The gateway before the app: the checks that requests and sockets pass before Streamlit sees them.
 
 It is plain ASGI, because sockets do not pass through other kinds of middleware.
 """
@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from areaviz.backend import access
-from areaviz.door.http import Head, answer_text, name_and_port, redirect, refuse_socket
-from areaviz.door.media import MEDIA, Media
-from areaviz.door.messages import SocketRules, converse
-from areaviz.door.protocols import SOCKET
-from areaviz.door.sign_in import PATH, SignIn, without_token
-from areaviz.door.uploads import UPLOADS, Uploads
+from areaviz.gateway.http import Head, answer_text, name_and_port, redirect, refuse_socket
+from areaviz.gateway.media import MEDIA, Media
+from areaviz.gateway.messages import SocketRules, converse
+from areaviz.gateway.protocols import SOCKET
+from areaviz.gateway.sign_in import PATH, SignIn, without_token
+from areaviz.gateway.uploads import UPLOADS, Uploads
 from areaviz.shares.counters import Rates
 from areaviz.shares.limits import MESSAGE_KILOBYTES_PER_SECOND, MESSAGES_PER_SECOND
 from areaviz.shares.visitors import Visitor, network_of
@@ -74,7 +74,7 @@ class AppPlace:
         return access.admission_key(self.token) if self.token else ""
 
 
-class Door:
+class Gateway:
     """Passes on to `app` what may come in, and refuses everything else.
 
     Args:

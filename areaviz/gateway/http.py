@@ -1,4 +1,4 @@
-"""HTTP for the door: the head of a request or a handshake, and the door's own answers."""
+"""HTTP for the gateway: the head of a request or a handshake, and the gateway's own answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PORTS = {"http": "80", "https": "443"}
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The parts of a request or a handshake that the checks of the door read.
+    """The parts of a request or a handshake that the checks of the gateway read.
 
     Args:
         method: such as "GET", or "" for a socket.
@@ -122,7 +122,7 @@ async def answer_text(send: Send, status: int, sentence: str, headers: Headers =
 
 
 async def answer_page(send: Send, status: int, html: str, headers: Headers) -> None:
-    """Answer with a page of the door; its security policy is among the headers."""
+    """Answer with a page of the gateway; its security policy is among the headers."""
     await _answer(send, status, html, "text/html", headers)
 
 

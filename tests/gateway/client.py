@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
-from areaviz.door.operator import ask
+from areaviz.gateway.operator import ask
 from tests.faults.served import Served
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.proto.RootContainer_pb2 import RootContainer
 
-from areaviz.door.frames import TOO_LARGE
-from areaviz.door.http import Head
-from areaviz.door.message_check import BrokenMessage, is_wanted
-from areaviz.door.streamlit_parts import is_known_session
+from areaviz.gateway.frames import TOO_LARGE
+from areaviz.gateway.http import Head
+from areaviz.gateway.message_check import BrokenMessage, is_wanted
+from areaviz.gateway.streamlit_parts import is_known_session
 from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES
 from areaviz.trace.errors import InputError
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from areaviz.door.http import redirect
+from areaviz.gateway.http import redirect
 from areaviz.trace.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from areaviz.door.http import Head, answer_text
-from areaviz.door.streamlit_parts import is_active_session, uploaded_bytes
+from areaviz.gateway.http import Head, answer_text
+from areaviz.gateway.streamlit_parts import is_active_session, uploaded_bytes
 from areaviz.shares.counters import Shares
 from areaviz.shares.limits import (
     UPLOADED_MEGABYTES,

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from areaviz.door import limits
-from areaviz.door.limits import FROM_ONE, RESERVE, Connections
-from areaviz.door.protocols import WINDOW_SECONDS
-from tests.door.client import connected, status
-from tests.door.conftest import FIRST_MESSAGE_SECONDS, HARD, HEAD_SECONDS
+from areaviz.gateway import limits
+from areaviz.gateway.limits import FROM_ONE, RESERVE, Connections
+from areaviz.gateway.protocols import WINDOW_SECONDS
 from tests.faults.client import Session
 from tests.faults.served import Served
 from tests.faults.silent import Silence, half_open, silent_sockets
+from tests.gateway.client import connected, status
+from tests.gateway.conftest import FIRST_MESSAGE_SECONDS, HARD, HEAD_SECONDS
 
 # Seconds that a busy machine may take longer.
 LATE = 12

@@ -1,4 +1,4 @@
-"""What sockets may say and upload, and which files they see, behind the door of the real app."""
+"""What sockets may say and upload, and which files they see, behind the gateway of the real app."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import ConnectionClosed
 
 from areaviz.shares.limits import MESSAGE_KILOBYTES, MESSAGE_WIDGETS, Limit
-from tests.door.client import cookie_of, put, request, status
-from tests.door.conftest import FIRST_MESSAGE_SECONDS, SESSION_SECONDS
 from tests.faults.client import Session
 from tests.faults.served import Served
+from tests.gateway.client import cookie_of, put, request, status
+from tests.gateway.conftest import FIRST_MESSAGE_SECONDS, SESSION_SECONDS
 
 MEGABYTE = 2**20
 

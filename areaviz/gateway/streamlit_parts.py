@@ -1,4 +1,4 @@
-"""The parts of Streamlit that the door reads though they are not public. Tests check each one."""
+"""The parts of Streamlit that the gateway reads though they are not public, each with a test."""
 
 from __future__ import annotations
 

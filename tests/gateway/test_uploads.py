@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from areaviz.door import uploads
-from areaviz.door.door import AppPlace, Door
-from tests.door.asgi import Answer, asked
+from areaviz.gateway import uploads
+from areaviz.gateway.gateway import AppPlace, Gateway
+from tests.gateway.asgi import Answer, asked
 
 MEGABYTE = 2**20
 READERS = tuple(f"{number:032x}" for number in range(1, 200))
@@ -50,7 +50,7 @@ def store(monkeypatch: pytest.MonkeyPatch) -> Store:
 class Sender:
     """A client that decides when parts of its upload arrive."""
 
-    def __init__(self, door: Door, session: str, size: int, reader: str, client: str) -> None:
+    def __init__(self, gateway: Gateway, session: str, size: int, reader: str, client: str) -> None:
         self._parts: asyncio.Queue[bytes | None] = asyncio.Queue()
         self._scope = {
             "type": "http",
@@ -66,7 +66,7 @@ class Sender:
             "client": (client, 1),
         }
         self.sent: list[Any] = []
-        self._door = door
+        self._door = gateway
         self.task = asyncio.ensure_future(self._run())
 
     async def _run(self) -> int:
@@ -93,17 +93,17 @@ class Sender:
 
 
 def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, Any, None]]) -> None:
-    """Tell a story of uploads to one door."""
+    """Tell a story of uploads to one gateway."""
 
     async def told() -> None:
-        door = Door(store, AppPlace("localhost", 8501, proxies=("10.0.0.9",)), 120.0)
+        gateway = Gateway(store, AppPlace("localhost", 8501, proxies=("10.0.0.9",)), 120.0)
         senders = []
 
         def begin(
             session: str, size: int, reader: str = READERS[0], client: str = "203.0.113.1"
         ) -> Sender:
             store.sessions.add(session)
-            senders.append(Sender(door, session, size, reader, client))
+            senders.append(Sender(gateway, session, size, reader, client))
             return senders[-1]
 
         await story(begin)
@@ -221,11 +221,11 @@ def test_share_is_free_again_when_files_are_gone(store: Store) -> None:
 
 def test_upload_of_unknown_length_is_refused(store: Store) -> None:
     store.sessions.add("own")
-    door = Door(store, AppPlace("localhost", 8501), 120.0)
+    gateway = Gateway(store, AppPlace("localhost", 8501), 120.0)
     path = "/_stcore/upload_file/own/a"
 
     def status(**headers: str) -> Answer:
-        return asyncio.run(asked(door, "PUT", path, [b""], **headers))
+        return asyncio.run(asked(gateway, "PUT", path, [b""], **headers))
 
     assert status().status == 411
     assert status(content_length="9" * 20).status == 411

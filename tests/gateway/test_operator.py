@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from areaviz.door import operator
-from areaviz.door.operator import SETTING, Command, ask, listening
+from areaviz.gateway import operator
+from areaviz.gateway.operator import SETTING, Command, ask, listening
 from areaviz.trace.errors import InputError
 
 PORT = 8599

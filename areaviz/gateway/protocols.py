@@ -12,8 +12,8 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from areaviz.door.frames import FrameFilter
-from areaviz.door.limits import FULL, Connections
+from areaviz.gateway.frames import FrameFilter
+from areaviz.gateway.limits import FULL, Connections
 from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
 HEAD_BYTES = 32768
