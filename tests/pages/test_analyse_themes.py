@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.ui.analyse import dataset_form
+from areaviz.analysis.themes.causes import Cause, Runner
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Progress, Request
+from areaviz.ui.analyse import causes, dataset_form
 from areaviz.ui.analyse.stored import note_store
+from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
-from tests.pages.analysed import button, keyed, listed, state_of, uploading
+from tests.pages.analysed import Translating, button, keyed, listed, ran, state_of, uploading
 from tests.pages.conftest import Open, shown
 
 MATERIAL = made_material(160, damage=lose_colours_of_women)
@@ -76,6 +85,37 @@ def test_themes_are_asked_for_again_when_outputs_change(open_page: Open) -> None
     sent += [("set.de", lines(tuple(text for (text,) in MATERIAL.references)), "text/plain")]
     app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
     assert button(app, "Find themes") and "Where the source has" not in shown(app)
+
+
+class Losing(Translating):
+    """Translates the made set, and loses colours where the source has "woman"."""
+
+    def trace(
+        self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
+    ) -> Trace:
+        texts = dict(zip(MATERIAL.sources, MATERIAL.written[0].outputs, strict=True))
+        made = fakes.trace(request.text, texts[request.text] or "x")
+        return replace(made, request=request)
+
+
+def test_themes_of_a_model_lead_to_its_attention(
+    open_page: Open, use_backend: Callable[[Backend], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_into = []
+
+    def found(theme: Theme, themes: Themes, material: Material, runner: Runner) -> Cause:
+        looked_into.append(theme)
+        return Cause(None, (), "Head 3 was looked at.")
+
+    monkeypatch.setattr(causes, "find_cause", found)
+    use_backend(Losing())
+    app = ran(given(open_page))
+    app = button(app, "Find themes").click().run()
+    assert not app.error and not app.exception
+    app = button(app, "Look into attention").click().run()
+    assert not app.error and "Head 3 was looked at" in shown(app)
+    app.run()
+    assert len(looked_into) == 1 and looked_into[0].conditions
 
 
 def test_themes_need_enough_examples(open_page: Open) -> None:

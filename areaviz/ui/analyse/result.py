@@ -48,7 +48,7 @@ def result(
     _whole_set(runs, whole, titles)
     raters(judgements, analyses, runs)
     slice_table(runs, slices)
-    themes = show_themes(page, dataset, whole, len(runs))
+    themes = show_themes(page, backend, analyses, dataset, whole)
     st.header("Example by example", anchor=False)
     table = in_slice(page, whole, slices)
     found = searched(page, table, len(runs))

@@ -80,6 +80,8 @@ class AnalyseState(ModelState):
     judged: str = ""
     # What identifies the content that themes were looked for in, "" before they are.
     themes: str = ""
+    # The theme whose cause is looked for in a model's attention, "" for none.
+    cause: str = ""
     # The analysis that the reader's list was told of last.
     noted: str = ""
 

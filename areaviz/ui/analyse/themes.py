@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
 import streamlit as st
 
@@ -9,10 +11,12 @@ from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_not
 from areaviz.analysis.themes.material import MIN_EXAMPLES, Material
 from areaviz.analysis.themes.of_table import material_of, themes_of_table
 from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
+from areaviz.ui.analyse.causes import Look, can_look, cause_button, show_cause
 from areaviz.ui.analyse.slices import save_places
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
-from areaviz.ui.analyse.stored import HOUR
+from areaviz.ui.analyse.stored import HOUR, Analysis
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, shortened
 
@@ -23,21 +27,28 @@ TITLE = 80
 
 
 def show_themes(
-    page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int
+    page: AnalysePage,
+    backend: Backend,
+    analyses: Sequence[Analysis],
+    dataset: Dataset,
+    table: pd.DataFrame,
 ) -> tuple[Themes, ...]:
-    """Draw the section Themes; returns what was found, () before somebody looks for them.
+    """Draw the section Themes; return what was found, () before somebody looks for themes.
 
     Args:
         page: holds whether they are looked for, and which rows are kept.
+        backend: runs models to look for causes.
+        analyses: the systems.
         dataset: the set.
         table: all its examples, as `table_of` makes it.
-        systems: how many the table has.
     """
+    systems = len(analyses)
     st.header("Themes", anchor=False)
     if len(table) < MIN_EXAMPLES:
         st.caption(f"Themes need at least {MIN_EXAMPLES} examples. This analysis has {len(table)}.")
         return ()
-    digest = _digest(dataset, table, systems) if page.state.themes else ""
+    materials = _materials(dataset, table, systems) if page.state.themes else []
+    digest = _digest(materials)
     if not digest or page.state.themes != digest:
         st.caption("Find the kinds of examples in which outputs are worse, with a proof for each.")
         st.button("Find themes", on_click=_look, args=(page, dataset, table, systems))
@@ -46,8 +57,9 @@ def show_themes(
     with show_errors("finding themes"):
         found = _found(digest, dataset, table, systems)
         st.caption(METHOD)
+        look = Look(backend, analyses, dataset, materials, digest)
         for number, themes in enumerate(found):
-            _list(page, dataset, themes, number, systems)
+            _list(page, look, themes, number)
         rare = rare_note(found)
         if rare:
             st.caption(escaped(rare))
@@ -59,13 +71,13 @@ def _materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Mate
     return [material_of(dataset, table, group) for group in groups]
 
 
-def _digest(dataset: Dataset, table: pd.DataFrame, systems: int) -> str:
+def _digest(materials: Sequence[Material]) -> str:
     """Return what identifies the content that themes are looked for in."""
-    return " ".join(one.digest for one in _materials(dataset, table, systems))
+    return " ".join(one.digest for one in materials)
 
 
 def _look(page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int) -> None:
-    page.set(themes=_digest(dataset, table, systems))
+    page.set(themes=_digest(_materials(dataset, table, systems)))
 
 
 @st.cache_data(show_spinner="Finding themes", max_entries=32, ttl=HOUR)
@@ -76,9 +88,9 @@ def _found(
     return themes_of_table(_dataset, _table, systems)
 
 
-def _list(page: AnalysePage, dataset: Dataset, themes: Themes, number: int, systems: int) -> None:
+def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
     """Draw one list of themes; number: of the list."""
-    st.subheader(list_title(themes, systems), anchor=False)
+    st.subheader(list_title(themes, len(look.analyses)), anchor=False)
     if not themes.found:
         st.caption(NOTHING)
     for part in split_parts(themes):
@@ -86,31 +98,36 @@ def _list(page: AnalysePage, dataset: Dataset, themes: Themes, number: int, syst
         # A theme keeps its number when another part is left out.
         numbered = [(themes.found.index(one), one) for one in part.themes]
         for place, theme in numbered[:SHOWN]:
-            _theme(page, dataset, theme, f"themes {number}", place)
+            _theme(page, look, themes, theme, (f"themes {number}", place))
         if len(numbered) > SHOWN:
             rest = numbered[SHOWN:]
             key = f"themes_{number}_{part.title}"
             with st.expander(f"{len(rest)} more", key=key, type="compact"):
                 for place, theme in rest:
-                    _theme(page, dataset, theme, f"themes {number}", place)
+                    _theme(page, look, themes, theme, (f"themes {number}", place))
 
 
-def _theme(page: AnalysePage, dataset: Dataset, theme: Theme, chart: str, number: int) -> None:
+def _theme(
+    page: AnalysePage, look: Look, themes: Themes, theme: Theme, chart: tuple[str, int]
+) -> None:
     """Draw one theme: what is worse, how certain it is, and what to do with its rows."""
     st.markdown(escaped(f"{theme.statement}."))
     st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
     if not theme.places:
         return
     title = f"where {theme.title}"
-    kept = Kept(shortened(title, TITLE), theme.places, (chart, number))
+    kept = Kept(shortened(title, TITLE), theme.places, chart)
     is_shown = page.state.kept == kept
     with st.container(horizontal=True, gap="small"):
         label = "Show all again" if is_shown else f"Show {len(theme.places):,}"
-        key = f"{chart} {number}"
+        key = f"{chart[0]} {chart[1]}"
         st.button(label, key=f"show {key}", on_click=keep_rows, args=(page, kept))
         st.button(
             "Save as a slice",
             key=f"save {key}",
             on_click=save_places,
-            args=(dataset.digest, title, theme.places),
+            args=(look.dataset.digest, title, theme.places),
         )
+        cause_button(page, look, themes, theme)
+    if can_look(look, themes, theme):
+        show_cause(page, look, themes, theme)

@@ -1,0 +1,227 @@
+"""Look for the cause of a theme in a model that can be run: its signature, and what repairs it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from areaviz.analysis.measures import MEASURES
+from areaviz.analysis.output_scores import score_output
+from areaviz.analysis.themes.find import SEED
+from areaviz.analysis.themes.halves import IntArray, split_halves
+from areaviz.analysis.themes.material import BoolArray, FloatArray, Material, Score
+from areaviz.analysis.themes.measured import measure_examples
+from areaviz.analysis.themes.repair import NAMES, Repair, Trial, plan_trials, repair_rate
+from areaviz.analysis.themes.signature import (
+    HeadArray,
+    Signature,
+    find_signature,
+    measure_heads,
+    read_attention,
+)
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.data.examples import Dataset
+from areaviz.data.media import SOUND
+from areaviz.trace.errors import InputError
+from areaviz.trace.interventions import Change
+from areaviz.trace.record import Run, Trace
+from areaviz.trace.request import Counted, Request
+from areaviz.trace.summary import answer_of
+
+# Examples of each side of a half that are run, and failing examples that are changed.
+MAX_SIDE, MAX_FAILING = 50, 50
+NOT_REPAIRED = "No change repaired it."
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """What was found about a theme in a model.
+
+    Attributes:
+        signature: where attention differs, None where there are too few examples.
+        repairs: how often each change repairs.
+        note: why a part is missing, "" for nothing.
+    """
+
+    signature: Signature | None
+    repairs: tuple[Repair, ...]
+    note: str = ""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """All of it in words."""
+        found = [self.signature.sentence] if self.signature else []
+        found += [one.sentence for one in self.repairs]
+        if self.repairs and not any(one.is_repaired for one in self.repairs):
+            found.append(NOT_REPAIRED)
+        return tuple([*found, self.note] if self.note else found)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A system that can be run.
+
+    Attributes:
+        dataset: the set.
+        request: the model and its options.
+        run: runs a request.
+        progress: is told how many of how many runs are done.
+    """
+
+    dataset: Dataset
+    request: Request
+    run: Run
+    progress: Counted
+
+    def trace(self, place: int, changes: tuple[Change, ...] = ()) -> Trace:
+        """Return the trace of an example, with changes."""
+        request = self.dataset.asked(self.request, self.dataset.examples[place])
+        return self.run(replace(request, changes=changes))
+
+
+def find_cause(
+    theme: Theme, themes: Themes, material: Material, runner: Runner, seed: int = SEED
+) -> Cause:
+    """Look for a head that attends differently in a theme, and for a change that repairs it.
+
+    Args:
+        theme: a slice; words and trends have no symptom that a change could repair.
+        themes: the list that it is from.
+        material: the examples that it was found in.
+        runner: runs the worse system.
+        seed: of the halves and draws, as the themes'.
+
+    Raises:
+        InputError: the theme is no slice, or the model has no attention to measure.
+        BackendError: the model cannot be run.
+    """
+    if not theme.conditions:
+        raise InputError("Only themes of the form “Where …” can be looked into; choose another.")
+    return _Search(theme, themes, material, runner, seed).cause()
+
+
+class _Search:
+    """One search for a cause.
+
+    Attributes:
+        holds_E: the theme's examples.
+        values_E: its symptom.
+    """
+
+    def __init__(
+        self, theme: Theme, themes: Themes, material: Material, runner: Runner, seed: int
+    ) -> None:
+        self.theme, self.themes, self.material, self.runner = theme, themes, material, runner
+        self.rng = np.random.default_rng(seed)
+        self.halves = split_halves(material, seed)
+        self.holds_E: BoolArray = np.isin(material.places, theme.places)
+        self.values_E = self.symptom(material)
+        self.site = ""
+        self.done, self.planned = 0, 4 * MAX_SIDE + (1 + 2 * len(NAMES)) * MAX_FAILING
+
+    def cause(self) -> Cause:
+        """Return the signature and the repairs."""
+        chosen_in, stated_in = (self.measured_sides(half) for half in self.halves)
+        signature = None
+        if self.site:
+            signature = find_signature(self.site, chosen_in, stated_in, self.rng)
+        if signature is None:
+            return Cause(None, (), "Too few examples of this theme can be run to look for a cause.")
+        if not self.can_be_scored():
+            note = "The score is from a file, so changed outputs cannot be scored."
+            return Cause(signature, (), note)
+        return Cause(signature, self.repairs(signature))
+
+    def run(self, row: int, *changes: Change) -> Trace:
+        """Return the trace of a row, and tell that one more run is done."""
+        trace = self.runner.trace(self.material.places[row], changes)
+        self.done += 1
+        self.runner.progress(min(self.done, self.planned), self.planned)
+        return trace
+
+    def sampled(self, half: IntArray, inside: bool) -> list[int]:
+        """Return at most `MAX_SIDE` rows of a half inside or outside of the theme."""
+        rows = half[(self.holds_E[half] == inside) & np.isfinite(self.values_E[half])]
+        return sorted(self.rng.permutation(rows)[:MAX_SIDE].tolist())
+
+    def measured_sides(self, half: IntArray) -> tuple[list[HeadArray], list[HeadArray]]:
+        """Return the measures of heads inside and outside of the theme in a half."""
+        inside = [self.measured(row) for row in self.sampled(half, True)]
+        return inside, [self.measured(row) for row in self.sampled(half, False)]
+
+    def measured(self, row: int) -> HeadArray:
+        """Return the measures of heads in the run of a row, and note their site."""
+        trace = self.run(row)
+        self.site = read_attention(trace).site
+        return measure_heads(trace)
+
+    def symptom(self, material: Material) -> FloatArray:
+        """Return the theme's symptom of all examples [E]."""
+        measured = measure_examples(material, *self.systems)
+        return next(one.values_E for one in measured.symptoms if one.title == self.theme.symptom)
+
+    @property
+    def systems(self) -> tuple[int, int | None]:
+        """The worse system of the material, and the one it is compared with."""
+        if len(self.material.written) < 2:
+            return 0, None
+        return self.themes.worse, self.themes.better
+
+    def can_be_scored(self) -> bool:
+        """Return whether the symptom of another output can be computed."""
+        titles = [score.title for score in self.material.written[self.systems[0]].scores]
+        known = [measure.title for measure in MEASURES.values()]
+        return self.theme.symptom not in titles or self.theme.symptom in known
+
+    def repairs(self, signature: Signature) -> tuple[Repair, ...]:
+        """Change failing examples of the other half one at a time."""
+        half = self.halves[1]
+        unaffected = self.values_E[half[~self.holds_E[half]]]
+        enough = float(np.nanmedian(unaffected))
+        failing = half[self.holds_E[half] & (self.values_E[half] < enough)]
+        rows = sorted(self.rng.permutation(failing)[:MAX_FAILING].tolist())
+        words = tuple(word for one in self.theme.conditions for word in one.words)
+        plans: dict[str, dict[int, Trial]] = defaultdict(dict)
+        for row in rows:
+            for trial in plan_trials(self.run(row), signature, words, self.rng):
+                plans[trial.kind][row] = trial
+        found = []
+        for kind, trials in plans.items():
+            hits = []
+            for is_control in (False, True):
+                outputs = {}
+                for row, trial in trials.items():
+                    trace = self.run(row, trial.control if is_control else trial.change)
+                    outputs[row] = answer_of(trace)
+                values_E = self.symptom(self.rewritten(outputs))
+                hits.append([bool(values_E[row] >= enough) for row in trials])
+            found.append(repair_rate(kind, hits[0], hits[1], self.rng))
+        return tuple(found)
+
+    def rewritten(self, outputs: Mapping[int, str]) -> Material:
+        """Return the material with other outputs of some rows, scored."""
+        system = self.systems[0]
+        written = self.material.written[system]
+        texts = list(written.outputs)
+        for row, output in outputs.items():
+            texts[row] = output
+        scores = tuple(self.rescored(score, outputs) for score in written.scores)
+        changed = replace(written, outputs=tuple(texts), scores=scores)
+        all_written = list(self.material.written)
+        all_written[system] = changed
+        return replace(self.material, written=tuple(all_written))
+
+    def rescored(self, score: Score, outputs: Mapping[int, str]) -> Score:
+        """Return a score with the values of other outputs; one from a file stays."""
+        titles = {measure.title: name for name, measure in MEASURES.items()}
+        name = titles.get(score.title, "")
+        values_E = score.values.copy()
+        dataset = self.runner.dataset
+        for row, output in outputs.items():
+            example = dataset.examples[self.material.places[row]]
+            found = score_output(output, example, dataset.medium == SOUND)
+            values_E[row] = found.get(name, values_E[row])
+        return replace(score, values=values_E)

@@ -1,0 +1,159 @@
+"""Changes of a run that might repair a theme, each next to the same change at a random place.
+
+A head is gated, its heaviest area banned, or the words of the condition are hidden. How often a
+change repairs more than its random counterpart says whether the place matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from areaviz.analysis.themes.signature import Signature, read_attention
+from areaviz.analysis.themes.statistics import mean_interval
+from areaviz.analysis.themes.words import lower_words
+from areaviz.metrics.words import word_runs
+from areaviz.trace.areas import Area
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.record import AttentionMap, Trace
+
+GATE, BAN, HIDE = "gate", "ban", "hide"
+# What each change does, and what it is compared with.
+NAMES = {
+    GATE: ("the head is gated", "a random head"),
+    BAN: ("the head's heaviest area is banned", "a random area of the head"),
+    HIDE: ("the words of the condition are hidden", "random words"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """A change of one example's run and its random counterpart."""
+
+    kind: str
+    change: Change
+    control: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """How often a change repairs a theme.
+
+    Attributes:
+        kind: GATE, BAN or HIDE.
+        examples: failing examples that were changed.
+        rate: the share whose symptom reaches the median of unaffected examples.
+        control: that share with the random counterpart.
+        low: the lower end of the 95 % interval of the difference.
+        high: the upper end.
+    """
+
+    kind: str
+    examples: int
+    rate: float
+    control: float
+    low: float
+    high: float
+
+    @property
+    def is_repaired(self) -> bool:
+        """Whether the change repairs more often than its random counterpart for certain."""
+        return self.low > 0
+
+    @property
+    def sentence(self) -> str:
+        """The rate in words."""
+        done, control = NAMES[self.kind]
+        interval = f"{100 * self.low:+.0f} to {100 * self.high:+.0f}".replace("-", "−")
+        return (
+            f"{100 * self.rate:.0f} % of {self.examples} failing examples are repaired if {done};"
+            f" {control}: {100 * self.control:.0f} % (difference {interval} points)."
+        )
+
+
+def plan_trials(
+    trace: Trace, signature: Signature, words: Sequence[str], rng: np.random.Generator
+) -> list[Trial]:
+    """Return the changes of one example that are possible, each with its random counterpart.
+
+    Args:
+        trace: of the example's unchanged run.
+        signature: says which head.
+        words: of the condition, in lower case; () for a condition that names none.
+        rng: chooses the counterparts.
+    """
+    attention = read_attention(trace)
+    site, layer, head = signature.site, signature.layer, signature.head
+    found = []
+    others = [
+        (one, two)
+        for one in range(attention.layers)
+        for two in range(attention.heads)
+        if (one, two) != (layer, head)
+    ]
+    if others:
+        control = Gate(site, *others[int(rng.integers(len(others)))])
+        found.append(Trial(GATE, Gate(site, layer, head), control))
+    areas = _heaviest_and_random(attention, layer, head, rng)
+    if areas:
+        bans = (Weigh(site, areas=(area,), layer=layer, head=head) for area in areas)
+        found.append(Trial(BAN, *bans))
+    hidden = _hidden_and_random(trace, words, rng)
+    if hidden:
+        found.append(Trial(HIDE, *(Hide("source", items) for items in hidden)))
+    return found
+
+
+def _heaviest_and_random(
+    attention: AttentionMap, layer: int, head: int, rng: np.random.Generator
+) -> tuple[Area, Area] | None:
+    """Return the area with the largest mean weight, and another one with as many items."""
+    mean_A = attention.weights[layer, head].mean(0)
+    heaviest = int(mean_A.argmax())
+    sizes_A = attention.grid.sizes()
+    alike = np.flatnonzero((sizes_A == sizes_A[heaviest]) & (mean_A > 0))
+    alike = alike[alike != heaviest]
+    if not len(alike):
+        return None
+    other = int(alike[int(rng.integers(len(alike)))])
+    return attention.grid.area(heaviest), attention.grid.area(other)
+
+
+def _hidden_and_random(
+    trace: Trace, words: Sequence[str], rng: np.random.Generator
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the items of the condition's words, and those of as many other words."""
+    field = trace.fields.get("source")
+    if field is None or not words:
+        return None
+    own: list[tuple[int, int]] = []
+    others: list[tuple[int, int]] = []
+    for start, end in word_runs(field):
+        text = field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]]
+        (own if set(lower_words(text)).intersection(words) else others).append((start, end))
+    if not own or len(others) < len(own):
+        return None
+    drawn = rng.choice(len(others), len(own), replace=False)
+    return _items(own), _items([others[place] for place in drawn.tolist()])
+
+
+def _items(runs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    return tuple(item for start, end in runs for item in range(start, end))
+
+
+def repair_rate(
+    kind: str, repaired: Sequence[bool], controls: Sequence[bool], rng: np.random.Generator
+) -> Repair:
+    """Return how often a change repairs, and its counterpart, with the interval of the difference.
+
+    Args:
+        kind: of the change.
+        repaired: whether each failing example is repaired by the change.
+        controls: whether it is repaired by the random counterpart.
+        rng: draws the interval.
+    """
+    first, second = np.array(repaired, float), np.array(controls, float)
+    low, high = mean_interval(first - second, rng)
+    return Repair(kind, len(first), float(first.mean()), float(second.mean()), low, high)

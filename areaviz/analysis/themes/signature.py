@@ -1,0 +1,142 @@
+"""The attention signature of a theme: the head that attends differently in its examples.
+
+The measure and the head with the largest standardised difference are chosen in one half and
+stated with their interval from the other half, where they were not chosen.
+
+Shapes: L layers, H heads, K measures of heads, X examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.analysis.measures import CROSS, OWN
+from areaviz.analysis.themes.statistics import RESAMPLES
+from areaviz.trace.errors import InputError
+from areaviz.trace.query import head_shares, head_summary, query_dependence
+from areaviz.trace.record import AttentionMap, Trace
+
+# Measures of a head, by what people call them.
+HEAD_MEASURES = ("entropy", "mean area size", "weight of the heaviest area", "query dependence")
+# Examples on each side that a comparison needs.
+LEAST = 8
+HeadArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Where attention differs.
+
+    Attributes:
+        site: of the attention.
+        layer: from 0.
+        head: from 0.
+        measure: one of `HEAD_MEASURES`.
+        difference: inside less outside in the other half, in standard deviations.
+        low: the lower end of its 95 % interval.
+        high: the upper end.
+        inside: examples of the theme in the other half that were run.
+        outside: other examples of that half that were run.
+    """
+
+    site: str
+    layer: int
+    head: int
+    measure: str
+    difference: float
+    low: float
+    high: float
+    inside: int
+    outside: int
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low > 0 or self.high < 0
+
+    @property
+    def sentence(self) -> str:
+        """The signature in words."""
+        place = f"head {self.head + 1} of layer {self.layer + 1} ({self.site})"
+        interval = f"95 % from {self.low:+.2f} to {self.high:+.2f}".replace("-", "−")
+        about = f"{interval}; {self.inside} and {self.outside} examples of the other half"
+        if not self.is_certain:
+            return (
+                f"No head is known to attend differently: the {self.measure} of {place} differed"
+                f" most in one half, but its difference in the other half holds 0 ({about})."
+            )
+        more = "higher" if self.difference > 0 else "lower"
+        return (
+            f"The {self.measure} of {place} is {abs(self.difference):.2f} standard deviations"
+            f" {more} in these examples ({about})."
+        )
+
+
+def read_attention(trace: Trace) -> AttentionMap:
+    """Return the attention from the output to what is read.
+
+    Raises:
+        InputError: the trace has none, or what it shows is not how the model attended.
+    """
+    attention = trace.maps.get(CROSS) or trace.maps.get(OWN)
+    if attention is None or attention.derived:
+        raise InputError(
+            "This model has no attention over its input that can be measured and changed; choose"
+            " another model."
+        )
+    return attention
+
+
+def measure_heads(trace: Trace) -> HeadArray:
+    """Return all measures of all heads: float [K, L, H], in the order of `HEAD_MEASURES`."""
+    attention = read_attention(trace)
+    summary = head_summary(attention)
+    dependence_LH = np.zeros((attention.layers, attention.heads))
+    for layer in range(attention.layers):
+        for head, shares_QN in enumerate(head_shares(attention, layer)):
+            dependence_LH[layer, head], _ = query_dependence(shares_QN)
+    return np.stack([summary.entropy, summary.area_size, summary.peak, dependence_LH]).astype(float)
+
+
+def find_signature(
+    site: str,
+    chosen_in: tuple[Sequence[HeadArray], Sequence[HeadArray]],
+    stated_in: tuple[Sequence[HeadArray], Sequence[HeadArray]],
+    rng: np.random.Generator,
+) -> Signature | None:
+    """Return the signature; None where a half has too few examples.
+
+    Args:
+        site: of the attention.
+        chosen_in: measures of examples inside and outside of the theme, of the first half.
+        stated_in: those of the other half.
+        rng: draws the interval.
+    """
+    if min(map(len, (*chosen_in, *stated_in))) < LEAST:
+        return None
+    difference_KLH = _standardised(*(np.stack(list(side)) for side in chosen_in))
+    place = np.unravel_index(int(np.abs(difference_KLH).argmax()), difference_KLH.shape)
+    measure, layer, head = (int(number) for number in place)
+    inside_X, outside_X = (
+        np.array([one[measure, layer, head] for one in side]) for side in stated_in
+    )
+    drawn = []
+    for side_X in (inside_X, outside_X):
+        drawn.append(side_X[rng.integers(0, len(side_X), (len(side_X), RESAMPLES))])
+    low, high = np.percentile(_standardised(*drawn), [2.5, 97.5])
+    difference = float(_standardised(inside_X, outside_X))
+    sizes = len(inside_X), len(outside_X)
+    return Signature(
+        site, layer, head, HEAD_MEASURES[measure], difference, float(low), float(high), *sizes
+    )
+
+
+def _standardised(inside: HeadArray, outside: HeadArray) -> HeadArray:
+    """Return the difference of the means in pooled standard deviations, along the first axis."""
+    variance = (inside.var(0, ddof=1) + outside.var(0, ddof=1)) / 2
+    difference = inside.mean(0) - outside.mean(0)
+    return np.where(variance > 1e-12, difference / np.sqrt(np.maximum(variance, 1e-12)), 0.0)

@@ -1,0 +1,102 @@
+"""A look for the cause of a theme in a model's attention, behind a button of the theme."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+
+from areaviz.analysis.themes.causes import Cause, Runner, find_cause
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.backend.base import Backend, Caller
+from areaviz.data.examples import Dataset
+from areaviz.trace.request import Request
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.reader import visitor
+from areaviz.ui.shell.waiting import waiting
+
+# In the session: what was found, by theme; the oldest go once there are MAX_FOUND.
+FOUND = "analyse_causes"
+MAX_FOUND = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a look into a model needs besides the theme.
+
+    Attributes:
+        backend: runs the models.
+        analyses: the systems; models among them have a request.
+        dataset: the set.
+        materials: one for all systems, or one for each.
+        digest: of the content that themes were found in.
+    """
+
+    backend: Backend
+    analyses: Sequence[Analysis]
+    dataset: Dataset
+    materials: Sequence[Material]
+    digest: str
+
+    def request(self, themes: Themes) -> Request | None:
+        """Return how the worse system is run, None for outputs from a file."""
+        return self.analyses[themes.worse].request
+
+    def material(self, themes: Themes) -> Material:
+        """Return the examples that a list of themes was found in."""
+        return self.materials[0] if themes.better is not None else self.materials[themes.worse]
+
+
+def cause_button(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+    """Draw a button that looks for the cause of a theme, where its system is a model."""
+    if can_look(look, themes, theme):
+        key = _key(look, themes, theme)
+        st.button(
+            "Look into attention", key=f"cause {key}", on_click=page.set, kwargs={"cause": key}
+        )
+
+
+def can_look(look: Look, themes: Themes, theme: Theme) -> bool:
+    """Return whether the worse system can be run and the theme is about its input."""
+    is_about_input = bool(theme.conditions) and not theme.is_about_model
+    return is_about_input and look.request(themes) is not None
+
+
+def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
+    """Draw what was found about a theme; look for it first where that was just asked for."""
+    key = _key(look, themes, theme)
+    known: dict[str, Cause] = st.session_state.setdefault(FOUND, {})
+    if key not in known and page.state.cause == key:
+        # Asked for once: hundreds of runs must not start again after an error.
+        page.set(cause="")
+        with show_errors("looking into attention"):
+            known[key] = _found(look, themes, theme)
+            for oldest in list(known)[:-MAX_FOUND]:
+                del known[oldest]
+    if key in known:
+        for sentence in known[key].sentences:
+            st.caption(escaped(sentence))
+
+
+def _key(look: Look, themes: Themes, theme: Theme) -> str:
+    return f"{look.digest} {themes.worse} {theme.statement}"
+
+
+def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
+    request, owner = look.request(themes), visitor()
+    assert request is not None
+    # Hundreds of runs let other readers' questions go first.
+    caller = Caller(owner, in_background=True)
+    with waiting("Running examples of the theme") as report:
+        runner = Runner(
+            look.dataset,
+            request,
+            lambda one: look.backend.trace(one, None, caller),
+            lambda done, all_: report(done / all_, f"Run {done:,} of at most {all_:,}"),
+        )
+        return find_cause(theme, themes, look.material(themes), runner)
