@@ -80,6 +80,19 @@ class Scene:
             found.append(_grounded(english(pair, _relation(*pair)), pair))
         return {sentence.text: sentence for sentence in found}
 
+    def clear_sentences(self) -> tuple[Grounded, ...]:
+        """Every true English sentence about as many things as its own, in either order.
+
+        Pairs that lie diagonally are left out, because two relations could be said of them.
+        """
+        if self.relation is None:
+            return (self.grounded,)
+        found = []
+        for pair in permutations(self.objects, 2):
+            if _clear(pair[0].box, pair[1].box):
+                found.append(_grounded(english(pair, _relation(*pair)), pair))
+        return tuple(found)
+
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
         """The picture: uint8 [side, side, 3]. Needs Pillow."""
         from areaviz.data.scene_drawing import draw_scene

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.weights import coverage, shares
+from areaviz.trace.weights import area_sums, coverage, shares
 
 FloatArray = npt.NDArray[np.floating]
 BoolArray = npt.NDArray[np.bool_]
@@ -58,6 +58,17 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
     share: FloatArray = area_HW.ravel() * grid.items
     return share
+
+
+def box_overlaps(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
+    """The overlap of every area with the boxes together, float64 [A], 0..1.
+
+    It is intersection over union, counted in cells: a cell that lies partly inside counts partly.
+    """
+    inside_N = inside_share(grid, boxes)
+    shared_A = area_sums(inside_N.astype(np.float32)[None], grid)[0].astype(np.float64)
+    overlap_A: FloatArray = shared_A / (grid.sizes() + inside_N.sum() - shared_A)
+    return overlap_A
 
 
 def pointing_figures(

@@ -10,7 +10,6 @@ Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from areaviz.models.efficientnet import EfficientNetLite0
+from areaviz.models.grid_encoder import EncoderConfig, GridEncoder, cells
 from areaviz.trace.errors import InputError
 
 Colour = tuple[float, float, float]
@@ -29,44 +30,6 @@ RESNET_MEAN, RESNET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 """Of ImageNet's pictures, for each of red, green and blue: the weights expect them."""
 RESNET_BLOCKS = (3, 8, 36)
 """Of the stages res2, res3 and res4. res5 and the classifier are left out."""
-
-
-@dataclass(frozen=True, slots=True)
-class EncoderConfig:
-    """The options of an encoder.
-
-    Args:
-        side: of the pictures it reads, in pixels, a multiple of 16.
-        channels: of the first stage; the last has eight times as many ("resnet152" has its own).
-        grids: sides of the grids it gives.
-        kind: a key of `ENCODERS`.
-        context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than
-            that are its cells, and the cells of finer ones also know what it saw far around them.
-            Without it a cell knows its own part of the picture.
-    """
-
-    side: int = 128
-    channels: int = 32
-    grids: tuple[int, ...] = (8, 14)
-    kind: str = "small"
-    context: bool = True
-
-    @property
-    def width(self) -> int:
-        """Channels of every grid."""
-        return 8 * self.channels
-
-
-class GridEncoder(nn.Module):
-    """The base of the encoders."""
-
-    def __init__(self, config: EncoderConfig) -> None:
-        super().__init__()
-        self.config = config
-
-    def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
-        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
-        raise NotImplementedError
 
 
 class Block(nn.Module):
@@ -209,14 +172,10 @@ def normalised(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
     return x_BCHW.contiguous(memory_format=torch.channels_last)
 
 
-def cells(features_BCHW: Tensor, grid: int) -> Tensor:
-    """The features averaged over the cells of a grid: [B, M, C], row by row."""
-    return F.adaptive_avg_pool2d(features_BCHW, grid).flatten(2).transpose(1, 2)
-
-
 ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
     "small": PictureEncoder,
     "resnet152": ResNet152,
+    "efficientnet-lite0": EfficientNetLite0,
 }
 """Every encoder, by its kind. To add one: a class like these, and a line here."""
 

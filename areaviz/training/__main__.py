@@ -5,10 +5,16 @@ line's packages.
 from __future__ import annotations
 
 import argparse
+import signal
 from pathlib import Path
+from threading import Event
 
 from areaviz.data.places import data_folder
+from areaviz.training.loop import TrainingPaused
 from areaviz.training.run import load_recipe, train
+
+PAUSED = 75
+"""The exit status of a run that was asked to pause by the signal TERM, and is saved."""
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(
@@ -19,4 +25,11 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=Path, default=Path("runs"))
     parser.add_argument("--device", default="auto")
     options = parser.parse_args()
-    print(train(load_recipe(options.config), options.data, options.runs, options.device))
+    asked = Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
+    recipe = load_recipe(options.config)
+    try:
+        print(train(recipe, options.data, options.runs, options.device, asked.is_set))
+    except TrainingPaused as paused:
+        print(paused)
+        parser.exit(PAUSED)

@@ -5,7 +5,6 @@ Shapes: B pictures, H = W their side, M cells, C channels.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,15 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from areaviz.data.batches import pad
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Grounded
 from areaviz.data.scenes import SIDE, SIZES_OF_SPLITS, scenes_of
 from areaviz.data.tokenizer import Tokenizer
-from areaviz.models.encoders import GridEncoder, ResNet152
+from areaviz.models.grid_encoder import GridEncoder
 from areaviz.trace.record import IntArray
+from areaviz.training.finished_features import Features, finished_features, load_encoder
+from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import cached_array
 
 VIEWS = 5
@@ -47,6 +47,7 @@ class About:
 
 HELP = {
     "small": "without any larger network's help",
+    "efficientnet-lite0": "beside the million pictures that EfficientNet-Lite0 had learned from",
     "resnet152": "beside the million pictures that its ResNet-152 had learned from",
 }
 """What each kind of encoder learned from before."""
@@ -95,8 +96,9 @@ class CaptionedPictures:
         captions: equally many for each picture.
         grounded: sentences with gold boxes.
         changes: whether pictures are changed a little in training.
-        features: float16 [views, N, M, C].
+        features: of each view float16 [N, M, C]; none where pixels are encoded as they are read.
         encoder: what is known of the encoder that made the features.
+        view_changes: how each view but the first differs from the pictures.
     """
 
     about: About
@@ -104,8 +106,9 @@ class CaptionedPictures:
     captions: Sequence[Sequence[str]]
     grounded: Sequence[Sequence[Grounded]]
     changes: bool
-    features: npt.NDArray[np.float16] | None = None
+    features: Sequence[Features] = ()
     encoder: Mapping[str, Any] = field(default_factory=dict)
+    view_changes: Sequence[PhotoChanges] = ()
 
     def __len__(self) -> int:
         return len(self.captions)
@@ -120,52 +123,60 @@ class CaptionedPictures:
         texts = [text for index in chosen.tolist() for text in self.captions[index]]
         return pad([tokenizer.ids(text) for text in texts])
 
+    def sentences(
+        self, chosen: IntArray, each: int, rng: np.random.Generator
+    ) -> list[list[Grounded]]:
+        """Of each picture `each` sentences with boxes, drawn without replacement (0: all)."""
+        drawn = []
+        for index in chosen.tolist():
+            some = self.grounded[index]
+            numbers = rng.permutation(len(some))[: each or None]
+            drawn.append([some[number] for number in numbers.tolist()])
+        return drawn
+
+    def draw_views(self, count: int, rng: np.random.Generator) -> IntArray:
+        """One of the finished views for each of `count` pictures; the first where none are."""
+        return rng.integers(max(1, len(self.features)), size=count)
+
     def look(self, chosen: IntArray, rng: np.random.Generator | None) -> Tensor:
         """Pixels or features of some pictures; with `rng` photos are changed a little."""
-        if self.features is not None:
-            views = np.zeros(len(chosen), int)
-            if rng is not None:
-                views = rng.integers(len(self.features), size=len(chosen))
-            return torch.from_numpy(self.features[views, chosen])
+        if self.features:
+            views = np.zeros(len(chosen), int) if rng is None else self.draw_views(len(chosen), rng)
+            return self.look_at(chosen, views)
         pixels = torch.from_numpy(self.pixels[chosen])
         if rng is None or not self.changes:
             return pixels
-        return augment(pixels, torch.Generator().manual_seed(int(rng.integers(2**62))))
+        generator = torch.Generator().manual_seed(int(rng.integers(2**62)))
+        return PhotoChanges.draw(len(pixels), generator).change(pixels)
 
-    def encoded(self, encoder: GridEncoder, run: Path, device: torch.device) -> CaptionedPictures:
+    def look_at(self, chosen: IntArray, views: IntArray) -> Tensor:
+        """The features of these views of some pictures, or their pixels where none are finished."""
+        if not self.features:
+            return torch.from_numpy(self.pixels[chosen])
+        looks = [self.features[view][index] for view, index in zip(views, chosen, strict=True)]
+        return torch.from_numpy(np.stack(looks))
+
+    def seen(self, index: int, view: int, sentence: Grounded) -> Grounded:
+        """A sentence about a picture with its boxes where this view of the picture has them."""
+        if view == 0:
+            return sentence
+        return self.view_changes[view - 1].ground(index, sentence)
+
+    def encoded(
+        self, encoder: GridEncoder, run: Path, device: torch.device, views: int = VIEWS
+    ) -> CaptionedPictures:
         """The pictures as features of the encoder that `run` trained; `encoder` gets its weights
         and learns no more.
+
+        views: how many versions of each photo it looks at where photos are changed.
         """
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
-        grid, views = encoder.config.grids[0], VIEWS if self.changes else 1
-        path = run / f"features-{grid}-{len(self)}-{views}-{_digest(encoder, self.pixels)}.npy"
-        features = cached_array(path, lambda: self._encode(encoder, views, device))
-        return replace(self, features=features, encoder={"run": run.name})
-
-    @torch.no_grad()
-    def _encode(
-        self, encoder: GridEncoder, views: int, device: torch.device
-    ) -> npt.NDArray[np.float16]:
-        encoder.eval()
-        found, grid = [], encoder.config.grids[0]
-        for view in range(views):
-            rng = np.random.default_rng(view) if view else None
-            looks = []
-            for part in np.split(np.arange(len(self)), range(64, len(self), 64)):
-                features_BMC = encoder(self.look(part, rng).to(device))[grid]
-                looks.append(features_BMC.half().cpu().numpy())
-            found.append(np.concatenate(looks))
-        return np.stack(found)
-
-
-def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
-    """Eight letters that other weights or other pictures would change."""
-    found = hashlib.blake2b(digest_size=4)
-    for name, value in encoder.state_dict().items():
-        found.update(name.encode() + value.cpu().numpy().tobytes())
-    found.update(np.ascontiguousarray(pixels).data)
-    return found.hexdigest()
+        changes = []
+        for seed in range(1, views if self.changes else 1):
+            changes.append(PhotoChanges.draw(len(self), torch.Generator().manual_seed(seed)))
+        features = finished_features(encoder, self.pixels, changes, run, device)
+        return replace(self, features=features, encoder={"run": run.name}, view_changes=changes)
 
 
 def picture_side(model: Mapping[str, Any]) -> int:
@@ -173,21 +184,17 @@ def picture_side(model: Mapping[str, Any]) -> int:
     return int(model.get("encoder", {}).get("side", SIDE))
 
 
-def load_encoder(encoder: GridEncoder, run: Path) -> None:
-    """Load the weights that a run of the task "encoder" trained, or ResNet-152's file in `run`."""
-    if isinstance(encoder, ResNet152):
-        encoder.read(run)
-        return
-    weights: dict[str, Any] = torch.load(run / "best.pt", map_location="cpu", weights_only=True)
-    start = "captioner.pictures."
-    own = {name.removeprefix(start): x for name, x in weights.items() if name.startswith(start)}
-    encoder.load_state_dict(own)
-
-
 def captioned_pictures(
-    pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
+    pictures: str,
+    split: str,
+    data: Path,
+    runs: Path,
+    side: int = SIDE,
+    any_true: bool = False,
 ) -> CaptionedPictures:
     """The "photos" or "scenes" of a split, `side` pixels a side; their pixels are cached in `runs`.
+
+    any_true: whether a scene comes with all its `clear_sentences` and not with its own alone.
 
     Raises:
         FileNotFoundError: the photos are not in `data`.
@@ -201,33 +208,9 @@ def captioned_pictures(
     else:
         scenes = scenes_of(split)
         pixels = cached_array(path, lambda: np.stack([scene.pixels(side) for scene in scenes]))
-        captions = [(scene.english.text,) for scene in scenes]
         grounded = [(scene.grounded,) for scene in scenes]
+        if any_true:
+            grounded = [scene.clear_sentences() for scene in scenes]
+        captions = [[sentence.text for sentence in some] for some in grounded]
     changes = pictures == "photos" and split == "train"
     return CaptionedPictures(ABOUT[pictures], pixels, captions, grounded, changes)
-
-
-def augment(pixels_BHWC: Tensor, generator: torch.Generator, least: float = 0.7) -> Tensor:
-    """Another cut, mirrored half of the time, lighter or darker: uint8, the same shape.
-
-    The smallest side of a cut is `least` of the picture's.
-    """
-    count, side = len(pixels_BHWC), pixels_BHWC.shape[1]
-
-    def draw(low: float, high: float, width: int = 1) -> Tensor:
-        return torch.rand(count, width, generator=generator) * (high - low) + low
-
-    scale_B2 = draw(least, 1, 2)
-    shift_B2 = draw(-1, 1, 2) * (1 - scale_B2)
-    mirror = torch.where(draw(0, 1) < 0.5, -1.0, 1.0)[:, 0]
-    theta = torch.zeros(count, 2, 3)
-    theta[:, 0, 0] = scale_B2[:, 0] * mirror
-    theta[:, 1, 1] = scale_B2[:, 1]
-    theta[:, :, 2] = shift_B2
-    x = pixels_BHWC.permute(0, 3, 1, 2).float()
-    grid = F.affine_grid(theta.to(x.device), [count, 3, side, side], align_corners=False)
-    cut = F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
-    light = draw(-20, 20)[..., None, None].to(x.device)
-    contrast = draw(0.8, 1.2)[..., None, None].to(x.device)
-    changed = (cut - 110) * contrast + 110 + light
-    return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)

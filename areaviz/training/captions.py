@@ -5,6 +5,7 @@ Shapes: B pictures, N captions, T words, M cells, C channels.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,11 +17,19 @@ from torch import Tensor
 
 from areaviz.data.batches import pad, shifted
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.captioner import CaptionTransformer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import PictureNetwork
 from areaviz.models.writers import WRITERS
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import IntArray
-from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures, picture_side
+from areaviz.training.captioned_pictures import (
+    VIEWS,
+    CaptionedPictures,
+    captioned_pictures,
+    picture_side,
+)
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import take_best
 from areaviz.training.sentences import (
@@ -35,6 +44,7 @@ from areaviz.training.sentences import (
 )
 from areaviz.training.show_attend_tell_loss import show_attend_tell_loss
 from areaviz.training.task import Description, chance_by_step, fastest
+from areaviz.training.told_attention import Told, told_caption_loss
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,11 +58,17 @@ class CaptionsConfig(TrainConfig):
         vocabulary: most words the tokenizer may have.
         encoder_run: name of the run whose picture encoder is taken over and left as it is; "" to
             learn one.
+        views: how many versions of each training photo the finished encoder looks at.
         start_run: name of a run whose best weights are the start; "" to start anew.
         label_smoothing: of the next word, 0..1.
         evenly: weight of the term that spreads attention evenly over the cells (Xu et al. 2015,
             Eq. 14).
         entropy: weight of the term that keeps hard choices open.
+        captions_each: how many captions of a picture an update learns, 0 for all.
+        any_true: whether a scene teaches any of its `clear_sentences`; else its own alone.
+        told: weight of the loss that tells attention where to look, see `told_attention`; 0 leaves
+            attention to itself.
+        told_head: layer and number of the head that is told, counted from 0.
     """
 
     pictures: str
@@ -61,9 +77,26 @@ class CaptionsConfig(TrainConfig):
     vocabulary: int = 3000
     encoder_run: str = ""
     start_run: str = ""
+    views: int = VIEWS
     label_smoothing: float = 0.1
     evenly: float = 1.0
     entropy: float = 0.01
+    captions_each: int = 0
+    any_true: bool = False
+    told: float = 0.0
+    told_head: tuple[int, int] = (1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class CaptionBatch:
+    """Pictures and equally many captions of each."""
+
+    # pixels or features
+    pictures: Tensor
+    # ids [N, T], picture by picture
+    captions: Tensor
+    # where their words should look; None where attention is left to itself
+    told: Told | None = None
 
 
 @dataclass(slots=True)
@@ -84,8 +117,12 @@ class Captions:
         """Read or generate the pictures, learn the words, and make the network."""
         side = picture_side(config.model)
         runs = folder.parent
-        train = captioned_pictures(config.pictures, "train", data, runs, side)
+        train = captioned_pictures(config.pictures, "train", data, runs, side, config.any_true)
         valid = captioned_pictures(config.pictures, "val", data, runs, side)
+        _check_told(config)
+        if config.start_run and not (folder / TOKENIZER).exists():
+            # The weights of the start know its words by their numbers.
+            shutil.copyfile(runs / config.start_run / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
         options, make = WRITERS[config.network]
@@ -95,25 +132,59 @@ class Captions:
         # A finished encoder runs once over all pictures, here, and not in every update.
         if config.encoder_run:
             run = runs / config.encoder_run
-            train = train.encoded(network.pictures, run, device)
+            train = train.encoded(network.pictures, run, device, config.views)
             valid = valid.encoded(network.pictures, run, device)
         if config.start_run:
             take_best(network, runs / config.start_run, device)
         return cls(config, network, tokenizer, train, valid, device)
 
-    def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
+    def batches(self, first_step: int) -> Iterator[CaptionBatch]:
         """Pictures and their captions, equally many each, for ever."""
         for rng in chance_by_step(self.config.seed, first_step):
             # Sorted, because pictures lie in one large file.
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
-            captions = self.train.ids(self.tokenizer, chosen)
-            yield self.train.look(chosen, rng).to(self.device), captions.to(self.device)
+            if self.config.told or self.config.captions_each:
+                yield self._drawn(chosen, rng)
+            else:
+                captions = self.train.ids(self.tokenizer, chosen).to(self.device)
+                yield CaptionBatch(self.train.look(chosen, rng).to(self.device), captions)
 
-    def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """The network's own loss, or cross-entropy of the next word in nats."""
-        pictures, captions_NT = batch
+    def _drawn(self, chosen: IntArray, rng: np.random.Generator) -> CaptionBatch:
+        """Some of the sentences of some pictures, with where to look if attention is told."""
+        sentences = self.train.sentences(chosen, self.config.captions_each, rng)
+        views = self.train.draw_views(len(chosen), rng)
+        said = [sentence for some in sentences for sentence in some]
+        captions = pad([self.tokenizer.ids(sentence.text) for sentence in said])
+        told = None
+        if self.config.told:
+            grounded = []
+            for index, view, some in zip(chosen.tolist(), views.tolist(), sentences, strict=True):
+                grounded += [self.train.seen(index, view, sentence) for sentence in some]
+            told = Told.of(grounded, self.tokenizer, self._told_grid()).to(self.device)
+        pictures = self.train.look_at(chosen, views).to(self.device)
+        return CaptionBatch(pictures, captions.to(self.device), told)
+
+    def _told_grid(self) -> AreaGrid:
+        layer, _ = self.config.told_head
+        return self.network.config.areas(layer).grid(self.network.grid**2)
+
+    def loss(self, batch: CaptionBatch) -> Tensor:
+        """The network's own loss, or cross-entropy of the next word in nats, with what is told."""
+        features = self._features(batch.pictures)
+        if batch.told is not None:
+            assert isinstance(self.network, CaptionTransformer)
+            layer, head = self.config.told_head
+            words, told = told_caption_loss(
+                self.network,
+                features,
+                batch.captions,
+                batch.told,
+                (layer, head),
+                self.config.label_smoothing,
+            )
+            return words + self.config.told * told
         loss = OWN_LOSSES.get(self.config.network, word_loss)
-        return loss(self.network, self._features(pictures), captions_NT, self.config)
+        return loss(self.network, features, batch.captions, self.config)
 
     def validate(self, step: int) -> dict[str, float]:
         """Cross-entropy a word, and how often attention points right over the gold boxes."""
@@ -142,7 +213,7 @@ class Captions:
         chosen_by = CHOSEN_BY if config.layers else "validation loss"
         return Description(
             family=self.config.network,
-            title=f"{about.title}, {config.about}",
+            title=f"{about.title}, {config.about}{TOLD if self.config.told else ''}",
             task="caption",
             level="word",
             mechanism=config.mechanism,
@@ -166,10 +237,30 @@ class Captions:
         grounded = [self.valid.grounded[index][0] for index in chosen.tolist()]
         captions = pad([self.tokenizer.ids(sentence.text) for sentence in grounded]).to(self.device)
         run = self.network.attend(features_BMC, shifted(captions))
-        areas = config.areas(config.layers - 1).grid(features_BMC.shape[1])
-        weights_BQA = run.weights["encoder-decoder"][-1].mean(1).cpu().numpy()
+        layer, heads = config.layers - 1, slice(None)
+        if self.config.told:
+            layer, told = self.config.told_head
+            heads = slice(told, told + 1)
+        areas = config.areas(layer).grid(features_BMC.shape[1])
+        weights_BQA = run.weights["encoder-decoder"][layer][:, heads].mean(1).cpu().numpy()
         sentences = [(sentence.text, sentence.boxes) for sentence in grounded]
         return pointed_right(weights_BQA, areas, self.tokenizer, sentences)
+
+
+def _check_told(config: CaptionsConfig) -> None:
+    """InputError where a recipe tells attention what it cannot be told."""
+    if not config.told:
+        return
+    if config.network != "captioner":
+        raise InputError(
+            f'The recipe "{config.name}" tells attention where to look (told = {config.told}); only'
+            ' the network "captioner" can learn that, so leave told out.'
+        )
+    if config.pictures == "photos" and not config.encoder_run:
+        raise InputError(
+            f'The recipe "{config.name}" tells attention where to look in photos that change with'
+            " every update; name an encoder_run, whose views of a photo are fixed."
+        )
 
 
 def word_loss(
@@ -179,6 +270,9 @@ def word_loss(
     logits_NTV = network(features_BMC, shifted(captions_NT)).float()
     return cross_entropy(logits_NTV, captions_NT, config.label_smoothing)
 
+
+TOLD = ", told where to look"
+"""Stands in the title of a model whose attention was taught by boxes."""
 
 OWN_LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {
     "teller": show_attend_tell_loss,

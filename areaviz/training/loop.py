@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,15 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
     return [{"params": values, "factor": factor} for factor, values in groups.items()]
 
 
+class TrainingPaused(Exception):
+    """The run was asked to pause and is saved; the message says where it stopped."""
+
+
+def never() -> bool:
+    """Train to the end."""
+    return False
+
+
 @dataclass
 class Trainer:
     """One run of one task in the processes `ranks`: optimiser, log and resume file in `folder`."""
@@ -52,6 +62,8 @@ class Trainer:
     history: list[dict[str, float]] = field(default_factory=list)
     averaged: dict[str, float] = field(default_factory=dict)
     ranks: Ranks = ALONE
+    # Asked after every update; once it is true, training saves and ends with `TrainingPaused`.
+    should_pause: Callable[[], bool] = never
 
     def __post_init__(self) -> None:
         self.config, self.network = self.task.config, self.task.network
@@ -83,6 +95,9 @@ class Trainer:
             self.step += 1
             log.step(losses[-1])
             is_last = self.step == self.config.steps
+            if self.should_pause() and not is_last:
+                self.seconds += time.monotonic() - began
+                self._pause()
             if is_last or self.step % self.config.validate_every == 0:
                 # Validation is left out of the time that training is said to take.
                 self.seconds += time.monotonic() - began
@@ -92,6 +107,12 @@ class Trainer:
         if self.ranks.writes and self.config.average:
             self._average()
         log.close()
+
+    def _pause(self) -> None:
+        """Save the run as it is; raises TrainingPaused."""
+        if self.ranks.writes:
+            _write(self.folder / RESUME, self._state())
+        raise TrainingPaused(f"{self.config.name} paused after {self.step:,} updates.")
 
     def _update(self, batch: Any) -> float:
         rate = learning_rate(self.step, self.config)

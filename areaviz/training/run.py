@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import subprocess
+from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from areaviz.models.checkpoint import digests_of, save_weights
 from areaviz.models.device import choose_device, describe_device
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig, read_recipe
-from areaviz.training.loop import Trainer, take_best
+from areaviz.training.loop import Trainer, never, take_best
 from areaviz.training.parallel import ranks_of
 
 
@@ -41,21 +42,35 @@ def trainings() -> dict[str, str]:
     return {task.recipe or task.key: task.training for task in trained}
 
 
-def train(config: TrainConfig, data: Path, runs: Path, device: str = "auto") -> Path:
+def train(
+    config: TrainConfig,
+    data: Path,
+    runs: Path,
+    device: str = "auto",
+    should_pause: Callable[[], bool] = never,
+) -> Path:
     """Train, or go on training; returns the checkpoint's folder, `runs`/NAME/checkpoint.
 
     The processes of `torchrun` train together: a step then takes a batch from each of them.
 
+    Args:
+        config: the recipe.
+        data: the folder of the corpora.
+        runs: the folder of runs.
+        device: auto, cuda, mps or cpu.
+        should_pause: asked after every update; once it is true, the run is saved.
+
     Raises:
         FileNotFoundError: the corpus is not in `data`.
         InputError: the recipe or the device cannot be used.
+        TrainingPaused: `should_pause` was true; the next call goes on from there.
     """
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
     with ranks_of(chosen) as ranks:
         build = load(trainings()[config.task]).build
         task = ranks.in_turn(lambda: build(config, data, folder, chosen))
-        trainer = Trainer(task, folder, chosen, ranks=ranks)
+        trainer = Trainer(task, folder, chosen, ranks=ranks, should_pause=should_pause)
         trainer.train()
         return ship(trainer) if ranks.writes else folder / "checkpoint"
 

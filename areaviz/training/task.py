@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -88,15 +90,26 @@ def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
         yield np.random.default_rng((seed, step))
 
 
+@contextmanager
+def only_one(path: Path) -> Iterator[None]:
+    """Let one process at a time make `path`; the others wait and find it made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.with_suffix(".lock").open("w") as lock:
+        # Freed when the file is closed, also if the process is killed.
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return an array mapped from `path`. It is made and saved on the first call.
 
     Raises:
         BackendError: the disk is full or the place cannot be written to.
     """
-    if not path.exists():
-        with whole_file(path) as draft, draft.open("wb") as file:
-            np.save(file, make())
+    with only_one(path):
+        if not path.exists():
+            with whole_file(path) as draft, draft.open("wb") as file:
+                np.save(file, make())
     found: npt.NDArray[Any] = np.load(path, mmap_mode="c")
     return found
 

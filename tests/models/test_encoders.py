@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from areaviz.models.encoders import EncoderConfig, PictureEncoder
+from areaviz.models.encoders import PictureEncoder
+from areaviz.models.grid_encoder import EncoderConfig
 
 
 def encoder(*grids: int) -> PictureEncoder:

@@ -11,7 +11,7 @@ import torch
 
 from areaviz.models.encoders import RESNET_FILE, ResNet152, picture_encoder
 from areaviz.trace.errors import InputError
-from areaviz.training.captioned_pictures import load_encoder
+from areaviz.training.finished_features import load_encoder
 
 OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
 RES5_AND_CLASSIFIER = 14_964_736 + 2_049_000

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from areaviz.models.encoders import ENCODERS, EncoderConfig, PictureEncoder
+from areaviz.models.encoders import ENCODERS, PictureEncoder
+from areaviz.models.grid_encoder import EncoderConfig
 from areaviz.training.captioned_pictures import ABOUT, CaptionedPictures
 from areaviz.training.task import cached_array
 
@@ -37,16 +38,14 @@ def trained(run: Path, seed: int) -> Path:
 
 
 def seen(given: CaptionedPictures, run: Path) -> np.ndarray:
-    features = given.encoded(encoder(), run, CPU).features
-    assert features is not None
-    return np.array(features)
+    return np.stack(given.encoded(encoder(), run, CPU).features)
 
 
 def test_features_are_those_of_the_runs_weights_and_of_these_pictures(tmp_path: Path) -> None:
     first = seen(pictures(), trained(tmp_path / "run", 1))
     again = seen(pictures(), tmp_path / "run")
     np.testing.assert_array_equal(first, again)
-    assert len(list((tmp_path / "run").glob("features-2-2-1-*.npy"))) == 1
+    assert len(list((tmp_path / "run").glob("features-2-2-view0-*.npy"))) == 1
     other_pictures = seen(pictures(9), tmp_path / "run")
     other_weights = seen(pictures(), trained(tmp_path / "run", 2))
     assert not np.array_equal(first, other_pictures) and not np.array_equal(first, other_weights)

@@ -20,9 +20,10 @@ from areaviz.models import MODELS
 from areaviz.models.device import choose_device
 from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import InputError
-from areaviz.training.captioned_pictures import VIEWS, augment
+from areaviz.training.captioned_pictures import VIEWS
 from areaviz.training.captions import Captions, CaptionsConfig
 from areaviz.training.encoder import EncoderTaskConfig
+from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.run import train
 from areaviz.training.sentences import content_words, word_labels
 from tests import flickr
@@ -94,7 +95,7 @@ def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_pa
     kept = task.network.pictures.state_dict()
     for name, value in kept.items():
         torch.testing.assert_close(value, weights[f"captioner.pictures.{name}"])
-    assert task.train.features is not None and task.train.features.shape == (VIEWS, 12, 64, 16)
+    assert [view.shape for view in task.train.features] == [(12, 64, 16)] * VIEWS
     evaluate(folder, data, "val", Options(1), "cpu")  # chooses the head
     measured, _ = evaluate(folder, data, "test", Options(1), "cpu")
     assert "true" not in measured.figures["test"] and measured.figures["test"]["captions"] == 4
@@ -145,7 +146,7 @@ def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
             recipe("scenes", seed=seed), tmp_path, tmp_path / "runs" / "one", choose_device("cpu")
         )
         stream = task.batches(first)
-        return [next(stream)[1].flatten().tolist() for _ in range(4)]
+        return [next(stream).captions.flatten().tolist() for _ in range(4)]
 
     (tmp_path / "runs" / "one").mkdir(parents=True)
     assert words(0, 1)[2:] == words(2, 1)[:2]
@@ -155,7 +156,7 @@ def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
 def test_a_changed_photo_keeps_its_shape_and_its_content() -> None:
     pixels = torch.zeros(6, 32, 32, 3, dtype=torch.uint8)
     pixels[:, 8:24, 8:24] = 220
-    changed = augment(pixels, torch.Generator().manual_seed(0))
+    changed = PhotoChanges.draw(6, torch.Generator().manual_seed(0)).change(pixels)
     assert changed.shape == pixels.shape and changed.dtype == torch.uint8
     assert (changed[:, 12:20, 12:20].float().mean((1, 2, 3)) > 150).all()
     assert len({one.numpy().tobytes() for one in changed}) == 6
@@ -195,7 +196,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
         name="soft", task="captions", pictures="scenes", model=model, **COMMON, **options
     )
     folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
-    assert list((tmp_path / "runs" / "encoder").glob("features-14-8-1-*.npy"))
+    assert list((tmp_path / "runs" / "encoder").glob("features-14-8-view0-*.npy"))
     card, captions = evaluate(folder, tmp_path, "val", Options(2), "cpu")
     assert len(captions) == 4 and card.family == "teller" and card.figures["val"]["captions"] == 4
     assert bool(card.attention) == (attention != "none")

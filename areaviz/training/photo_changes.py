@@ -1,0 +1,101 @@
+"""Small changes of photos, so that a network never sees one twice alike, and where boxes go.
+
+Shapes: B pictures, H = W their side in pixels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from areaviz.data.grounding import Box, Boxes, Grounded
+from areaviz.trace.record import IntArray
+
+KEPT = 0.3
+"""The part of a box that has to be left in a cut for the box to count."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PhotoChanges:
+    """Another cut of each picture, mirrored half of the time, lighter or darker.
+
+    Args:
+        scale: signed size of the cut as a part of the picture, [B, 2] (across, down); a negative
+            one mirrors.
+        shift: of the cut's middle from the picture's, in halves of a side, [B, 2].
+        light: added to every pixel, [B, 1].
+        contrast: factor of the distance from a middle grey, [B, 1].
+    """
+
+    scale: Tensor
+    shift: Tensor
+    light: Tensor
+    contrast: Tensor
+
+    @classmethod
+    def draw(cls, count: int, generator: torch.Generator, least: float = 0.7) -> Self:
+        """Changes of `count` pictures; the smallest side of a cut is `least` of the picture's."""
+
+        def draw(low: float, high: float, width: int = 1) -> Tensor:
+            return torch.rand(count, width, generator=generator) * (high - low) + low
+
+        scale_B2 = draw(least, 1, 2)
+        shift_B2 = draw(-1, 1, 2) * (1 - scale_B2)
+        mirror_B1 = torch.where(draw(0, 1) < 0.5, -1.0, 1.0)
+        signed_B2 = torch.cat([scale_B2[:, :1] * mirror_B1, scale_B2[:, 1:]], 1)
+        return cls(signed_B2, shift_B2, draw(-20, 20), draw(0.8, 1.2))
+
+    def of(self, chosen: IntArray) -> PhotoChanges:
+        """The changes of some of the pictures."""
+        rows = torch.from_numpy(chosen)
+        return PhotoChanges(
+            self.scale[rows], self.shift[rows], self.light[rows], self.contrast[rows]
+        )
+
+    def change(self, pixels_BHWC: Tensor) -> Tensor:
+        """The changed pictures: uint8, the same shape."""
+        count, side = len(pixels_BHWC), pixels_BHWC.shape[1]
+        theta = torch.zeros(count, 2, 3)
+        theta[:, 0, 0], theta[:, 1, 1] = self.scale.T
+        theta[:, :, 2] = self.shift
+        x = pixels_BHWC.permute(0, 3, 1, 2).float()
+        grid = F.affine_grid(theta.to(x.device), [count, 3, side, side], align_corners=False)
+        cut = F.grid_sample(x, grid, padding_mode="reflection", align_corners=False)
+        light, contrast = (one[..., None, None].to(x.device) for one in (self.light, self.contrast))
+        changed = (cut - 110) * contrast + 110 + light
+        return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
+
+    def ground(self, index: int, sentence: Grounded) -> Grounded:
+        """A sentence about picture `index` with its boxes where the cut has them.
+
+        Boxes of which the cut shows less than `KEPT` are left out.
+        """
+        scale_2, shift_2 = self.scale[index].double().numpy(), self.shift[index].double().numpy()
+        places: list[tuple[int, tuple[Box, ...]]] = []
+        for word, boxes in sentence.boxes:
+            moved = [_moved(box, scale_2, shift_2) for box in boxes]
+            seen = tuple(box for box in moved if box is not None)
+            if seen:
+                places.append((word, seen))
+        found: Boxes = tuple(places)
+        return Grounded(sentence.text, found)
+
+
+def _moved(
+    box: Box, scale_2: np.ndarray[tuple[int], np.dtype[np.float64]], shift_2: np.ndarray
+) -> Box | None:
+    """A box of a picture as shares of its cut; None where the cut shows too little of it."""
+    corners_22 = np.array(box).reshape(2, 2)
+    # `affine_grid` counts from the middle, in halves of a side.
+    inside_22 = (((corners_22 * 2 - 1) - shift_2) / scale_2 + 1) / 2
+    whole = abs(float(np.prod(inside_22[1] - inside_22[0])))
+    inside_22 = np.sort(inside_22, 0).clip(0, 1)
+    left, top, right, bottom = inside_22.ravel().tolist()
+    if (right - left) * (bottom - top) < KEPT * whole or whole == 0:
+        return None
+    return left, top, right, bottom

@@ -1,0 +1,165 @@
+"""`python -m areaviz.training.queue RECIPES`: train one recipe after the other, and go on later.
+
+Each run is a process of its own with one thread. A run that is finished is passed over, one that
+another queue is training as well, and one whose start or encoder is not trained yet waits for it.
+So several queues with the same recipes share the work. The signal TERM pauses the run at its next
+update; the same command goes on from there. `--list` says how far every run is and trains nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+
+from areaviz.data.places import data_folder
+from areaviz.training.config import TrainConfig
+from areaviz.training.loop import BEST
+from areaviz.training.run import load_recipe
+
+LOG = "queue.log"
+"""In a run's folder: what its process printed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A recipe and the folder of its run."""
+
+    path: Path
+    recipe: TrainConfig
+    folder: Path
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its checkpoint was shipped, which is the last thing that a run does."""
+        return (self.folder / "checkpoint" / "card.json").exists()
+
+    @property
+    def missing(self) -> list[str]:
+        """The runs that it builds on and that have no weights yet."""
+        names = [getattr(self.recipe, option, "") for option in ("encoder_run", "start_run")]
+        runs = self.folder.parent
+        # Published encoders are files of their own; a run without them says what is missing.
+        return [name for name in names if name and not _has_weights(runs / name)]
+
+    @property
+    def progress(self) -> str:
+        """How far it is, in words."""
+        if self.is_finished:
+            return "finished"
+        log = self.folder / "log.jsonl"
+        if not log.exists():
+            waits = f", waits for {' and '.join(self.missing)}" if self.missing else ""
+            return f"not validated yet{waits}"
+        last = json.loads(log.read_text("utf-8").splitlines()[-1])
+        return f"validated at {last['step']:,} of {self.recipe.steps:,} updates"
+
+
+def _has_weights(run: Path) -> bool:
+    return (run / BEST).exists() or any(run.glob("*.pth"))
+
+
+def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
+    """The recipes in their order; InputError for one that cannot be read."""
+    found = []
+    for path in paths:
+        recipe = load_recipe(path)
+        found.append(Planned(path, recipe, runs / recipe.name))
+    return found
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[bool]:
+    """Whether this process alone may train the run; the claim ends with the process, too."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "queue.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+
+
+class Queue:
+    """Trains what is planned, one run at a time, until all is done or it is told to stop."""
+
+    def __init__(self, plan: Sequence[Planned], data: Path, runs: Path) -> None:
+        self.plan, self.data, self.runs = plan, data, runs
+        self.failed: list[str] = []
+        self._stops = False
+        self._child: subprocess.Popen[bytes] | None = None
+
+    def stop(self, number: int = signal.SIGTERM, frame: FrameType | None = None) -> None:
+        """Pause the run that is being trained and start no other; a handler of signals."""
+        self._stops = True
+        if self._child is not None:
+            self._child.terminate()
+
+    def train(self) -> None:
+        """Train until nothing can be started any more."""
+        while not self._stops and self._train_next():
+            pass
+
+    def _train_next(self) -> bool:
+        """Train the first run that can be trained; whether there was one."""
+        for one in self.plan:
+            if one.is_finished or one.missing or one.recipe.name in self.failed:
+                continue
+            with claimed(one.folder) as is_mine:
+                # Another queue may have finished it between the two questions.
+                if is_mine and not one.is_finished:
+                    self._train(one)
+                    return True
+        return False
+
+    def _train(self, one: Planned) -> None:
+        command = [sys.executable, "-m", "areaviz.training", str(one.path), "--device", "cpu"]
+        command += ["--data", str(self.data), "--runs", str(self.runs)]
+        print(f"{time.strftime('%H:%M')} {one.recipe.name}: {one.progress}", flush=True)
+        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+        with (one.folder / LOG).open("ab") as log:
+            self._child = subprocess.Popen(
+                command, stdout=log, stderr=subprocess.STDOUT, env=environment
+            )
+            if self._stops:
+                self._child.terminate()
+            status = self._child.wait()
+        if not one.is_finished and not self._stops:
+            self.failed.append(one.recipe.name)
+            print(f"{one.recipe.name} ended with {status}; see {one.folder / LOG}", flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command; returns its exit status, 1 where a run failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m areaviz.training.queue", description="Train recipes one after the other."
+    )
+    parser.add_argument("recipes", type=Path, nargs="+")
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--data", type=Path, default=data_folder())
+    parser.add_argument("--list", action="store_true", help="say how far every run is")
+    options = parser.parse_args(arguments)
+    plan = planned(options.recipes, options.runs)
+    if options.list:
+        for one in plan:
+            print(f"{one.recipe.name}: {one.progress}")
+        return 0
+    queue = Queue(plan, options.data, options.runs)
+    signal.signal(signal.SIGTERM, queue.stop)
+    queue.train()
+    return 1 if queue.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

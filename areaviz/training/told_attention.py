@@ -1,0 +1,93 @@
+"""Attention that is told where to look: a loss on the areas of one head.
+
+The weights of a word that names something are to lie on areas that overlap its gold box. What
+counts is the overlap of an area as a whole (intersection over union), so that a rectangle that fits
+a thing is worth more than a single cell inside it.
+Shapes: N sentences, T words, W words with boxes, A areas, B pictures, M cells, C channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.data.batches import shifted
+from areaviz.data.grounding import Grounded
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.metrics.pointing import box_overlaps
+from areaviz.models.captioner import CaptionTransformer
+from areaviz.trace.areas import AreaGrid
+from areaviz.training.sentences import cross_entropy
+
+SMALLEST = 1e-9
+"""Overlap that counts as none; its logarithm is the worst that a word can do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Where the words of some sentences should look."""
+
+    # which sentence each word is in, int64 [W]
+    sentence: Tensor
+    # the step that writes it, int64 [W]
+    step: Tensor
+    # of every area, its overlap with the word's boxes as a part of the best area's, [W, A]
+    overlap: Tensor
+
+    @classmethod
+    def of(cls, sentences: Sequence[Grounded], tokenizer: Tokenizer, grid: AreaGrid) -> Told:
+        """Every word with boxes of `sentences`."""
+        places, overlaps = [], [np.zeros((0, grid.count))]
+        for number, sentence in enumerate(sentences):
+            tokens = tokenizer.of_words(sentence.text)
+            for word, boxes in sentence.boxes:
+                overlap_A = box_overlaps(grid, boxes)
+                # A box without extent overlaps nothing and teaches nothing.
+                if overlap_A.max() > 0:
+                    places.append((number, tokens[word]))
+                    overlaps.append(overlap_A[None] / overlap_A.max())
+        place_W2 = torch.tensor(places, dtype=torch.int64).reshape(-1, 2)
+        overlap_WA = torch.from_numpy(np.concatenate(overlaps)).float()
+        return cls(place_W2[:, 0], place_W2[:, 1], overlap_WA)
+
+    def to(self, device: torch.device) -> Told:
+        """The same on `device`."""
+        return Told(self.sentence.to(device), self.step.to(device), self.overlap.to(device))
+
+
+def told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
+    """-log of the areas' overlap, weighted by attention, relative to the best: the words' mean.
+
+    It is 0 where all weight lies on the best areas, and 0 without any words.
+    """
+    if not len(told.sentence):
+        return weights_NTA.new_zeros(())
+    weights_WA = weights_NTA[told.sentence, told.step].float()
+    overlap_W = (weights_WA * told.overlap).sum(1)
+    return -overlap_W.clamp_min(SMALLEST).log().mean()
+
+
+def told_caption_loss(
+    network: CaptionTransformer,
+    features_BMC: Tensor,
+    captions_NT: Tensor,
+    told: Told,
+    head: tuple[int, int],
+    smoothing: float,
+) -> tuple[Tensor, Tensor]:
+    """Cross-entropy of the next word, and `told_loss` of one head, of the same pass.
+
+    head: its layer and its number, counted from 0.
+    """
+    memory_BMW, _ = network.encode(features_BMC)
+    run = network.decode(memory_BMW, None, shifted(captions_NT), need_weights=True)
+    layer, number = head
+    # The queries of all sentences of a picture lie side by side.
+    weights_BQA = run.weights["encoder-decoder"][layer][:, number]
+    weights_NTA = weights_BQA.reshape(len(captions_NT), captions_NT.shape[1], -1)
+    words = cross_entropy(run.logits.float(), captions_NT, smoothing)
+    return words, told_loss(weights_NTA, told)
