@@ -18,6 +18,8 @@ OPTIONAL = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards lack."""
 POINTING_HEAD, LENGTH_PENALTY = "pointing_head", "length_penalty"
 """The entries of a recipe that `Card.pointing_head` and `Card.length_penalty` read."""
+GRAMMAR = "grammar"
+"""The entry of a recipe that `Card.grammar` reads."""
 RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
 """Entries of a recipe in cards of before, and what they are called now."""
 MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
@@ -171,6 +173,11 @@ class Card:
         """Layer and head, 0-based, whose attention points best on validation; None if unknown."""
         place = self.recipe.get(POINTING_HEAD)
         return (int(place[0]), int(place[1])) if place else None
+
+    @property
+    def grammar(self) -> str:
+        """What its outputs are held to while they are written, a key of `GRAMMARS`; "" for none."""
+        return str(self.recipe.get(GRAMMAR, ""))
 
     @property
     def identity(self) -> dict[str, Any]:

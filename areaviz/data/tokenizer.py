@@ -99,6 +99,10 @@ class Tokenizer:
         piece = str(self._pieces.id_to_piece(token)).replace("▁", " ")
         return piece.lstrip() or " "
 
+    def labels(self) -> list[str]:
+        """What each token shows outside a text, by its id."""
+        return [self.label(token) for token in range(len(self))]
+
     def tokens(self, text: str) -> list[Token]:
         """The tokens of `text` with their places in it, in characters; no end symbol."""
         return _placed(text, self._pieces.encode(text, return_type="proto").pieces)

@@ -48,7 +48,10 @@ def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Optio
 
 
 def _written(model: WritingModel, sentences: Sentences, split: str, options: Options) -> Measured:
-    """Scores of what is written; on "val" with the length penalty of the best F1."""
+    """Scores of what is written; on "val" with the length penalty of the best F1.
+
+    Where trees are held to their grammar, the figures that end on "_free" are those without it.
+    """
     requests = [Request(model.card.name, s.text, options.method, options.beam) for s in sentences]
     gold = [one.tree for one in sentences]
     chosen: dict[str, Any] = {}
@@ -60,6 +63,9 @@ def _written(model: WritingModel, sentences: Sentences, split: str, options: Opt
     else:
         outputs = model.outputs(requests)
     figures: dict[str, Any] = asdict(bracket_scores(outputs, gold))
+    if model.card.grammar:
+        free = asdict(bracket_scores(model.without_grammar().outputs(requests), gold))
+        figures |= {f"{name}_free": value for name, value in free.items()}
     figures |= {
         "f1_flat": bracket_scores([flat_tree(one.words) for one in sentences], gold).f1,
         "f1_other": others_scores(outputs, sentences).f1,

@@ -14,10 +14,12 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import Changed, Noting
-from areaviz.cards.card import Card
+from areaviz.cards.card import GRAMMAR, Card
 from areaviz.data.batches import pad, shifted
-from areaviz.data.tokenizer import Tokenizer
-from areaviz.decoding.stepper import Hypothesis
+from areaviz.data.tokenizer import END, Tokenizer
+from areaviz.decoding.grammars import GRAMMARS
+from areaviz.decoding.masked import MaskedStepper
+from areaviz.decoding.stepper import Hypothesis, Stepper
 from areaviz.models.attribution import Asked, with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
@@ -77,6 +79,11 @@ class WritingModel:
         build = WRITERS[self.card.family][1]
         return replace(self, network=untrained(build, self.network.config, self.device))
 
+    def without_grammar(self) -> Self:
+        """The same model, whose outputs are held to no grammar."""
+        recipe = {name: value for name, value in self.card.recipe.items() if name != GRAMMAR}
+        return replace(self, card=replace(self.card, recipe=recipe))
+
     @property
     def device(self) -> torch.device:
         """Where the network is."""
@@ -130,7 +137,7 @@ class WritingModel:
         for first in range(0, len(order), BATCH):
             chosen = order[first : first + BATCH]
             part = [requests[index] for index in chosen]
-            found = self._search(part[0], self.read(part), penalties)
+            found = self._search(part, self.read(part), penalties)
             for texts, hypotheses in zip(written, found, strict=True):
                 for index, one in zip(chosen, hypotheses, strict=True):
                     texts[index] = self.tokenizer.decode(one.ids)[0]
@@ -159,26 +166,37 @@ class WritingModel:
     ) -> list[Hypothesis]:
         """The outputs of requests: those that were given, else what is written."""
         if requests[0].target is None:
-            return self.decode(requests[0], parts, on_step)
+            return self.decode(requests, parts, on_step)
         return [given(self.tokenizer, request.target or "") for request in requests]
 
     def decode(
-        self, request: Request, parts: Sequence[Mapping[str, Tensor]], on_step: OnStep | None = None
+        self,
+        requests: Sequence[Request],
+        parts: Sequence[Mapping[str, Tensor]],
+        on_step: OnStep | None = None,
     ) -> list[Hypothesis]:
-        """The best output for all that was read, by the options of a request."""
-        return self._search(request, parts, (self.length_penalty,), on_step)[0]
+        """The best output for all that was read, by the options that the requests share."""
+        return self._search(requests, parts, (self.length_penalty,), on_step)[0]
 
     @torch.inference_mode()
     def _search(
         self,
-        request: Request,
+        requests: Sequence[Request],
         parts: Sequence[Mapping[str, Tensor]],
         penalties: Sequence[float],
         on_step: OnStep | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best outputs under each length penalty, by the options of a request."""
-        stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
+        """The best outputs under each length penalty, by the options that the requests share."""
+        request = requests[0]
+        changed = self._changed(request)
+        stepper: Stepper = self.network.write(*self._batch(parts), changed=changed)
         limits = [self._limit(one["source"].shape[0] if "source" in one else 0) for one in parts]
+        if self.card.grammar:
+            grammar = GRAMMARS[self.card.grammar](self.tokenizer.labels(), END)
+            words = [len(one.text.split()) for one in requests]
+            limits = [grammar.enough(*one) for one in zip(words, limits, strict=True)]
+            states = [grammar.begin(*one) for one in zip(words, limits, strict=True)]
+            stepper = MaskedStepper(stepper, states)
         return search(stepper, limits, request.method, request.beam, on_step, penalties)
 
     @torch.inference_mode()

@@ -41,9 +41,12 @@ class ParsingConfig(TranslationConfig):
 
     Args:
         longest_trained: words of the longest sentence of training; more data than what is asked.
+        grammar: what the trees are held to while they are written, a key of `GRAMMARS`; "" for
+            nothing.
     """
 
     longest_trained: int = LONGEST
+    grammar: str = "trees"
 
 
 @dataclass(slots=True)

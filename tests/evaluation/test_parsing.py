@@ -128,7 +128,7 @@ class Seer:
     one at the end.
     """
 
-    card = SimpleNamespace(name="seer")
+    card = SimpleNamespace(name="seer", grammar="")
     network = SimpleNamespace(config=SimpleNamespace(heads=2))
 
     def __init__(self, is_trained: bool = True) -> None:
@@ -219,3 +219,19 @@ def test_requests_have_the_sentence_and_the_decoding(corpus: Path) -> None:
     seer = Seer()
     evaluate_parsing(seer, corpus, "test", Options(beam=3, traces=0))  # type: ignore[arg-type]
     assert seer.asked == [Request("seer", text, "beam", 3) for text, _ in SENTENCES]
+
+
+def test_a_parser_held_to_the_grammar_writes_trees_and_is_scored_without_it_too(
+    corpus: Path,
+) -> None:
+    free = parser()
+    recipe = {**free.card.recipe, "grammar": "trees", "length_penalty": 0.4}
+    held = replace(free, card=replace(free.card, recipe=recipe))
+    found = evaluate_parsing(held, corpus, "test", Options(beam=2, traces=0))
+    assert found.figures["malformed"] == found.figures["unbalanced"] == 0.0
+    # Random weights write nothing that is a tree.
+    assert found.figures["malformed_free"] == 1.0
+    plain = replace(free, card=replace(free.card, recipe={"length_penalty": 0.4}))
+    unheld = evaluate_parsing(plain, corpus, "test", Options(beam=2, traces=0))
+    assert unheld.figures["f1"] == found.figures["f1_free"]
+    assert "f1_free" not in unheld.figures

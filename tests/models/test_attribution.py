@@ -82,7 +82,7 @@ def test_of_a_translator_it_is_how_an_output_changes_with_the_length_of_an_embed
 ) -> None:
     (found,) = model.trace([ASKED])
     parts = model.read([ASKED])
-    (written,) = model.decode(ASKED, parts)
+    (written,) = model.decode([ASKED], parts)
     ids = list(written.ids)
     step = 2e-3
     for call, site in enumerate(["encoder-decoder gradient", "decoder self gradient"]):

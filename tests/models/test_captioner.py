@@ -151,7 +151,7 @@ def test_areas_on_a_grid_decode_as_they_were_trained(model: WritingModel) -> Non
     """Beams share the picture's pooled areas; a beam of one is greedy."""
     asked = Request("captioner", "", picture=fakes.picture())
     features = features_of(model, fakes.picture())
-    greedy = model.decode(asked, model.read([asked]))[0]
+    greedy = model.decode([asked], model.read([asked]))[0]
     found = beam_search(model.network.write(features), START, 3, [30], 1, 0.0)[0][0]
     assert found.ids == greedy.ids
 

@@ -123,7 +123,7 @@ def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_
 def test_the_probability_of_a_run_is_that_of_its_pass(model: WritingModel) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
-    (hypothesis,) = model.decode(changed, model.read([changed]))
+    (hypothesis,) = model.decode([changed], model.read([changed]))
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3
     )

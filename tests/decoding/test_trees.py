@@ -1,0 +1,105 @@
+"""Outputs that are held to the grammar of trees: whole trees of the right number of words, whatever
+the model would say.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.decoding.beam import beam_search
+from areaviz.decoding.greedy import greedy
+from areaviz.decoding.masked import MaskedStepper
+from areaviz.decoding.trees import TreeState, TreeTokens
+from areaviz.trace.tree import read_tree
+from tests.decoding.fake import END, START, FakeStepper, TableStepper
+
+LABELS = ["<s>", "</s>", "XX", "(S", ")S", "(NP", ")NP", "(X", "dog", "(", ")"]
+"""A vocabulary with a bracket that nothing closes, a word and two marks."""
+TOKENS = TreeTokens.of(LABELS, END)
+WORDS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
+
+
+def shown(ids: tuple[int, ...]) -> list[str]:
+    return [LABELS[one] for one in ids if one != END]
+
+
+@given(WORDS, st.integers(0, 20), st.integers(1, 3), st.integers(0, 99))
+def test_every_output_is_a_tree_of_its_words_and_within_its_limit(
+    words: list[int], spare: int, width: int, seed: int
+) -> None:
+    limits = [count + 3 + spare for count in words]
+    states = [TOKENS.begin(*one) for one in zip(words, limits, strict=True)]
+    numbers = [seed + place for place in range(len(words))]
+    fake = FakeStepper(numbers, len(LABELS), width)
+    # The fake forbids some tokens by chance, and here none may be missing.
+    always = MaskedStepper(Open(fake), states)
+    found = beam_search(always, START, END, limits, width)
+    for count, limit, hypotheses in zip(words, limits, found, strict=True):
+        best = hypotheses[0]
+        tree = read_tree(shown(best.ids))
+        assert best.finished and len(best.ids) <= limit
+        assert tree.is_of(count) and sum(node.depth == 0 for node in tree.nodes) == 1
+        assert all(node.first < node.behind for node in tree.nodes)
+
+
+class Open:
+    """A stepper that allows everything a little."""
+
+    def __init__(self, inner: FakeStepper) -> None:
+        self.inner = inner
+
+    def step(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.inner.step(tokens).clamp_min(-20)
+
+    def select(self, rows: torch.Tensor) -> None:
+        self.inner.select(rows)
+
+
+def test_a_model_that_writes_trees_is_left_as_it_is() -> None:
+    """(S XX XX )S is what this table writes, and it keeps its probability."""
+    table = torch.full((len(LABELS), len(LABELS)), 1e-6)
+    for last, following in ((START, 3), (3, 2), (4, END)):
+        table[last, following] = 1.0
+    table[2, 2], table[2, 4] = 0.6, 0.4
+    free = greedy(TableStepper(table.tolist()), START, END, [9])[0]
+    held = greedy(
+        MaskedStepper(TableStepper(table.tolist()), [TOKENS.begin(2, 9)]), START, END, [9]
+    )
+    assert shown(held[0].ids) == ["(S", "XX", "XX", ")S"]
+    assert held[0].log_probability == pytest.approx(2 * torch.tensor([0.6, 0.4]).log().sum() / 2)
+    # Without the grammar it never stops to write words.
+    assert shown(free.ids) == ["(S", *["XX"] * 8]
+
+
+def test_the_first_token_opens_the_root_and_the_last_closes_it() -> None:
+    begin = TOKENS.begin(1, 20)
+    assert allowed(begin) == {"(S", "(NP"}
+    inside = begin.after(3)
+    assert allowed(inside) == {"XX", "(S", "(NP"}
+    said = inside.after(2)
+    assert allowed(said) == {")S"}
+    assert allowed(said.after(4)) == {"</s>"}
+
+
+def test_the_root_stays_open_for_the_words_that_are_to_come() -> None:
+    state = TOKENS.begin(2, 20).after(3).after(2)
+    assert ")S" not in allowed(state)
+    nested = TOKENS.begin(2, 20).after(3).after(5).after(2)
+    assert allowed(nested) == {")NP", "XX", "(S", "(NP"}
+
+
+def test_a_short_limit_leaves_room_for_the_smallest_tree() -> None:
+    assert TOKENS.enough(4, 2) == 7 and TOKENS.enough(4, 30) == 30
+    assert allowed(TOKENS.begin(1, 1).after(3)) == {"XX"}
+
+
+def test_a_vocabulary_without_words_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs the token XX"):
+        TreeTokens.of(["(S", ")S"], 0)
+
+
+def allowed(state: TreeState) -> set[str]:
+    return {label for label, may in zip(LABELS, state.allowed().tolist(), strict=True) if may}
