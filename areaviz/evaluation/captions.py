@@ -19,6 +19,7 @@ from areaviz.data.scenes import scenes_of
 from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.evaluation.opening import openings, pointing_opening
+from areaviz.metrics.area_hits import area_figures
 from areaviz.metrics.captions import caption_scores
 from areaviz.metrics.head_choice import largest
 from areaviz.metrics.pointing import FloatArray, pointing_figures
@@ -130,6 +131,7 @@ def _attention(
         **measured[place],
         "pointing_untrained": untrained["pointing"],
         "mass_untrained": untrained["mass"],
+        **area_figures(_rows(given, *place)),
         "pointing_mean_of_heads": float(np.mean([one["pointing"] for one in measured.values()])),
     }
     pictures, sentences = [], []

@@ -43,7 +43,7 @@ def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -
 def middles_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
     """Whether the middle of each cell lies in any box: bool [N]."""
     y, x = (np.arange(grid.height) + 0.5) / grid.height, (np.arange(grid.width) + 0.5) / grid.width
-    return _in_any(x, y, boxes).ravel()
+    return in_any(x, y, boxes).ravel()
 
 
 def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
@@ -53,7 +53,7 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
     y, row_R = _cuts(edges[:, 1::2], grid.height)
     # No edge of a cell or a box crosses the pieces between the cuts, so their middles speak for all
     # of them.
-    inside_RC = _in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
+    inside_RC = in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
     area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
     share: FloatArray = area_HW.ravel() * grid.items
@@ -109,7 +109,7 @@ def pointing_figures(
         row_3N = np.stack([shares_N, middles_N, inside_N])
         right += middles_N[shares_N.argmax()]
         mass += row_3N[0] @ inside_N
-        in_middle += int(_in_any(MIDDLE, MIDDLE, boxes).item())
+        in_middle += int(in_any(MIDDLE, MIDDLE, boxes).item())
         sums_3N = sums_3N + row_3N if words else row_3N
         words, shape = words + 1, cells
     if not words:
@@ -127,7 +127,7 @@ def pointing_figures(
     }
 
 
-def _in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
+def in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
     """Whether each pair of coordinates lies in any box: bool [len(y), len(x)]."""
     inside = np.zeros((len(y), len(x)), dtype=bool)
     for left, top, right, bottom in boxes:

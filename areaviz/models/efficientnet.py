@@ -107,6 +107,7 @@ class EfficientNetLite0(GridEncoder):
                 inside = stage.channels
         self.blocks = nn.Sequential(*blocks)
         self.head = Convolution(inside, FEATURES)
+        self.train()
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
         """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""

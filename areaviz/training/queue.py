@@ -1,9 +1,10 @@
 """`python -m areaviz.training.queue RECIPES`: train one recipe after the other, and go on later.
 
-Each run is a process of its own with one thread. A run that is finished is passed over, one that
-another queue is training as well, and one whose start or encoder is not trained yet waits for it.
-So several queues with the same recipes share the work. The signal TERM pauses the run at its next
-update; the same command goes on from there. `--list` says how far every run is and trains nothing.
+Each run is a process of its own with one thread. The queue passes over a run that is finished, and
+one that another queue is training, so several queues with the same recipes share the work. A run
+whose start or encoder is not trained yet comes after it. The signal TERM pauses the run at its next
+update, and the same command goes on from there. `--list` says how far every run is and trains
+nothing.
 """
 
 from __future__ import annotations

@@ -10,7 +10,14 @@ import torch
 
 from areaviz.trace.errors import InputError
 from areaviz.training.config import TrainConfig
-from areaviz.training.loop import BEST, RESUME, Trainer, learning_rate, parameter_groups
+from areaviz.training.loop import (
+    BEST,
+    RESUME,
+    Trainer,
+    TrainingPaused,
+    learning_rate,
+    parameter_groups,
+)
 from areaviz.training.translation import Translation, TranslationConfig
 from tests.tiny import network, tokenizer
 
@@ -73,6 +80,20 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     assert [entry["valid_loss"] for entry in whole.history] == pytest.approx(
         [entry["valid_loss"] for entry in second.history]
     )
+
+
+def test_a_run_that_is_asked_to_pause_goes_on_at_the_very_next_update(tmp_path: Path) -> None:
+    whole = trainer(tmp_path / "whole")
+    whole.train()
+    first = trainer(tmp_path / "paused")
+    first.should_pause = lambda: first.step == 10
+    with pytest.raises(TrainingPaused, match="test paused after 10 updates"):
+        first.train()
+    second = trainer(tmp_path / "paused")
+    assert second.step == 10 and [entry["step"] for entry in second.history] == [4, 8]
+    second.train()
+    for one, other in zip(whole.network.parameters(), second.network.parameters(), strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_the_best_is_kept_not_the_last(tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""Whole areas against boxes, by hand and by a slow version."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from areaviz.metrics.area_hits import area_figures
+from areaviz.metrics.pointing import box_overlaps, inside_share
+from areaviz.trace.areas import Area, AreaGrid
+
+GRID = AreaGrid(4, 4, 2, 2)
+
+
+def on(area: Area) -> np.ndarray:
+    weights = np.zeros(GRID.count)
+    weights[GRID.index(area)] = 1.0
+    return weights
+
+
+def test_a_rectangle_that_fits_its_box_overlaps_it_four_times_as_much_as_any_cell() -> None:
+    box = (0.25, 0.25, 0.75, 0.75)
+    figures = area_figures([(on(Area(1, 1, 2, 2)), GRID, [box])])
+    assert figures["overlap"] == 1.0 and figures["overlap_cell"] == 0.25
+    assert figures["overlap_lift"] == 4.0
+    assert figures["multi_words"] == figures["area_hit"] == figures["area_hit_fixed"] == 1.0
+
+
+def test_a_fixed_place_is_the_best_of_each_shape() -> None:
+    """Two words in the left half, one in the right; a cell that always lies left finds two."""
+    left, right = (0.0, 0.0, 0.25, 1.0), (0.75, 0.0, 1.0, 1.0)
+    cell = on(Area(0, 3, 1, 1))
+    figures = area_figures([(cell, GRID, [left]), (cell, GRID, [left]), (cell, GRID, [right])])
+    assert figures["area_hit"] == pytest.approx(1 / 3)
+    assert figures["area_hit_fixed"] == pytest.approx(2 / 3)
+    assert figures["multi_words"] == 0.0
+
+
+@given(st.lists(st.floats(0, 1), min_size=8, max_size=8))
+def test_overlaps_are_those_of_every_area_counted_cell_by_cell(edges: list[float]) -> None:
+    boxes = []
+    for x, y, other_x, other_y in (edges[:4], edges[4:]):
+        boxes.append((min(x, other_x), min(y, other_y), max(x, other_x), max(y, other_y)))
+    inside_N = inside_share(GRID, boxes)
+    for number, found in enumerate(box_overlaps(GRID, boxes)):
+        area = GRID.area(number)
+        shared = sum(inside_N[item] for item in GRID.items_of(area))
+        assert found == pytest.approx(shared / (area.size + inside_N.sum() - shared), abs=1e-5)
+
+
+def test_no_words_have_no_figures() -> None:
+    with pytest.raises(ValueError, match="at least one word"):
+        area_figures([])

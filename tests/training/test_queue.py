@@ -1,0 +1,98 @@
+"""The queue trains what is unfinished, in order, and leaves alone what others train."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from areaviz.training import queue
+from areaviz.training.queue import Queue, claimed, main, planned
+
+RECIPE = """name = "{name}"
+task = "captions"
+pictures = "scenes"
+steps = 2
+peak_rate = 1e-3
+warmup = 1
+start_run = "{start}"
+"""
+TRAIN = """
+import pathlib, sys
+recipe, runs = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[sys.argv.index("--runs") + 1])
+folder = runs / recipe.stem
+with (runs / "order").open("a") as order:
+    order.write(recipe.stem + " ")
+if recipe.stem == "broken":
+    sys.exit("It cannot be trained.")
+(folder / "checkpoint").mkdir(parents=True)
+(folder / "best.pt").touch()
+(folder / "checkpoint" / "card.json").touch()
+"""
+"""Stands for `python -m areaviz.training`."""
+
+
+@pytest.fixture
+def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Three recipes, the first of which builds on the last; a quick trainer takes them."""
+    found = []
+    for name, start in (("told", "plain"), ("broken", ""), ("plain", "")):
+        path = tmp_path / f"{name}.toml"
+        path.write_text(RECIPE.format(name=name, start=start))
+        found.append(path)
+    trainer = tmp_path / "trainer"
+    trainer.write_text(f"#!{sys.executable}\n" + TRAIN.replace("sys.argv[1]", "sys.argv[3]"))
+    trainer.chmod(0o755)
+    monkeypatch.setattr(queue.sys, "executable", str(trainer))
+    (tmp_path / "runs").mkdir()
+    return found
+
+
+def test_a_run_waits_for_the_one_it_starts_from_and_a_failure_stops_nothing_else(
+    recipes: list[Path], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    found = Queue(planned(recipes, runs), tmp_path, runs)
+    found.train()
+    assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
+    assert found.failed == ["broken"]
+    assert "It cannot be trained." in (runs / "broken" / "queue.log").read_text()
+    # What is finished stays so.
+    Queue(planned(recipes[2:], runs), tmp_path, runs).train()
+    assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
+
+
+def test_a_run_that_another_queue_trains_is_passed_over(
+    recipes: list[Path], tmp_path: Path
+) -> None:
+    runs = tmp_path / "runs"
+    with claimed(runs / "plain") as is_mine:
+        assert is_mine
+        Queue(planned(recipes[2:], runs), tmp_path, runs).train()
+    assert not (runs / "order").exists()
+
+
+def test_a_queue_that_was_stopped_starts_nothing(recipes: list[Path], tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    found = Queue(planned(recipes, runs), tmp_path, runs)
+    found.stop()
+    found.train()
+    assert not (runs / "order").exists()
+
+
+def test_the_list_says_how_far_every_run_is(
+    recipes: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = tmp_path / "runs"
+    (runs / "broken").mkdir()
+    (runs / "broken" / "log.jsonl").write_text(json.dumps({"step": 1}) + "\n")
+    (runs / "plain" / "checkpoint").mkdir(parents=True)
+    (runs / "plain" / "checkpoint" / "card.json").touch()
+    assert main([*map(str, recipes), "--runs", str(runs), "--list"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "told: not validated yet, waits for plain",
+        "broken: validated at 1 of 2 updates",
+        "plain: finished",
+    ]

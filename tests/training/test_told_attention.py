@@ -1,0 +1,89 @@
+"""What the told loss asks of the areas: by hand, and of a network that learns it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from areaviz.data.grounding import Grounded
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.trace.areas import Area, AreaGrid
+from areaviz.training.told_attention import Told, told_caption_loss, told_loss
+
+GRID = AreaGrid(4, 4, 2, 2)
+BOX = (0.25, 0.25, 0.75, 0.75)
+SENTENCE = Grounded("a red circle", ((1, (BOX,)), (2, (BOX,))))
+
+
+def words() -> Tokenizer:
+    return Tokenizer.train(["a red circle", "a blue square"], "word", 20)
+
+
+def told() -> Told:
+    return Told.of([SENTENCE], words(), GRID)
+
+
+def weights_on(area: Area) -> torch.Tensor:
+    weights = torch.zeros(1, 4, GRID.count)
+    weights[:, :, GRID.index(area)] = 1.0
+    return weights
+
+
+def test_the_words_with_boxes_are_told_where_they_are_written() -> None:
+    found = told()
+    assert found.sentence.tolist() == [0, 0] and found.step.tolist() == [1, 2]
+    best = found.overlap.argmax(1).tolist()
+    assert [GRID.area(index) for index in best] == [Area(1, 1, 2, 2)] * 2
+    assert found.overlap.max() == 1.0
+
+
+@pytest.mark.parametrize(
+    ("area", "relative"),
+    [(Area(1, 1, 2, 2), 1.0), (Area(1, 1, 1, 1), 0.25), (Area(0, 0, 2, 2), 1 / 7)],
+)
+def test_the_loss_is_the_overlap_of_the_areas_relative_to_the_best(
+    area: Area, relative: float
+) -> None:
+    assert told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
+
+
+def test_sentences_without_boxes_teach_nothing() -> None:
+    nothing = Told.of([Grounded("a red circle", ())], words(), GRID)
+    assert told_loss(weights_on(Area(0, 0, 1, 1)), nothing).item() == 0.0
+    without_extent = Grounded("a red circle", ((1, ((0.5, 0.5, 0.5, 0.5),)),))
+    assert not len(Told.of([without_extent], words(), GRID).sentence)
+
+
+def test_a_head_learns_to_look_where_it_is_told_and_the_loss_is_of_that_head() -> None:
+    torch.manual_seed(0)
+    options = CaptionerConfig(
+        vocabulary=len(words()),
+        width=16,
+        filter=16,
+        heads=2,
+        dropout=0.0,
+        encoder={"side": 32, "channels": 2},
+        grid=4,
+        area_size=2,
+    )
+    network = CaptionTransformer(options)
+    features, captions = torch.randn(1, 16, 16), torch.tensor([words().ids(SENTENCE.text)] * 2)
+    both = Told.of([SENTENCE, SENTENCE], words(), GRID)
+    optimiser = torch.optim.Adam(network.parameters(), 0.02)
+    losses = []
+    for _ in range(60):
+        said, looked = told_caption_loss(network, features, captions, both, (1, 1), 0.0)
+        optimiser.zero_grad()
+        (said + looked).backward()
+        optimiser.step()
+        losses.append(looked.item())
+    assert losses[-1] < losses[0] / 2
+    run = network.attend(features, torch.tensor([[2, *words().ids(SENTENCE.text)[:-1]]]))
+    weights_QA = run.weights["encoder-decoder"][1][0, 1].detach()
+    again = told_loss(weights_QA[None], told()).item()
+    assert again == pytest.approx(losses[-1], abs=0.2)
+    assert np.isfinite(said.item())
