@@ -44,10 +44,14 @@ def copy_app(bundle: Path) -> None:
         else:
             shutil.copyfile(source, target)
     lines = []
-    for card in sorted((ROOT / "checkpoints").glob("*/card.json")):
-        for path in sorted(card.parent.iterdir()):
+    checkpoints = ROOT / "checkpoints"
+    folders = [card.parent for card in sorted(checkpoints.glob("*/card.json"))]
+    # What several models share is fetched with them; models of the wheel need none of it.
+    folders.append(checkpoints / "shared")
+    for folder in folders:
+        for path in sorted(folder.glob("*")):
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            lines.append(f"{digest}  {card.parent.name}/{path.name}\n")
+            lines.append(f"{digest}  {folder.name}/{path.name}\n")
     (bundle / "checkpoints" / "models.sha256").write_text("".join(lines), "utf-8")
 
 

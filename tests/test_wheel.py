@@ -190,6 +190,11 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (origin / name / "card.json").write_text(f"the card of {name}")
         digest = hashlib.sha256((origin / name / "card.json").read_bytes()).hexdigest()
         lines.append(f"{digest}  {name}/card.json\n")
+    # An encoder that models share is no model.
+    (origin / "shared").mkdir()
+    (origin / "shared" / "encoder.safetensors").write_text("weights")
+    digest = hashlib.sha256(b"weights").hexdigest()
+    lines.append(f"{digest}  shared/encoder.safetensors\n")
     shutil.copytree(origin / "small", bundle / "checkpoints" / "small")
     (bundle / "checkpoints" / "models.sha256").write_text("".join(lines))
     monkeypatch.setattr(release_models, "IS_CLONE", False)
@@ -214,6 +219,7 @@ def test_the_other_models_are_fetched_and_checked(
     (tmp_path / "origin" / "small" / "card.json").unlink()
     folder = tmp_path / "own"
     assert get_models(folder, address) == ["large", "small"]
+    assert (folder / "shared" / "encoder.safetensors").read_text() == "weights"
     assert (folder / "large" / "card.json").read_text() == "the card of large"
     assert (folder / "small" / "card.json").read_text() == "the card of small"
 

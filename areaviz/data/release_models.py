@@ -14,6 +14,7 @@ from areaviz.trace.limits import shown
 from areaviz.trace.request import Progress
 
 MODELS_SETTING, ROOM = "AREAVIZ_MODELS_ADDRESS", "150 MB"
+CARD = "/card.json"
 
 
 def get_models(folder: Path, address: str, progress: Progress | None = None) -> list[str]:
@@ -36,7 +37,8 @@ def get_models(folder: Path, address: str, progress: Progress | None = None) -> 
     digests = read_digests(MODEL_DIGESTS)
     _copy_whole(BUNDLE / "checkpoints", folder, digests)
     fetch_files(folder, address.rstrip("/") + "/", digests, room=ROOM, progress=progress)
-    return sorted({name.split("/")[0] for name in digests})
+    # Files that several models share lie in a folder that is no model.
+    return sorted(name.removesuffix(CARD) for name in digests if name.endswith(CARD))
 
 
 def to_get_models() -> str:
@@ -56,7 +58,7 @@ def known_model(name: str, known: Collection[str]) -> str:
     if name in known:
         return name
     released = {} if IS_CLONE else read_digests(MODEL_DIGESTS)
-    if not known or f"{name}/card.json" in released:
+    if not known or f"{name}{CARD}" in released:
         raise InputError(f'The model "{shown(name)}" is not here; {to_get_models()}.')
     raise InputError(f'There is no model "{shown(name)}"; choose one of: {", ".join(known)}.')
 

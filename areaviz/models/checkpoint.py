@@ -1,7 +1,8 @@
 """Checkpoint folders: model.safetensors (half precision), tokenizer.model, card.json.
 
 The card has the SHA-256 of the other two. A file is read once; what is loaded are the bytes whose
-digest was compared.
+digest was compared. An encoder that several models share is a file of its own, beside the folders:
+shared/NAME.safetensors. The header of model.safetensors names it, and the card has its SHA-256.
 """
 
 from __future__ import annotations
@@ -12,14 +13,18 @@ from pathlib import Path
 
 import safetensors.torch
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from areaviz.data.tokenizer import Tokenizer
+from areaviz.models.grid_encoder import GridEncoder
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
+SHARED = "shared"
+"""The folder of shared encoders, beside those of models, and the entry of a header that names one.
+"""
 
 
 def digests_of(folder: Path) -> dict[str, str]:
@@ -29,27 +34,72 @@ def digests_of(folder: Path) -> dict[str, str]:
         # A model that writes no text has no tokenizer.
         if path.exists():
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    for name in shared_files(folder):
+        found[name] = hashlib.sha256((folder.parent / name).read_bytes()).hexdigest()
     return found
 
 
+def shared_files(folder: Path) -> list[str]:
+    """The files beside its folder that a checkpoint is loaded from, such as "shared/x.safetensors".
+
+    Raises:
+        OSError: model.safetensors cannot be read.
+    """
+    if not (folder / WEIGHTS).exists():
+        return []
+    try:
+        with safe_open(folder / WEIGHTS, "pt") as header:
+            named = (header.metadata() or {}).get(SHARED)
+    except SafetensorError:
+        # Whoever loads it says that it is damaged.
+        return []
+    return [named] if named else []
+
+
 def save_weights(network: nn.Module, folder: Path) -> None:
-    """Write the weights of a network in half precision."""
-    half = {}
-    for name, value in network.state_dict().items():
-        half[name] = value.detach().half().contiguous().cpu()
-    write_whole(folder / WEIGHTS, safetensors.torch.save(half))
+    """Write the weights in half precision, those of a shared encoder beside the folder."""
+    own, metadata = {}, {}
+    weights = {name: _halved(value) for name, value in network.state_dict().items()}
+    start, name = _shared_part(network)
+    for key, value in weights.items():
+        if not (name and key.startswith(start)):
+            own[key] = value
+    if name:
+        encoder = {key.removeprefix(start): weights[key] for key in weights.keys() - own.keys()}
+        path = folder.parent / name
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, safetensors.torch.save(encoder))
+        metadata = {SHARED: name}
+    write_whole(folder / WEIGHTS, safetensors.torch.save(own, metadata or None))
+
+
+def _halved(value: Tensor) -> Tensor:
+    return value.detach().half().contiguous().cpu()
+
+
+def _shared_part(network: nn.Module) -> tuple[str, str]:
+    """How the names of a shared encoder's weights begin in a network, and its file; "" for none."""
+    for name, module in network.named_modules():
+        if isinstance(module, GridEncoder) and module.shared:
+            return f"{name}.", f"{SHARED}/{module.shared}.safetensors"
+    return "", ""
 
 
 def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> None:
     """Read weights into `network`, in the type its parameters have. files: as in the card.
 
     Raises:
-        BackendError: when the file is missing, damaged, another than the card's, or belongs to
+        BackendError: when a file is missing, damaged, another than the card's, or belongs to
             another network.
     """
     content = _checked(folder, WEIGHTS, files)
+    start, name = _shared_part(network)
+    shared = _checked(folder, name, files) if name else b""
     try:
         weights: dict[str, Tensor] = safetensors.torch.load(content)
+        if name:
+            encoder = safetensors.torch.load(shared)
+            weights |= {f"{start}{key}": value for key, value in encoder.items()}
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         raise damaged(folder, WEIGHTS) from error
@@ -70,7 +120,7 @@ def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
 def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
     """The bytes of a file, compared with the card's digest; of a card without any, as they are."""
     try:
-        content = (folder / name).read_bytes()
+        content = _path(folder, name).read_bytes()
     except OSError as error:
         raise damaged(folder, name) from error
     if files and hashlib.sha256(content).hexdigest() != files.get(name):
@@ -84,8 +134,13 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
 
 def damaged(folder: Path, name: str) -> BackendError:
     """The sentence for a file that cannot be used."""
-    what = "is damaged" if (folder / name).exists() else "is missing"
+    what = "is damaged" if _path(folder, name).exists() else "is missing"
     return BackendError(
         f"The checkpoint {folder.name} cannot be loaded: {name} {what}; restore it from the"
         " repository."
     )
+
+
+def _path(folder: Path, name: str) -> Path:
+    """Where a file that a card names lies: in the folder, or beside it where models share it."""
+    return (folder.parent if name.startswith(f"{SHARED}/") else folder) / name

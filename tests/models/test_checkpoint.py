@@ -15,7 +15,7 @@ import torch
 from areaviz.cards.card import Card, read_card
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
-from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of
+from areaviz.models.checkpoint import TOKENIZER, WEIGHTS, digests_of, shared_files
 from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import BackendError
 from tests.tiny import checkpoint
@@ -45,6 +45,9 @@ def flip(path: Path, place: int) -> None:
 def test_every_shipped_file_is_the_one_that_its_card_names(name: str) -> None:
     files = {path for path in (CHECKPOINTS / name).iterdir() if path.name != "card.json"}
     expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+    for shared in shared_files(CHECKPOINTS / name):
+        content = (CHECKPOINTS / shared).read_bytes()
+        expected[shared] = hashlib.sha256(content).hexdigest()
     assert read_card(CHECKPOINTS / name / "card.json").files == expected, (
         "Run: python -m areaviz digests"
     )

@@ -1,0 +1,77 @@
+"""An encoder that models share is a file of its own, with its digest on the card of each."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from areaviz.models.captioner import CaptionerConfig, CaptionTransformer
+from areaviz.models.checkpoint import WEIGHTS, digests_of, load_weights, save_weights, shared_files
+from areaviz.trace.errors import BackendError
+from tests.models.test_efficientnet import OPTIONS
+
+NAME = "shared/efficientnet-lite0.safetensors"
+CONFIG = CaptionerConfig(20, 1, 16, 16, 2, encoder=OPTIONS, grid=2)
+
+
+def network(seed: int) -> CaptionTransformer:
+    """Random weights; the encoder's are those of any seed."""
+    torch.manual_seed(0)
+    encoder = CaptionTransformer(CONFIG).pictures.state_dict()
+    torch.manual_seed(seed)
+    made = CaptionTransformer(CONFIG).eval()
+    made.pictures.load_state_dict(encoder)
+    return made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One of two checkpoints that share an encoder."""
+    for seed in (1, 2):
+        (tmp_path / f"model-{seed}").mkdir()
+        save_weights(network(seed), tmp_path / f"model-{seed}")
+    return tmp_path / "model-1"
+
+
+def test_the_encoder_is_stored_once_and_not_in_the_models(folder: Path) -> None:
+    assert [path.name for path in (folder.parent / "shared").iterdir()] == [Path(NAME).name]
+    assert not [name for name in load_file(folder / WEIGHTS) if name.startswith("pictures.")]
+    assert shared_files(folder) == [NAME]
+    assert digests_of(folder).keys() == {WEIGHTS, NAME}
+    other = folder.parent / "model-2"
+    assert digests_of(folder)[NAME] == digests_of(other)[NAME]
+    assert digests_of(folder)[WEIGHTS] != digests_of(other)[WEIGHTS]
+
+
+def test_a_model_is_loaded_of_both_files(folder: Path) -> None:
+    loaded = network(3)
+    load_weights(loaded, folder, digests_of(folder))
+    for name, value in network(1).state_dict().items():
+        torch.testing.assert_close(loaded.state_dict()[name], value.half().to(value.dtype))
+
+
+@pytest.mark.parametrize("spoil", ["changed", "missing"])
+def test_an_encoder_that_is_not_the_cards_is_refused_by_name(folder: Path, spoil: str) -> None:
+    files, path = digests_of(folder), folder.parent / NAME
+    if spoil == "missing":
+        path.unlink()
+    else:
+        content = bytearray(path.read_bytes())
+        content[-1] ^= 1
+        path.write_bytes(content)
+    wanted = "is missing" if spoil == "missing" else "is not the file that its card names"
+    with pytest.raises(BackendError, match=f"model-1 cannot be loaded: {NAME} {wanted}"):
+        load_weights(network(3), folder, files)
+
+
+def test_a_model_with_an_encoder_of_its_own_names_none(tmp_path: Path) -> None:
+    own = CaptionTransformer(replace(CONFIG, encoder={"side": 32, "channels": 2}))
+    save_weights(own, tmp_path)
+    assert shared_files(tmp_path) == [] and not (tmp_path.parent / "shared").exists()
+    shutil.rmtree(tmp_path)
+    assert shared_files(tmp_path) == []
