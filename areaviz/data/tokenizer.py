@@ -15,6 +15,9 @@ from areaviz.trace.files import write_whole
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 
+Segmented = tuple[tuple[tuple[int, ...], float], ...]
+"""Ways to cut a text into tokens, each with its log-probability, the best first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Token:
@@ -93,6 +96,21 @@ class Tokenizer:
         """The token ids of `text`, with the end symbol."""
         encoded: list[int] = self._pieces.encode(text)
         return [*encoded, END]
+
+    def best_ways(self, text: str, count: int) -> Segmented:
+        """The `count` most probable ways to cut `text` into subwords, without an end symbol.
+
+        Characters and words can be cut in one way alone.
+        """
+        try:
+            found = self._pieces.nbest_encode(text, nbest_size=count, return_type="proto")
+        except RuntimeError:
+            # Only a unigram model knows several ways.
+            found = ()
+        ways = []
+        for one in getattr(found, "nbests", ()):
+            ways.append((tuple(piece.id for piece in one.pieces), float(one.score)))
+        return tuple(ways) or ((tuple(self._pieces.encode(text)), 0.0),)
 
     def label(self, token: int) -> str:
         """What one token shows outside a text; the blank before a word is left out."""

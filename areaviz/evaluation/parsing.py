@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from areaviz.cards.card import GRAMMAR
 from areaviz.data.treebank import Parsed, read_treebank
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.translation import PENALTIES
@@ -64,8 +65,10 @@ def _written(model: WritingModel, sentences: Sentences, split: str, options: Opt
         outputs = model.outputs(requests)
     figures: dict[str, Any] = asdict(bracket_scores(outputs, gold))
     if model.card.grammar:
-        free = asdict(bracket_scores(model.without_grammar().outputs(requests), gold))
-        figures |= {f"{name}_free": value for name, value in free.items()}
+        recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
+        free = replace(model, card=replace(model.card, recipe=recipe))
+        scored = asdict(bracket_scores(free.outputs(requests), gold))
+        figures |= {f"{name}_free": value for name, value in scored.items()}
     figures |= {
         "f1_flat": bracket_scores([flat_tree(one.words) for one in sentences], gold).f1,
         "f1_other": others_scores(outputs, sentences).f1,

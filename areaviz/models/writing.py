@@ -14,17 +14,16 @@ import torch
 from torch import Tensor
 
 from areaviz.attention.interventions import Changed, Noting
-from areaviz.cards.card import GRAMMAR, Card
+from areaviz.cards.card import Card
 from areaviz.data.batches import pad, shifted
-from areaviz.data.tokenizer import END, Tokenizer
-from areaviz.decoding.grammars import GRAMMARS
-from areaviz.decoding.masked import MaskedStepper
-from areaviz.decoding.stepper import Hypothesis, Stepper
+from areaviz.data.tokenizer import Tokenizer
+from areaviz.decoding.stepper import Hypothesis
 from areaviz.models.attribution import Asked, with_attribution
 from areaviz.models.base import OnStep
 from areaviz.models.checkpoint import load_tokenizer, load_weights
 from areaviz.models.decoder import LENGTH_PENALTY, search
 from areaviz.models.device import eval_mode, untrained
+from areaviz.models.held import held
 from areaviz.models.inputs import INPUTS, Input
 from areaviz.models.network import Pass, WritingNetwork
 from areaviz.models.output_notes import notes
@@ -49,6 +48,8 @@ from areaviz.trace.request import Request
 # How many requests run together where many are given, and the most memory that the weights of
 # outputs take that are read in one pass.
 BATCH, TOGETHER_BYTES = 32, 128 * 2**20
+# What a network reads of each request, by field.
+Parts = Sequence[Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,6 @@ class WritingModel:
         """The same network before it learned anything: a baseline."""
         build = WRITERS[self.card.family][1]
         return replace(self, network=untrained(build, self.network.config, self.device))
-
-    def without_grammar(self) -> Self:
-        """The same model, whose outputs are held to no grammar."""
-        recipe = {name: value for name, value in self.card.recipe.items() if name != GRAMMAR}
-        return replace(self, card=replace(self.card, recipe=recipe))
 
     @property
     def device(self) -> torch.device:
@@ -159,10 +155,7 @@ class WritingModel:
         return found
 
     def _found(
-        self,
-        requests: Sequence[Request],
-        parts: Sequence[Mapping[str, Tensor]],
-        on_step: OnStep | None = None,
+        self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
     ) -> list[Hypothesis]:
         """The outputs of requests: those that were given, else what is written."""
         if requests[0].target is None:
@@ -170,10 +163,7 @@ class WritingModel:
         return [given(self.tokenizer, request.target or "") for request in requests]
 
     def decode(
-        self,
-        requests: Sequence[Request],
-        parts: Sequence[Mapping[str, Tensor]],
-        on_step: OnStep | None = None,
+        self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
     ) -> list[Hypothesis]:
         """The best output for all that was read, by the options that the requests share."""
         return self._search(requests, parts, (self.length_penalty,), on_step)[0]
@@ -182,22 +172,16 @@ class WritingModel:
     def _search(
         self,
         requests: Sequence[Request],
-        parts: Sequence[Mapping[str, Tensor]],
+        parts: Parts,
         penalties: Sequence[float],
         on_step: OnStep | None = None,
     ) -> list[list[Hypothesis]]:
         """The best outputs under each length penalty, by the options that the requests share."""
         request = requests[0]
-        changed = self._changed(request)
-        stepper: Stepper = self.network.write(*self._batch(parts), changed=changed)
+        stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
         limits = [self._limit(one["source"].shape[0] if "source" in one else 0) for one in parts]
-        if self.card.grammar:
-            grammar = GRAMMARS[self.card.grammar](self.tokenizer.labels(), END)
-            words = [len(one.text.split()) for one in requests]
-            limits = [grammar.enough(*one) for one in zip(words, limits, strict=True)]
-            states = [grammar.begin(*one) for one in zip(words, limits, strict=True)]
-            stepper = MaskedStepper(stepper, states)
-        return search(stepper, limits, request.method, request.beam, on_step, penalties)
+        holding, most = held(stepper, limits, self.card, self.tokenizer, requests)
+        return search(holding, most, request.method, request.beam, on_step, penalties)
 
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
@@ -209,7 +193,7 @@ class WritingModel:
     def record(
         self,
         requests: Sequence[Request],
-        parts: Sequence[Mapping[str, Tensor]],
+        parts: Parts,
         found: Sequence[Hypothesis],
         on_step: OnStep | None = None,
     ) -> list[Trace]:
@@ -231,7 +215,7 @@ class WritingModel:
 
     def _fit_together(
         self,
-        parts: Sequence[Mapping[str, Tensor]],
+        parts: Parts,
         lengths: Sequence[Mapping[str, int]],
         found: Sequence[Hypothesis],
     ) -> bool:
@@ -247,7 +231,7 @@ class WritingModel:
     def _record(
         self,
         requests: Sequence[Request],
-        parts: Sequence[Mapping[str, Tensor]],
+        parts: Parts,
         found: Sequence[Hypothesis],
         on_step: OnStep | None,
     ) -> list[Trace]:
@@ -312,7 +296,7 @@ class WritingModel:
         found = {name: one.items(request) for name, one in self._inputs.items()}
         return {name: count for name, count in found.items() if count}
 
-    def _batch(self, parts: Sequence[Mapping[str, Tensor]]) -> list[Tensor | None]:
+    def _batch(self, parts: Parts) -> list[Tensor | None]:
         """The inputs of the network side by side, None for a missing one."""
         batch: list[Tensor | None] = []
         for name, one in self._inputs.items():
