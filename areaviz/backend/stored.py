@@ -81,6 +81,8 @@ def path_of(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
         used = [dict(card.files), dict(card.config), card.recipe.get("length_limit")]
         if card.length_penalty is not None:
             used.append({"length_penalty": card.length_penalty})
+        if card.grammar:
+            used.append({"grammar": card.grammar})
         model = hashlib.sha256(json.dumps(used, sort_keys=True).encode()).hexdigest()
         key = f"{key_of(request, None)}{model}"
     else:

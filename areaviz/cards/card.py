@@ -175,6 +175,14 @@ class Card:
         return (int(place[0]), int(place[1])) if place else None
 
     @property
+    def told_head(self) -> tuple[int, int] | None:
+        """Layer and head, 0-based, that were told where to look in training; None for no head."""
+        if not self.recipe.get("told"):
+            return None
+        layer, head = self.recipe["told_head"]
+        return int(layer), int(head)
+
+    @property
     def grammar(self) -> str:
         """What its outputs are held to while they are written, a key of `GRAMMARS`; "" for none."""
         return str(self.recipe.get(GRAMMAR, ""))

@@ -32,6 +32,8 @@ SPLITS = {"train": 1, "val": 2, "test": 3, "samples": 4}
 SIZES_OF_SPLITS = {"train": 20000, "val": 1000, "test": 1000}
 """How many scenes models are trained, chosen and measured on."""
 
+TIE = 0.1
+"""Two things lie diagonally if the distances of their middles across and down differ by less."""
 _GAP = 0.03
 """Between the boxes of two objects."""
 _EXTENT = {"small": (0.16, 0.22), "large": (0.32, 0.4)}
@@ -73,11 +75,16 @@ class Scene:
         """The German sentence with the boxes of its size, colour and shape words."""
         return _grounded(self.german, self.spoken)
 
-    def true_sentences(self) -> Mapping[str, Grounded]:
-        """Every English sentence of the grammar that is true here, with the boxes of its words."""
+    def true_sentences(self, tie: float = 0.0) -> Mapping[str, Grounded]:
+        """Every English sentence of the grammar that is true here, with the boxes of its words.
+
+        tie: where two middles lie so diagonally that the distances across and down differ by less,
+            as a share of the side, both relations are true.
+        """
         found = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
         for pair in permutations(self.objects, 2):
-            found.append(_grounded(english(pair, _relation(*pair)), pair))
+            for relation in _relations(*pair, tie):
+                found.append(_grounded(english(pair, relation), pair))
         return {sentence.text: sentence for sentence in found}
 
     def clear_sentences(self) -> tuple[Grounded, ...]:
@@ -175,7 +182,13 @@ def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
 
 def _relation(one: Object, other: Object) -> str:
     """How the first lies to the second."""
+    return _relations(one, other)[0]
+
+
+def _relations(one: Object, other: Object, tie: float = 0.0) -> list[str]:
+    """How the first lies to the second, and where that is a tie the other way to say it."""
     across, down = _between(one.box, other.box)
+    found = ["left of" if across > 0 else "right of", "above" if down > 0 else "below"]
     if abs(down) > abs(across):
-        return "above" if down > 0 else "below"
-    return "left of" if across > 0 else "right of"
+        found.reverse()
+    return found if abs(abs(down) - abs(across)) < tie else found[:1]

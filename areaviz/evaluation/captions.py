@@ -15,7 +15,7 @@ import numpy as np
 from areaviz.cards.card import Opening
 from areaviz.data.flickr8k import read_photos, read_pixels
 from areaviz.data.grounding import Box, Grounded
-from areaviz.data.scenes import scenes_of
+from areaviz.data.scenes import TIE, scenes_of
 from areaviz.evaluation.heads import card_heads
 from areaviz.evaluation.measure import Measured, Options, Place, check_chosen, pointing_head
 from areaviz.evaluation.opening import openings, pointing_opening
@@ -41,6 +41,8 @@ class Held:
     grounded: Sequence[Sequence[Grounded]]
     # for each, every sentence that is true of it; empty where nobody knows them all
     true: Sequence[Mapping[str, Grounded]]
+    # the same with both relations of things that lie diagonally
+    nearly: Sequence[Mapping[str, Grounded]] = ()
 
 
 def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
@@ -56,6 +58,7 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
         [(scene.english.text,) for scene in scenes],
         [(scene.grounded,) for scene in scenes],
         [scene.true_sentences() for scene in scenes],
+        [scene.true_sentences(TIE) for scene in scenes],
     )
 
 
@@ -98,6 +101,8 @@ def _written(model: WritingModel, held: Held, options: Options) -> Measured:
     if held.true:
         is_true = [text in true for text, true in zip(captions, held.true, strict=True)]
         figures["true"] = 100 * float(np.mean(is_true))
+        nearly = [text in true for text, true in zip(captions, held.nearly, strict=True)]
+        figures["true_tie"] = 100 * float(np.mean(nearly))
     return Measured(figures, outputs=captions)
 
 

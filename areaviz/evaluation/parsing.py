@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from areaviz.cards.card import GRAMMAR
+from areaviz.cards.card import GRAMMAR, LENGTH_PENALTY
 from areaviz.data.treebank import Parsed, read_treebank
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.translation import PENALTIES
@@ -29,6 +29,8 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 
+FREE = "_free"
+"""Ends the names of what is measured and chosen without a grammar."""
 CHOSEN_ON = 200
 """Sentences of validation that choose the head whose spans are reported."""
 Sentences = Sequence[Parsed]
@@ -49,26 +51,20 @@ def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Optio
 
 
 def _written(model: WritingModel, sentences: Sentences, split: str, options: Options) -> Measured:
-    """Scores of what is written; on "val" with the length penalty of the best F1.
+    """Scores of what is written.
 
-    Where trees are held to their grammar, the figures that end on "_free" are those without it.
+    Where trees are held to their grammar, the figures and choices that end on "_free" are those
+    without it.
     """
     requests = [Request(model.card.name, s.text, options.method, options.beam) for s in sentences]
     gold = [one.tree for one in sentences]
-    chosen: dict[str, Any] = {}
-    if split == "val" and options.beam > 1:
-        texts = model.outputs_by_penalty(requests, PENALTIES)
-        scores = [bracket_scores(one, gold).f1 for one in texts]
-        best = scores.index(max(scores))
-        outputs, chosen = texts[best], {"length_penalty": PENALTIES[best]}
-    else:
-        outputs = model.outputs(requests)
+    outputs, chosen = _outputs(model, requests, gold, split, options)
     figures: dict[str, Any] = asdict(bracket_scores(outputs, gold))
     if model.card.grammar:
-        recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
-        free = replace(model, card=replace(model.card, recipe=recipe))
-        scored = asdict(bracket_scores(free.outputs(requests), gold))
-        figures |= {f"{name}_free": value for name, value in scored.items()}
+        free, chosen_free = _outputs(_without_grammar(model), requests, gold, split, options)
+        scores = asdict(bracket_scores(free, gold))
+        figures |= {name + FREE: value for name, value in scores.items()}
+        chosen |= {name + FREE: value for name, value in chosen_free.items()}
     figures |= {
         "f1_flat": bracket_scores([flat_tree(one.words) for one in sentences], gold).f1,
         "f1_other": others_scores(outputs, sentences).f1,
@@ -76,6 +72,30 @@ def _written(model: WritingModel, sentences: Sentences, split: str, options: Opt
         "beam": options.beam,
     }
     return Measured(figures, outputs=outputs, chosen=chosen)
+
+
+def _outputs(
+    model: WritingModel,
+    requests: Sequence[Request],
+    gold: Sequence[str],
+    split: str,
+    options: Options,
+) -> tuple[Sequence[str], dict[str, Any]]:
+    """What is written, on "val" with the length penalty of the best F1; and what was chosen."""
+    if split != "val" or options.beam == 1:
+        return model.outputs(requests), {}
+    texts = model.outputs_by_penalty(requests, PENALTIES)
+    scores = [bracket_scores(one, gold).f1 for one in texts]
+    best = scores.index(max(scores))
+    return texts[best], {LENGTH_PENALTY: PENALTIES[best]}
+
+
+def _without_grammar(model: WritingModel) -> WritingModel:
+    """The model whose trees are held to nothing, with the length penalty that suits it."""
+    recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
+    if LENGTH_PENALTY + FREE in recipe:
+        recipe[LENGTH_PENALTY] = recipe[LENGTH_PENALTY + FREE]
+    return replace(model, card=replace(model.card, recipe=recipe))
 
 
 def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores:

@@ -45,10 +45,9 @@ from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
-# How many requests run together where many are given, and the most memory that the weights of
-# outputs take that are read in one pass.
+# How many requests run together where many are given, the most memory that the weights of outputs
+# take that are read in one pass, and what a network reads of each request, by field.
 BATCH, TOGETHER_BYTES = 32, 128 * 2**20
-# What a network reads of each request, by field.
 Parts = Sequence[Mapping[str, Tensor]]
 
 
@@ -142,8 +141,7 @@ class WritingModel:
     @property
     def length_penalty(self) -> float:
         """Of beam search: what its card says, else the usual one."""
-        chosen = self.card.length_penalty
-        return LENGTH_PENALTY if chosen is None else chosen
+        return LENGTH_PENALTY if self.card.length_penalty is None else self.card.length_penalty
 
     @torch.inference_mode()
     def read(self, requests: Sequence[Request]) -> list[dict[str, Tensor]]:
@@ -179,7 +177,7 @@ class WritingModel:
         """The best outputs under each length penalty, by the options that the requests share."""
         request = requests[0]
         stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
-        limits = [self._limit(one["source"].shape[0] if "source" in one else 0) for one in parts]
+        limits = [self._limit(len(one.get("source", ()))) for one in parts]
         holding, most = held(stepper, limits, self.card, self.tokenizer, requests)
         return search(holding, most, request.method, request.beam, on_step, penalties)
 

@@ -220,9 +220,19 @@ class Captions:
             trained_length=max(len(text.split()) for text in self.train.texts()),
             config=asdict(config),
             data=about.data,
-            limits=about.limits_of(self.network.encoder_config.kind),
+            limits=about.limits_of(self.network.encoder_config.kind) + self._about_told(),
             licence=about.licence,
             recipe={"chosen_by": chosen_by, "encoder": dict(self.train.encoder)},
+        )
+
+    def _about_told(self) -> str:
+        """A sentence for the card where a head was told where to look."""
+        if not self.config.told:
+            return ""
+        layer, head = self.config.told_head
+        return (
+            f" Head {head + 1} of layer {layer + 1} was told where to look: gold boxes taught it,"
+            " so its maps show what it was taught."
         )
 
     def _features(self, pictures: Tensor) -> Tensor:

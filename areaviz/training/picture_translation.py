@@ -17,7 +17,7 @@ from torch import Tensor
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.two_memories import SITES, TwoMemoriesConfig, TwoMemoriesTransformer
-from areaviz.training.captioned_pictures import picture_side
+from areaviz.training.captioned_pictures import VIEWS, picture_side
 from areaviz.training.config import TrainConfig
 from areaviz.training.picture_pairs import KINDS, Example, PairBatch, PicturePairs, picture_pairs
 from areaviz.training.sentences import (
@@ -44,6 +44,7 @@ class PictureTranslationConfig(TrainConfig):
     Args:
         pictures: "photos" or "scenes".
         encoder_run: name of the run whose picture encoder is taken over and left as it is.
+        views: how many versions of each training photo it looks at.
         mixture: share of the batches of each kind, see `KINDS`.
         hide: share of the words that pictures may tell that are hidden in the source.
         batch: examples an update.
@@ -53,6 +54,7 @@ class PictureTranslationConfig(TrainConfig):
 
     pictures: str
     encoder_run: str
+    views: int = VIEWS
     mixture: Mapping[str, float] = field(
         default_factory=lambda: {"text": 0.3, "caption": 0.2, "triple": 0.5}
     )
@@ -89,7 +91,7 @@ class PictureTranslation:
         network = TwoMemoriesTransformer(TwoMemoriesConfig(len(tokenizer), **config.model))
         network = fastest(network.to(device), device)
         run, encoder = folder.parent / config.encoder_run, network.pictures
-        train = replace(train, pictures=train.pictures.encoded(encoder, run, device))
+        train = replace(train, pictures=train.pictures.encoded(encoder, run, device, config.views))
         valid = replace(valid, pictures=valid.pictures.encoded(encoder, run, device))
         return cls(config, network, tokenizer, train, valid, device)
 

@@ -27,6 +27,7 @@ from areaviz.data.places import data_folder
 from areaviz.training.config import TrainConfig
 from areaviz.training.loop import BEST
 from areaviz.training.run import load_recipe
+from areaviz.training.sentence_pairs import made_path
 
 LOG = "queue.log"
 """In a run's folder: what its process printed."""
@@ -47,11 +48,14 @@ class Planned:
 
     @property
     def missing(self) -> list[str]:
-        """The runs that it builds on and that have no weights yet."""
+        """What it builds on and is not there yet: runs without weights, and pairs to be made."""
         names = [getattr(self.recipe, option, "") for option in ("encoder_run", "start_run")]
         runs = self.folder.parent
-        # Published encoders are files of their own; a run without them says what is missing.
-        return [name for name in names if name and not _has_weights(runs / name)]
+        found = [name for name in names if name and not _has_weights(runs / name)]
+        for name in getattr(self.recipe, "made", ()):
+            if not made_path(runs, name).exists():
+                found.append(f"the pairs {name}")
+        return found
 
     @property
     def progress(self) -> str:
@@ -67,6 +71,7 @@ class Planned:
 
 
 def _has_weights(run: Path) -> bool:
+    # A published encoder is a file under its own name.
     return (run / BEST).exists() or any(run.glob("*.pth"))
 
 

@@ -22,6 +22,7 @@ from areaviz.models.checkpoint import TOKENIZER
 from areaviz.models.network import WritingNetwork
 from areaviz.models.writers import WRITERS
 from areaviz.training.config import TrainConfig
+from areaviz.training.sentence_pairs import SampledPairs, read_made
 from areaviz.training.sentences import cross_entropy, longest, mean_loss, run_tokenizer, total_loss
 from areaviz.training.task import Description, fastest
 
@@ -52,6 +53,9 @@ class TranslationConfig(TrainConfig):
         label_smoothing: of the next token, 0..1.
         source: language of the sources.
         target: language of the targets.
+        made: names of made pairs that are learned from as well, see `sentence_pairs`.
+        sampling: how sharply subwords are drawn anew at each update, see `SampledPairs`; 0 for
+            always the most probable ones.
     """
 
     level: str
@@ -63,6 +67,8 @@ class TranslationConfig(TrainConfig):
     label_smoothing: float = 0.1
     source: str = "en"
     target: str = "de"
+    made: Sequence[str] = ()
+    sampling: float = 0.0
 
 
 @dataclass(slots=True)
@@ -77,6 +83,8 @@ class Translation:
     train_pairs: Sequence[IdPair]
     valid_pairs: Sequence[IdPair]
     device: torch.device
+    # the training pairs once more, where their subwords are drawn
+    sampled: SampledPairs | None = None
 
     @classmethod
     def build(
@@ -84,15 +92,22 @@ class Translation:
     ) -> Self:
         """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
         train, valid = cls.read(config, data, "train"), cls.read(config, data, "val")
-        texts, symbols = cls.texts(train)
+        learned, symbols = cls.texts(train)
         path = folder / TOKENIZER
-        tokenizer = run_tokenizer(path, texts, config.vocabulary, config.level, symbols)
-        pairs = encode(tokenizer, train)
-        short = [pair for pair in pairs if max(map(len, pair)) <= config.max_length]
+        tokenizer = run_tokenizer(path, learned, config.vocabulary, config.level, symbols)
+        # The tokenizer knows gold sentences alone, so that models with and without others compare.
+        for name in config.made:
+            train += read_made(folder.parent, name)
+        pairs, texts = [], []
+        for text, ids in zip(train, encode(tokenizer, train), strict=True):
+            if max(map(len, ids)) <= config.max_length:
+                texts.append(text)
+                pairs.append(ids)
+        sampled = SampledPairs.of(tokenizer, texts, config.sampling) if config.sampling else None
         torch.manual_seed(config.seed)
         build = WRITERS[config.network][1]
         network = fastest(build(network_options(config, len(tokenizer))).to(device), device)
-        return cls(config, tokenizer, network, short, encode(tokenizer, valid), device)
+        return cls(config, tokenizer, network, pairs, encode(tokenizer, valid), device, sampled)
 
     @classmethod
     def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
@@ -111,9 +126,14 @@ class Translation:
             # An epoch's order follows from its number, so a run that goes on skips what was seen.
             seed = self.config.seed * 1_000_003 + epoch
             groups = buckets(self.train_pairs, self.config.batch_tokens, seed)
-            for group in groups[max(0, first_step - step) :]:
-                yield collate([self.train_pairs[i] for i in group]).to(self.device)
+            for number, group in list(enumerate(groups))[max(0, first_step - step) :]:
+                rng = np.random.default_rng((seed, number))
+                yield collate([self._pair(index, rng) for index in group]).to(self.device)
             step, epoch = step + len(groups), epoch + 1
+
+    def _pair(self, index: int, rng: np.random.Generator) -> IdPair:
+        """A training pair, with other subwords where they are drawn."""
+        return self.sampled.draw(index, rng) if self.sampled else self.train_pairs[index]
 
     def loss(self, batch: Batch) -> Tensor:
         """Cross-entropy of the next token with label smoothing, in nats."""
@@ -133,6 +153,11 @@ class Translation:
         """Write the tokenizer."""
         self.tokenizer.save(folder / TOKENIZER)
 
+    def _about_train(self) -> str:
+        """What it learned from, in words."""
+        made = [f"the pairs {name}, which a model made" for name in self.config.made]
+        return " and ".join([DATA["train"], *made])
+
     def describe(self) -> Description:
         """The task's part of the card."""
         recipe, options = self.config, self.network.config
@@ -146,7 +171,7 @@ class Translation:
             size=recipe.size,
             trained_length=longest(source for source, _ in self.train_pairs),
             config=asdict(options),
-            data=DATA,
+            data=DATA | {"train": self._about_train()},
             limits=LIMITS,
             licence=WEIGHTS_LICENCE,
             recipe={"length_limit": length_limit(self.valid_pairs), "chosen_by": "validation loss"},

@@ -15,7 +15,7 @@ import pytest
 from areaviz.data import scene_drawing
 from areaviz.data.scene_drawing import INKS, draw_scene
 from areaviz.data.scene_grammar import AMBIGUOUS, NOUNS, RELATIONS, Object
-from areaviz.data.scenes import SPLITS, Scene, make_scene
+from areaviz.data.scenes import SPLITS, TIE, Scene, make_scene
 
 SCENES = [make_scene(split, number) for split in SPLITS for number in range(300)]
 DRAWN = [make_scene("val", number) for number in range(40)]
@@ -203,3 +203,32 @@ def test_pictures_have_the_side_asked_for(side: int) -> None:
 def test_an_unknown_split_is_refused() -> None:
     with pytest.raises(KeyError):
         make_scene("dev", 0)
+
+
+def test_either_relation_of_things_that_lie_diagonally_is_accepted_and_no_other() -> None:
+    more = 0
+    for scene in SCENES:
+        strict, wide = scene.true_sentences(), scene.true_sentences(TIE)
+        assert strict.keys() <= wide.keys()
+        things = {sentence: boxes for sentence, boxes in wide.items() if sentence not in strict}
+        for text, grounded in things.items():
+            (one,), (other,) = grounded.boxes[0][1], grounded.boxes[-1][1]
+            across = middle(other)[0] - middle(one)[0]
+            down = middle(other)[1] - middle(one)[1]
+            assert abs(abs(across) - abs(down)) < TIE
+            said = {"left of": across, "right of": -across, "above": down, "below": -down}
+            (far,) = [length for relation, length in said.items() if f" {relation} " in text]
+            assert far > 0
+            more += 1
+    assert more > 20
+
+
+def test_clear_sentences_are_true_and_none_is_a_tie() -> None:
+    for scene in SCENES:
+        clear = scene.clear_sentences()
+        texts = [sentence.text for sentence in clear]
+        assert scene.grounded in clear and len({*texts}) == len(texts)
+        assert {*texts} <= scene.true_sentences().keys()
+        count = 2 if scene.relation else 1
+        for sentence in clear:
+            assert len({boxes for _, boxes in sentence.boxes}) == count

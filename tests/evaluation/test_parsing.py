@@ -231,6 +231,8 @@ def test_a_parser_held_to_the_grammar_writes_trees_and_is_scored_without_it_too(
     assert found.figures["malformed"] == found.figures["unbalanced"] == 0.0
     # Random weights write nothing that is a tree.
     assert found.figures["malformed_free"] == 1.0
+    chosen = evaluate_parsing(held, corpus, "val", Options(beam=2, traces=0)).chosen
+    assert chosen.keys() == {"length_penalty", "length_penalty_free"}
     plain = replace(free, card=replace(free.card, recipe={"length_penalty": 0.4}))
     unheld = evaluate_parsing(plain, corpus, "test", Options(beam=2, traces=0))
     assert unheld.figures["f1"] == found.figures["f1_free"]

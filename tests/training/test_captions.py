@@ -205,3 +205,45 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
     )
     best = torch.load(tmp_path / "runs" / "soft" / "best.pt", weights_only=True)
     torch.testing.assert_close(dict(again.network.state_dict()), best)
+
+
+@pytest.mark.usefixtures("few")
+def test_a_captioner_that_is_told_says_so_and_goes_on_from_another(tmp_path: Path) -> None:
+    first = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
+    plan = replace(
+        recipe("scenes"),
+        name="told",
+        start_run="captions",
+        any_true=True,
+        captions_each=1,
+        told=0.1,
+        told_head=(0, 1),
+    )
+    folder = train(plan, tmp_path, tmp_path / "runs", "cpu")
+    card = read_card(folder / "card.json")
+    assert card.title.endswith("told where to look") and card.told_head == (0, 1)
+    assert "Head 2 of layer 1 was told where to look" in card.limits
+    plain = read_card(first / "card.json")
+    assert plain.told_head is None and "told" not in plain.title + plain.limits
+    # The numbers of its words are those of the run that it started from.
+    assert card.files["tokenizer.model"] == plain.files["tokenizer.model"]
+    task = Captions.build(plan, tmp_path, tmp_path / "runs" / "told", choose_device("cpu"))
+    batch = next(task.batches(0))
+    assert batch.told is not None and len(batch.captions) == 4
+    assert batch.told.overlap.shape[1] == task.network.config.areas(0).grid(64).count
+    assert set(batch.told.sentence.tolist()) == {0, 1, 2, 3}
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"pictures": "scenes", "network": "teller"}, 'only the network "captioner"'),
+        ({"pictures": "photos"}, "name an encoder_run, whose views of a photo are fixed"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(
+    options: dict[str, Any], told: str, data: Path, tmp_path: Path, few: None
+) -> None:
+    plan = replace(recipe(options["pictures"]), **{**options, "told": 0.1})
+    with pytest.raises(InputError, match=told):
+        Captions.build(plan, data, tmp_path / "captions", choose_device("cpu"))

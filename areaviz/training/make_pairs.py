@@ -1,0 +1,84 @@
+"""`python -m areaviz.training.make_pairs NAME`: sentence pairs that a translator makes.
+
+Two kinds teach another translator. Distillation (Kim and Rush 2016, section 3.2): the model writes
+the translations of the training sentences, and the learner sees them beside the gold ones.
+Back-translation (Sennrich et al. 2016): a model from the target language writes sources for
+sentences that have none, the German captions of training photos. What is made so far is kept when
+the command is killed.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from areaviz.cards.card import read_card
+from areaviz.data.flickr8k import read_photos
+from areaviz.data.multi30k import Pair, read_split
+from areaviz.data.places import data_folder
+from areaviz.models.device import choose_device
+from areaviz.models.writing import WritingModel
+from areaviz.trace.request import Request
+from areaviz.training.sentence_pairs import made_path, write_made
+
+TOGETHER = 256
+"""Sentences that are translated and kept at a time."""
+
+
+def sentences_of(kind: str, data: Path, model: WritingModel) -> list[str]:
+    """What the model translates: "distilled" training sentences, or captions to translate "back".
+
+    Raises:
+        FileNotFoundError: the corpus is not in `data`.
+    """
+    if kind == "distilled":
+        recipe = model.card.recipe
+        return [source for source, _ in read_split(data, "train", recipe["source"])]
+    return [text for photo in read_photos(data, "train") for text in photo.german]
+
+
+def make_pairs(
+    model: WritingModel, sentences: Sequence[str], kind: str, runs: Path, name: str, beam: int
+) -> Path:
+    """Write the pairs of all sentences to a file among the runs, and return it."""
+    part = made_path(runs, name).with_suffix(".lines")
+    part.parent.mkdir(parents=True, exist_ok=True)
+    done = part.read_text("utf-8").splitlines() if part.exists() else []
+    with part.open("a", encoding="utf-8") as lines:
+        for first in range(len(done), len(sentences), TOGETHER):
+            some = sentences[first : first + TOGETHER]
+            requests = [Request(model.card.name, text, "beam", beam) for text in some]
+            outputs = [" ".join(text.split()) for text in model.outputs(requests)]
+            lines.writelines(f"{text}\n" for text in outputs)
+            lines.flush()
+            done += outputs
+    pairs: list[Pair] = list(zip(sentences, done, strict=True))
+    if kind == "back":
+        pairs = [(written, own) for own, written in pairs]
+    path = write_made(runs, name, pairs)
+    part.unlink()
+    return path
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(
+        prog="python -m areaviz.training.make_pairs",
+        description="Make sentence pairs by a translator.",
+    )
+    parser.add_argument("name", help="what recipes call the pairs")
+    parser.add_argument("--model", type=Path, required=True, help="a checkpoint folder")
+    parser.add_argument("--kind", choices=("distilled", "back"), default="distilled")
+    parser.add_argument("--beam", type=int, default=4)
+    parser.add_argument("--runs", type=Path, default=Path("runs"))
+    parser.add_argument("--data", type=Path, default=data_folder())
+    options = parser.parse_args(arguments)
+    card = read_card(options.model / "card.json")
+    model = WritingModel.load(options.model, card, choose_device("cpu"))
+    sentences = sentences_of(options.kind, options.data, model)
+    print(make_pairs(model, sentences, options.kind, options.runs, options.name, options.beam))
+
+
+if __name__ == "__main__":
+    main()
