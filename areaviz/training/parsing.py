@@ -31,7 +31,7 @@ DATA = {
 LICENCE = "Apache-2.0 for the weights file; trained on texts some of which are non-commercial"
 LIMITS = (
     f"Trained on English sentences of at most {LONGEST} words, marks counted. Trees of longer ones"
-    " are often broken, and its judges of what is right were a parser's trees."
+    " are often wrong, and its judges of what is right were a parser's trees."
 )
 
 
