@@ -10,7 +10,6 @@ nothing.
 from __future__ import annotations
 
 import argparse
-import fcntl
 import json
 import os
 import signal
@@ -22,6 +21,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+
+from filelock import FileLock, Timeout
 
 from areaviz.data.places import data_folder
 from areaviz.training.config import TrainConfig
@@ -88,13 +89,16 @@ def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
 def claimed(folder: Path) -> Iterator[bool]:
     """Whether this process alone may train the run; the claim ends with the process, too."""
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "queue.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
+    lock = FileLock(folder / "queue.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        yield False
+        return
+    try:
         yield True
+    finally:
+        lock.release()
 
 
 class Queue:

@@ -18,6 +18,7 @@ from areaviz.data.batches import IdPair
 from areaviz.data.multi30k import Pair
 from areaviz.data.tokenizer import END, Segmented, Tokenizer
 from areaviz.trace.errors import InputError
+from areaviz.trace.files import whole_file
 
 MADE = "made"
 """The folder of made pairs among the runs."""
@@ -47,14 +48,12 @@ def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
     """Write made pairs, whole or not at all; returns the file. Pairs with an empty side go."""
     path = made_path(runs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    with gzip.open(part, "wt", encoding="utf-8") as lines:
+    with whole_file(path) as draft, gzip.open(draft, "wt", encoding="utf-8") as lines:
         for source, target in pairs:
             # A tab or a new line would end a column or a pair.
             sides = [" ".join(text.split()) for text in (source, target)]
             if all(sides):
                 lines.write("\t".join(sides) + "\n")
-    part.replace(path)
     return path
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 import torch
+from filelock import FileLock
 from torch import Tensor, nn
 
 from areaviz.attention import kernels
@@ -94,9 +94,8 @@ def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
 def only_one(path: Path) -> Iterator[None]:
     """Let one process at a time make `path`; the others wait and find it made."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as lock:
-        # Freed when the file is closed, also if the process is killed.
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    # The system frees it, too, if the process is killed.
+    with FileLock(path.with_suffix(".lock")):
         yield
 
 
