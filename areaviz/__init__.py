@@ -1,11 +1,11 @@
 """See which areas of a memory every attention head of a trained model attends to.
 
-`attend` runs a model of others and records a `Trace`; `from_arrays` and `from_cache` make one of
-weights, `load` reads one from a file and `save` writes it. `show` and `export` make it seen at a
-`Focus`, as `PageOptions` say, and figures on `Paper` of a size. `top_areas`, `densest_areas`,
-`top_queries`, `coverage`, `item_shares`, `entropy`, `area_size_shares` and `head_summary` answer
-questions about one of its maps. What cannot be done raises `InputError` or `BackendError`, whose
-message is one sentence for people.
+`attend` runs a model of others and records a `Trace`; `from_arrays`, `from_cache` and
+`from_generate` make one of weights, `load` reads one from a file and `save` writes it. `show` and
+`export` make it seen at a `Focus`, as `PageOptions` say, and figures on `Paper` of a size.
+`top_areas`, `densest_areas`, `top_queries`, `coverage`, `item_shares`, `entropy`,
+`area_size_shares` and `head_summary` answer questions about one of its maps. What cannot be done
+raises `InputError` or `BackendError`, whose message is one sentence for people.
 """
 
 from collections.abc import Mapping
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from areaviz.trace.cache import from_cache
     from areaviz.trace.codec import load, save
     from areaviz.trace.errors import BackendError, InputError
+    from areaviz.trace.generated import from_generate
     from areaviz.trace.query import (
         Attended,
         Attending,
@@ -64,6 +65,7 @@ __all__ = [
     "export",
     "from_arrays",
     "from_cache",
+    "from_generate",
     "head_summary",
     "item_shares",
     "load",
@@ -98,6 +100,7 @@ EXPORTS: Mapping[str, str] = {
     "export": "areaviz.publish.export",
     "from_arrays": "areaviz.trace.arrays",
     "from_cache": "areaviz.trace.cache",
+    "from_generate": "areaviz.trace.generated",
     "head_summary": "areaviz.trace.query",
     "item_shares": "areaviz.trace.query",
     "load": "areaviz.trace.codec",

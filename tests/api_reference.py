@@ -15,7 +15,7 @@ import areaviz
 
 PATH = Path(__file__).parents[1] / "docs" / "api.md"
 SECTIONS = {
-    "Make a trace": ("attend", "from_arrays", "from_cache", "load", "save"),
+    "Make a trace": ("attend", "from_arrays", "from_cache", "from_generate", "load", "save"),
     "Look at it": ("show", "export", "Focus", "PageOptions", "Paper"),
     "Ask it": (
         *("top_areas", "densest_areas", "top_queries", "coverage", "item_shares", "entropy"),

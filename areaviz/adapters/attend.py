@@ -14,8 +14,10 @@ from torch import nn
 
 from areaviz.adapters import timm_models, torch_modules, transformers_models
 from areaviz.adapters.calls import Probe
+from areaviz.adapters.chats import chat_inputs, has_pictures, is_chat
 from areaviz.adapters.loading import load
 from areaviz.adapters.model_run import Options
+from areaviz.adapters.tuned import is_adapted, is_prefixed
 from areaviz.trace.arrays import AREA_SIZE
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_text
@@ -53,10 +55,10 @@ def attend(
     layers: Sequence[int] | None = None,
     heads: Sequence[int] | None = None,
     sites: Sequence[str] | None = None,
-    example: int = 0,
+    example: int | None = None,
     attribution: bool = False,
 ) -> Trace:
-    """What a `transformers` model, a `timm` ViT or any module with attention attends to.
+    """Record what a `transformers` model, a `timm` ViT or any module with attention attends to.
 
     Each head is there three times: its weights on single items, and, derived from it and labelled
     so, the area distribution of its own queries and keys ("... as areas") and the sums of its
@@ -67,10 +69,12 @@ def attend(
         model: the model itself, a local folder of a `transformers` model, or its name on the hub.
             Only safetensors are opened, and no code beside the model is run.
         inputs: a text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
-            3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a recording;
-            or the mapping that a tokenizer or processor makes of these, masks included. For any
-            other module its argument, or a tuple or mapping of them.
-        target: what an encoder-decoder should write, text or token ids; None: it writes, greedily.
+            3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a chat as a
+            list of messages with a role and a content; a recording; or the mapping that a tokenizer
+            or processor makes of these, masks included. For any other module its argument, or a
+            tuple or mapping of them.
+        target: what an encoder-decoder should write, text or token ids; None: it writes, greedily
+            or with the beams that its configuration asks for.
         steps: most tokens it writes, 1..1024.
         tokenizer: of `transformers`, where `inputs` is a text; a folder's own by default.
         labels: a text for each item of the input, where there is no tokenizer.
@@ -84,7 +88,8 @@ def attend(
         layers: which layers of each site are kept, from 0; None for all.
         heads: which heads of each layer, from 0; None for all.
         sites: which sites, by name, such as "encoder self"; None for all.
-        example: which example of a batch is read, from 0.
+        example: which example of a batch is read, from 0; None for the first. A list of texts
+            needs a choice.
         attribution: whether the trace also has what the output depends on by other ways than
             attention: rollout over the layers ("... rollout") and gradient times input
             ("... gradient"). The second takes a pass backwards for each output.
@@ -96,19 +101,20 @@ def attend(
         BackendError: the disk has no room for what memory has no room for.
     """
     options = Options(
-        target,
-        steps,
-        tokenizer,
-        labels,
-        area_size,
-        name,
-        processor,
-        probes,
-        layers,
-        heads,
-        sites,
-        example,
-        attribution,
+        target=target,
+        steps=steps,
+        tokenizer=tokenizer,
+        labels=labels,
+        area_size=area_size,
+        name=name,
+        processor=processor,
+        probes=probes,
+        layers=layers,
+        heads=heads,
+        sites=sites,
+        example=0 if example is None else example,
+        attribution=attribution,
+        is_chosen=example is not None,
     )
     for text in (inputs, target):
         if isinstance(text, str):
@@ -127,16 +133,40 @@ def attend(
             "The model must be a torch module, a folder or the name of a model on the hub."
         )
     model = unwrapped(model)
+    check_weights(model)
     adapter = next(adapter for adapter in ADAPTERS if adapter.fits(model))
+    if is_chat(inputs) and has_pictures(inputs):
+        inputs = chat_inputs(inputs, options.processor)
     return adapter.attend(model, inputs, options)
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
-    """The model in what compiles it or spreads it over devices."""
+    """Return the model in what compiles it, spreads it over devices or adapts it by low rank.
+
+    The layers of an adapter lie in the model itself. Virtual tokens, as of prefix tuning, lie
+    around it, so such a wrapper is kept.
+    """
     while True:
         if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
             model = model.module
         elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
             model = inner
+        elif is_adapted(model) and not is_prefixed(model):
+            model = model.get_base_model()  # type: ignore[operator]
         else:
             return model
+
+
+def check_weights(model: nn.Module) -> None:
+    """Check that the weights of a model have values.
+
+    Raises:
+        InputError: they lie on the meta device, and nothing brings them when a layer runs.
+    """
+    if any(hasattr(part, "_hf_hook") for part in model.modules()):
+        return
+    if any(tensor.is_meta for tensor in model.parameters()):
+        raise InputError(
+            f"The weights of {type(model).__name__} lie on the meta device, so they have no values;"
+            " load the model with its weights."
+        )

@@ -8,7 +8,7 @@ Shapes: B examples, of which there is one, T outputs, N items, V classes or toke
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -29,6 +29,20 @@ class Attributed:
     rows: Mapping[str, FloatArray] = field(default_factory=dict)
     # Why there is none, "" where it was not asked for or is there.
     why: str = ""
+
+    def over(self, field: str, kept: Tensor, outputs: bool = False) -> Attributed:
+        """Return the attribution over some items of a field.
+
+        Args:
+            field: the name of the field.
+            kept: bool [N], which of its items are kept.
+            outputs: whether these are the outputs too.
+        """
+        if field not in self.rows or bool(kept.all()):
+            return self
+        chosen, rows_TN = kept.numpy(), self.rows[field]
+        rows_TN = rows_TN[:, chosen]
+        return replace(self, rows={**self.rows, field: rows_TN[chosen] if outputs else rows_TN})
 
 
 @dataclass(frozen=True, slots=True)

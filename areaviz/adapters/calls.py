@@ -76,6 +76,8 @@ class Wanted:
     example: int = 0
     # How many examples a batch may have; the first call has one of these, and all others the same.
     batches: Sequence[int] = (1,)
+    # Says by its name whether a layer reads each of several pictures by itself; None: none does.
+    is_apart: Callable[[str], bool] | None = None
 
 
 class Recorder:
@@ -105,6 +107,8 @@ class Recorder:
         self._bias: Tensor | None = None
         # Examples of the batch, 0 until the first call.
         self._batch = 0
+        # How many pictures each layer that reads them one by one has read in this pass.
+        self._pictures: dict[nn.Module, int] = {}
 
     def begin(self, way: str) -> Note:
         """What one way notes with."""
@@ -116,18 +120,27 @@ class Recorder:
         self._before = module, call.query
         if again and again[0] is module and again[1] is call.query is not None:
             return
+        name, is_apart = self._names.get(module, ""), self._wanted.is_apart
+        if is_apart is not None and is_apart(name):
+            # Weights that a part returns come without queries, those of all pictures at once.
+            first = 0 if call.query is None else self._pictures.get(module, 0)
+            self._pictures[module] = first + batch
+            for picture in range(batch):
+                self.file(way, module, call.of(picture), site, first + picture)
+            return
         if batch not in ((self._batch,) if self._batch else self._wanted.batches):
-            self._windows.append(self._names.get(module, ""))
+            self._windows.append(name)
             return
         self._batch = batch
         self.file(way, module, call.of(self._example(batch)), site)
 
-    def file(self, way: str, module: nn.Module, heads: Heads, site: str) -> None:
-        """File the heads of a layer under its site."""
+    def file(self, way: str, module: nn.Module, heads: Heads, site: str, picture: int = 0) -> None:
+        """File the heads of a layer under its site, and under that of its picture if it has one."""
         site = self._site_of(self._names.get(module, ""), module, heads, site)
         wanted = self._wanted
         if not site or (wanted.sites is not None and site not in wanted.sites):
             return
+        site = picture_site(site, picture)
         if way not in self._ways:
             self._ways.append(way)
         layer = self._counts.get(site, 0)
@@ -156,6 +169,7 @@ class Recorder:
     def drop(self) -> None:
         """Forget the pass that is under way."""
         self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
+        self._pictures = {}
         self._held, self._bias = sum(_bytes(layers) for layers in self.found.values()), None
 
     def keep(self) -> list[str]:
@@ -196,7 +210,7 @@ class Recorder:
             names = list(dict.fromkeys(self._windows))
             more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
             found["not shown"] = (
-                f"layers that attend within windows: {', '.join(names[:_NAMED])}{more}"
+                f"layers that attend within windows or crops: {', '.join(names[:_NAMED])}{more}"
             )
         if wanted.layers is not None:
             counts = [f"{count} of {site}" for site, count in self._layers.items()]
@@ -248,6 +262,11 @@ class _Notebook:
         self.recorder.file(self.way, module, heads.plain(), "")
 
 
+def picture_site(site: str, picture: int) -> str:
+    """Return the site of what a layer did over one of several pictures, counted from 0."""
+    return f"{site} {picture + 1}" if picture else site
+
+
 def _bytes(layers: Sequence[Heads]) -> int:
     return sum(heads.nbytes for heads in layers)
 
@@ -273,10 +292,16 @@ def some_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
 
 
 def looks_back(heads: Heads, alone: bool = False) -> bool:
-    """Whether no query attends to a later item; `alone` where there is one item only."""
-    if min(heads.shape[-2:]) < 2:
+    """Return whether no query attends to a later item.
+
+    Args:
+        heads: of one layer; where it has more items than queries, the queries are the last items.
+        alone: what is returned where there is one query or one item only.
+    """
+    _, queries, items = heads.shape
+    if min(queries, items) < 2:
         return alone
-    return not bool(torch.triu(heads.weights, 1).any())
+    return not bool(torch.triu(heads.weights, 1 + max(0, items - queries)).any())
 
 
 def says_cross(name: str) -> bool:

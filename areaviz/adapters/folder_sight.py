@@ -14,7 +14,7 @@ from PIL import Image
 from areaviz.adapters.loading import Loaded
 from areaviz.adapters.model_run import Options, frozen
 from areaviz.adapters.time_limit import TEMPLATE_SECONDS, run_within
-from areaviz.adapters.transformers_models import generated
+from areaviz.adapters.transformers_writing import generated
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 

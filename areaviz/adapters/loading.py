@@ -13,8 +13,10 @@ from typing import Any
 
 import torch
 
+from areaviz.adapters.failures import reason_of
 from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import library
+from areaviz.adapters.tuned import base_of, is_adapter, refuse_adapter, with_adapter
 from areaviz.adapters.weights import check_room, weight_files, weights_of
 from areaviz.trace.errors import InputError
 
@@ -49,8 +51,10 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         InputError: it is neither, it holds its weights only as a pickle, the memory cannot hold
             them, it needs code of its own, or its tokenizer is missing or another model's.
     """
-    folder = Path(place)
+    folder = Path(place).expanduser() if str(place).startswith("~") else Path(place)
     local = bool(str(place)) and folder.is_dir()
+    if local and is_adapter(folder):
+        return _load_adapter(folder, must_read)
     if local:
         check_folder(folder)
         check_room(folder.resolve().name, weights_of(folder), torch.device("cpu"))
@@ -75,9 +79,13 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         raise
     except Exception as error:
         # A stranger's files: whatever the parsers raise means that they cannot be used.
-        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        if not local and isinstance(error, OSError):
+            raise InputError(
+                f"There is no folder {place}, and the hub gave no such model"
+                f" ({reason_of(error)}); check the name."
+            ) from error
         raise InputError(
-            f"The model {folder.name if local else place} cannot be opened ({reason}); "
+            f"The model {folder.name if local else place} cannot be opened ({reason_of(error)}); "
             "only models of the transformers library with weights as safetensors can."
         ) from error
     if hasattr(model.config, "vision_config"):
@@ -86,6 +94,36 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         processor = _part("AutoImageProcessor", source, options)
     reads = processor is not None or model.main_input_name == "input_ids" or model.can_generate()
     return Loaded(model, tokenizer if reads else None, processor, name)
+
+
+def _load_adapter(folder: Path, must_read: bool) -> Loaded:
+    """Return the model that an adapter belongs to, with the adapter in it.
+
+    Raises:
+        InputError: that model cannot be read, or the adapter does not fit it.
+    """
+    base = _base_place(folder)
+    try:
+        found = load(base, must_read)
+    except InputError as error:
+        raise InputError(
+            f"The adapter {folder.name} belongs to {base}, which cannot be read. {error}"
+        ) from error
+    options = {"trust_remote_code": False, "local_files_only": True}
+    own = _part("AutoTokenizer", str(folder), options) if _has_tokenizer(folder) else None
+    return Loaded(
+        with_adapter(found.model, folder),
+        own or found.tokenizer,
+        found.processor,
+        folder.resolve().name,
+    )
+
+
+def _base_place(folder: Path) -> str:
+    """Return where the base of an adapter lies: a relative path counts from the adapter too."""
+    base = base_of(folder)
+    beside = folder / base
+    return str(beside) if not Path(base).is_dir() and beside.is_dir() else base
 
 
 def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) -> None:
@@ -122,6 +160,8 @@ def check_folder(folder: Path) -> None:
         InputError: it has no configuration or no safetensors, lacks some of them, or is beyond the
             limits of `check_limits`.
     """
+    if is_adapter(folder):
+        refuse_adapter(folder)
     if not (folder / "config.json").is_file():
         raise InputError(
             f"The folder {folder.name} has no config.json; choose the folder of a transformers"
@@ -146,6 +186,7 @@ def fetched(place: str) -> Path:
     Raises:
         InputError: there is no such folder, and the hub does not give such a model.
     """
+    place = str(Path(place).expanduser()) if place.startswith("~") else place
     if place and Path(place).is_dir():
         return Path(place)
     if not _HUB_NAME.fullmatch(place):

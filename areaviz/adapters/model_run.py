@@ -5,10 +5,9 @@ Shapes: T target items, V vocabulary.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
 
@@ -16,8 +15,14 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from areaviz.adapters.asked_options import (
+    MAX_EXAMPLE,
+    check_chosen,
+    check_reader,
+    check_whole,
+)
 from areaviz.adapters.attributed import NO_SCORES, Attributed
-from areaviz.adapters.calls import Probe, Wanted
+from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Probe, Wanted
 from areaviz.adapters.head_maps import site_maps
 from areaviz.adapters.sinks import NO_SHARES, NOTHING_SAID, Site, are_shares, with_nothing
 from areaviz.adapters.watching import Watched
@@ -27,13 +32,14 @@ from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.interventions import Change
-from areaviz.trace.limits import AREA_SIZES, check_range
+from areaviz.trace.limits import AREA_SIZES
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
-from areaviz.trace.request import Request, check_options
+from areaviz.trace.request import Request, check_options, model_name
 from areaviz.trace.rollout import ROLLOUT, rollout_maps
 
 ALTERNATIVES = 5
+CLASS_TOKEN = "class token"
 # The detail that says that some layers mix items without weights.
 NOT_ALL_LAYERS = "not all layers"
 NOT_DERIVED = (
@@ -58,8 +64,11 @@ class Options:
     sites: Sequence[str] | None = None
     example: int = 0
     attribution: bool = False
-    # How many candidates are followed at once where a text is written.
-    beams: int = 1
+    # Whether the reader chose the example.
+    is_chosen: bool = True
+    # How many candidates are followed at once where a text is written; None for as many as the
+    # model's configuration asks for.
+    beams: int | None = None
     # Called while a text is written, with the tokens done and the most there can be.
     on_step: Callable[[int, int], None] | None = None
     # What is done otherwise in the run.
@@ -68,18 +77,28 @@ class Options:
     on_seen: Callable[[Watched], None] | None = None
 
     def __post_init__(self) -> None:
-        check_range("area_size", self.area_size, AREA_SIZES)
-        check_range("steps", self.steps, (1, 1024))
-        for chosen in (self.layers, self.heads, self.sites):
-            if chosen is not None and not len(chosen):
-                raise InputError("No layer, head or site is left; choose at least one of each.")
+        check_whole("area_size", self.area_size, AREA_SIZES)
+        check_whole("steps", self.steps, (1, 1024))
+        check_whole("example", self.example, (0, MAX_EXAMPLE))
+        check_chosen("layers", self.layers, int)
+        check_chosen("heads", self.heads, int)
+        check_chosen("sites", self.sites, str)
+        check_reader("tokenizer", self.tokenizer)
+        check_reader("processor", self.processor)
 
     def wanted(self, batches: Sequence[int] = (1,)) -> Wanted:
-        """Which part of what a model does is kept, where a batch may have so many examples."""
-        return Wanted(self.layers, self.heads, self.sites, self.example, batches)
+        """Return which part of what a model does is kept.
+
+        Args:
+            batches: how many examples a batch may have.
+        """
+        # Other sites are parts of these, such as that of the class token.
+        is_known = self.sites is not None and set(self.sites) <= {ENCODER, DECODER, CROSS}
+        sites = self.sites if is_known else None
+        return Wanted(self.layers, self.heads, sites, self.example, batches)
 
     def of_batch(self, details: Mapping[str, str], batch: int) -> dict[str, str]:
-        """Details that say which example was read, where a batch has several."""
+        """Return details that say which example was read, where a batch has several."""
         example = f"{self.example + 1} of a batch of {batch}"
         return {**details, "example": example} if batch > 1 else dict(details)
 
@@ -101,20 +120,19 @@ class ModelRun:
 
 
 def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
-    """The trace of a run of a model.
+    """Return the trace of a run of a model.
 
     Raises:
         InputError: there is no attention in it, layers of a site differ or are not finite, or its
             maps would take too much memory.
     """
+    run = _chosen_sites(run, options)
     if not run.sites:
         hidden = run.details.get("not shown")
         seen = f"Only {hidden} were" if hidden else "No attention was"
         raise Advised(f"{seen} seen in this model", "probe", "arrays")
-    # A request may have fewer signs than the name of a class, a folder or a hub's model.
-    name = re.sub(r"[^A-Za-z0-9._-]+", "-", options.name or type(model).__name__)
     request = Request(
-        name.strip("-._")[:100] or "model",
+        model_name(options.name or type(model).__name__),
         run.text,
         picture=run.picture,
         attribution=options.attribution,
@@ -149,6 +167,37 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
     return trace
+
+
+def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
+    """Return the run with the sites that were asked for.
+
+    A site has those of its pictures as well: "encoder self" stands for "encoder self patches 2".
+
+    Raises:
+        InputError: the run has none of them.
+    """
+    if options.sites is None:
+        return run
+    asked = ", ".join(f'"{name}"' for name in options.sites)
+    if not run.sites and "not shown" not in run.details:
+        raise InputError(
+            f"No layer of this model has the site {asked}; leave sites= out to see which sites"
+            " there are."
+        )
+    if not run.sites:
+        return run
+    kept = []
+    for site in run.sites:
+        if any(site.name == name or site.name.startswith(f"{name} ") for name in options.sites):
+            kept.append(site)
+    if not kept:
+        found = ", ".join(f'"{site.name}"' for site in run.sites)
+        raise InputError(f"This model has no site {asked} here; choose of its sites: {found}.")
+    used = {name for site in kept for name in (site.query, site.memory)}
+    used |= {run.output.field} if run.output is not None else set()
+    fields = [field for field in run.fields if field.name in used or field.name == "target"]
+    return replace(run, sites=kept, fields=fields)
 
 
 def _attribution(
@@ -193,14 +242,22 @@ def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field
 
 
 def output_of(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]) -> Output:
-    """Probabilities of what was chosen for the field "target", and the best alternatives.
+    """Return probabilities of what was chosen for the field "target", and the best alternatives.
 
     Args:
         logits_TV: of every class or token at each place.
         chosen: one at each place.
         label: what a class or token shows.
+
+    Raises:
+        InputError: a score is no number.
     """
     likely_TV = logits_TV.detach().float().cpu().softmax(-1)
+    if not bool(likely_TV.isfinite().all()):
+        raise InputError(
+            "The model's scores of its outputs are not finite; check its weights for NaN, and the"
+            " input."
+        )
     best = likely_TV.topk(min(ALTERNATIVES, likely_TV.shape[-1]))
     alternatives = []
     for tokens, shares in zip(

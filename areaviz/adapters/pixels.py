@@ -15,15 +15,15 @@ from PIL import Image
 from torch import Tensor
 
 from areaviz.adapters.calls import some_items
+from areaviz.adapters.failures import reason_of
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, most_probable
+from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, most_probable
 from areaviz.adapters.sinks import Site
 from areaviz.trace.arrays import cells, text_of
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
-CLASS_TOKEN = "class token"
 MEAN = STD = (0.5, 0.5, 0.5)
 # Patches in a row that models of several stages merge into one.
 _MERGED = (2, 4, 8, 16, 32)
@@ -119,7 +119,8 @@ def pixels(
         return Pixels(values, shown(values[0]), count)
     image = _image(given)
     if processor is not None:
-        read = processor(images=image, return_tensors="pt")["pixel_values"]
+        made = processed(lambda: processor(images=image, return_tensors="pt"))
+        read = processed(lambda: made["pixel_values"])
         values = torch.as_tensor(read).float()
         is_cut = any(getattr(processor, name, False) for name in _CUTS)
         is_whole = getattr(processor, "do_resize", False) and not is_cut
@@ -178,6 +179,12 @@ def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
     return [cells(picture, cut.shape), unplaced]
 
 
+def extra_items(name: str, count: int) -> Field:
+    """Return the field of items that are no cells and stand for no text: a class token first."""
+    labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, count))]
+    return replace(text_of(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
+
+
 def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
     """Attention within a picture: of the cells, and of what is no cell, to the cells."""
     inner = [some_items(heads, cut.cells, cut.cells) for heads in layers]
@@ -189,12 +196,29 @@ def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
 
 
 def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """For the reader: how much attention went to what has no place in the picture."""
-    shares = [1 - float(heads.weights[..., cut.cells].sum(-1).mean()) for heads in layers]
+    """Say how much attention went to what has no place in the picture."""
+    return said_left_out(layers, cut.cells, cut.extra)
+
+
+def said_left_out(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[str, str]:
+    """Say how much attention went to what has no place in the picture.
+
+    Args:
+        layers: each over all items.
+        cells: the indices of those that have a place.
+        extra: how many items are known to have none.
+    """
+    shares = []
+    for heads in layers:
+        weights = heads.weights
+        # What comes before a picture attends to nothing of it.
+        seen = weights.sum(-1) > 0
+        if bool(seen.any()):
+            shares.append(1 - float(weights[..., cells].sum(-1)[seen].mean()))
     share = float(np.mean(shares)) if shares else 0.0
-    if not cut.extra and share < _ROUNDING:
+    if not extra and share < _ROUNDING:
         return {}
-    to = "the class token, which has" if cut.extra == 1 else "items or to nothing, which have"
+    to = "the class token, which has" if extra == 1 else "items or to nothing, which have"
     return {
         "warning": (
             f"{share:.0%} of the attention goes to {to} no place in the picture; the weights shown"
@@ -239,7 +263,27 @@ def is_picture(given: object) -> bool:
     return isinstance(given, Picture | Image.Image)
 
 
+def processed(run: Callable[[], Any]) -> Any:
+    """Run a processor, and refuse what it raises in one sentence.
+
+    Raises:
+        InputError: the processor fails.
+    """
+    try:
+        return run()
+    except Exception as error:
+        # Every processor fails in its own way.
+        raise InputError(
+            f"The processor cannot read this input ({reason_of(error)}); give the model's own"
+            " processor, or what it returns."
+        ) from error
+
+
 def _image(given: object) -> Image.Image:
+    if isinstance(given, np.ndarray | Image.Image) and 0 in (
+        given.shape if isinstance(given, np.ndarray) else given.size
+    ):
+        raise InputError("The picture has no pixels; give one of at least 1 x 1.")
     if isinstance(given, Picture):
         return Image.fromarray(given.pixels)
     if isinstance(given, Image.Image):

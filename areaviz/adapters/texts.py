@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as dataclass_field
 from typing import Any
@@ -12,13 +12,20 @@ import torch
 from torch import Tensor
 
 from areaviz.adapters.anchors import Piece, Span, anchor_pieces, complete_offsets
+from areaviz.adapters.chats import chat_text, is_chat
+from areaviz.adapters.failures import reason_of
 from areaviz.trace.arrays import MAX_ITEMS, text_of
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
-# What tokenizers return beside a model's inputs.
+# What tokenizers return beside a model's inputs. A loss is not needed.
 _NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}
+_NO_INPUTS |= {"labels", "overflow_to_sample_mapping", "num_truncated_tokens"}
+# What has a number for each token.
+_FOR_EACH_TOKEN = {"attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids"}
+# What a run that went before leaves, and what stands for the tokens.
+_OF_OTHER_RUNS = {"past_key_values", "encoder_outputs", "cache_params", "mems", "cache_position"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +44,39 @@ class Tokens:
         """The field under another name."""
         return replace(self.field, name=name)
 
+    @property
+    def kept(self) -> Tensor:
+        """Which tokens are no padding: bool [N]."""
+        mask = self.more.get("attention_mask")
+        if mask is None or mask.shape != (1, len(self.ids)):
+            return torch.ones(len(self.ids), dtype=torch.bool)
+        return mask[0] != 0
+
+    def without_padding(self) -> Tokens:
+        """Return the tokens that are no padding.
+
+        Raises:
+            InputError: all of them are.
+        """
+        kept = self.kept
+        if bool(kept.all()):
+            return self
+        if not bool(kept.any()):
+            raise InputError("The attention_mask hides every token; let at least one be seen.")
+        return self.some(torch.nonzero(kept)[:, 0])
+
+    def some(self, places: Tensor) -> Tokens:
+        """Return some of the tokens, without what else the model is given.
+
+        Args:
+            places: int64, the indices of the tokens.
+        """
+        chosen, field = places.tolist(), self.field
+        labels = tuple(field.labels[index] for index in chosen)
+        anchors = field.anchors[np.array(chosen, np.int64)]
+        ids = tuple(self.ids[index] for index in chosen)
+        return Tokens(ids, replace(field, labels=labels, anchors=anchors), batch=self.batch)
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -44,28 +84,38 @@ class Texts:
 
     # Of `transformers` or `tokenizers`, or None where ids and labels are given.
     tokenizer: Any = None
-    # Which example of a batch is read.
+    # Which example of a batch is read, and whether the reader chose it.
     example: int = 0
+    is_chosen: bool = True
 
     def read(
         self, given: object, labels: Sequence[str] | None = None, what: str = "inputs"
     ) -> Tokens:
-        """A text, a pair of texts, or token ids; of a batch one example.
+        """Return the tokens of a text, two texts, a chat or token ids; of a batch one example.
 
         Args:
             given: a text, a tuple of two, or a sequence, an array or a tensor of ids; a list of
-                texts or an axis in front is a batch; a mapping, as tokenizers return it, has masks
-                and segments beside `input_ids`.
+                texts or an axis in front is a batch; a list of messages, each with a role and a
+                content, is a chat; a mapping, as tokenizers return it, has masks and segments
+                beside `input_ids`.
             labels: what each of the ids shows; by default what the tokenizer says, else the ids
                 themselves.
             what: what it is called where it is refused.
 
         Raises:
             InputError: there is no tokenizer for a text, or it is empty, too long or no text and no
-                ids.
+                ids; or several texts are given and none is chosen.
         """
         if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
+            if len(given) > 1 and not self.is_chosen:
+                raise InputError(
+                    f"A list of {len(given)} texts was given, but one text is shown at a time;"
+                    " give one of them, choose one by example=, or give a pair that is read"
+                    " together as a tuple."
+                )
             return replace(self._text(self._one_of(given)), batch=len(given))
+        if is_chat(given):
+            return self._text(chat_text(given, self.tokenizer), is_written=True)
         if isinstance(given, str):
             return self._text(given)
         if isinstance(given, tuple) and len(given) == 2 and all(isinstance(x, str) for x in given):
@@ -78,37 +128,50 @@ class Texts:
                 f"There are {len(labels):,} labels but {len(ids):,} token ids; give one label for"
                 " each."
             )
-        field = text_of("text", list(labels)) if labels is not None else self._written(ids)
+        texts = None if labels is None else [str(label) for label in labels]
+        field = text_of("text", texts) if texts is not None else self._written(ids)
         return Tokens(ids, field, batch=batch)
 
     def _mapping(self, given: Mapping[str, Any], labels: Sequence[str] | None, what: str) -> Tokens:
-        """What a tokenizer returned: ids, and what belongs to them."""
-        if "input_ids" not in given:
+        """Return what a tokenizer returned: ids, and what belongs to them."""
+        if given.get("input_ids") is None:
             raise InputError(f"The {what} have no input_ids; give them, or a text.")
         tokens = self.read(given["input_ids"], labels, what)
         more = {}
         for name, value in given.items():
-            if name not in _NO_INPUTS:
-                beside = torch.as_tensor(value)
-                beside = beside[None] if beside.dim() == 1 else beside
-                if beside.shape[:2] == (tokens.batch, len(tokens.ids)):
-                    beside = beside[self.example : self.example + 1] if tokens.batch > 1 else beside
-                more[name] = beside
+            # Whether a cache is kept, or attention is returned, is decided here.
+            if name in _NO_INPUTS or value is None or isinstance(value, bool | str):
+                continue
+            beside = _beside(name, value)
+            beside = beside[None] if beside.dim() == 1 else beside
+            if beside.shape[:2] == (tokens.batch, len(tokens.ids)):
+                beside = self._one_row(beside)
+            elif name in _FOR_EACH_TOKEN:
+                raise InputError(
+                    f"The {name} has the shape {tuple(beside.shape)} but must have a number for"
+                    f" each of the {len(tokens.ids):,} tokens."
+                )
+            more[name] = beside
         return replace(tokens, more=more)
 
+    def _one_row(self, values: Tensor) -> Tensor:
+        """Return the example that is read as a batch of one."""
+        example = self.example if len(values) > 1 else 0
+        return values[example : example + 1]
+
     def target_ids(self, given: object) -> tuple[int, ...]:
-        """What a decoder should write, a text or token ids, as ids."""
+        """Return the ids of what a decoder should write, which is a text or token ids."""
         if not isinstance(given, str):
             return self._ids(given, "target")[0]
         check_text(given)
-        return self._ids(self._needed()(text_target=given)["input_ids"], "target")[0]
+        read = _tokenized(self._needed(), (), {"text_target": given})
+        return self._ids(read["input_ids"], "target")[0]
 
     def label(self, token: int) -> str:
         """What a token shows by itself."""
         if self.tokenizer is None:
             return str(token)
-        tokenizer = self._needed()
-        text = str(tokenizer.decode([token]))
+        text = self._decoded([token])
         return text if text.strip() else self._pieces([token])[0]
 
     def behind(self, tokens: Sequence[int], token: int) -> str:
@@ -116,20 +179,24 @@ class Texts:
         label = self.label(token)
         if self.tokenizer is None:
             return f" {label}"
-        tokenizer = self._needed()
-        before = str(tokenizer.decode(list(tokens)))
-        whole = str(tokenizer.decode([*tokens, token]))
+        before, whole = self._decoded(tokens), self._decoded([*tokens, token])
         return whole[len(before) :] if whole.startswith(before) else label
 
-    def _text(self, text: str, second: str = "") -> Tokens:
-        """Read a text, or two as a pair, where the second follows the first and a blank.
+    def _text(self, text: str, second: str = "", is_written: bool = False) -> Tokens:
+        """Return the tokens of a text, or of two that are read as a pair.
 
-        Raises:
-            InputError: there is no tokenizer, or the text is empty or too long.
+        Args:
+            text: the text.
+            second: the other one, "" for none.
+            is_written: whether it has all special tokens already, as a chat has.
         """
         whole = f"{text} {second}" if second else text
+        if not whole:
+            raise InputError("The text is empty; give at least one character.")
         check_text(whole)
-        read = _tokenized(self._needed(), (text, second) if second else (text,))
+        # A chat has all its special tokens already.
+        options = {"add_special_tokens": False} if is_written else {}
+        read = _tokenized(self._needed(), (text, second) if second else (text,), options)
         ids, _ = self._ids(read["input_ids"], "text")
         pieces = self._spelled(ids)
         if "offset_mapping" in read:
@@ -147,13 +214,15 @@ class Texts:
         return Tokens(ids, _field(whole, pieces, spans), more)
 
     def _ids(self, given: object, what: str) -> tuple[tuple[int, ...], int]:
-        """Token ids of one example, and how many the batch has."""
+        """Return the token ids of one example, and how many the batch has."""
         try:
             tensor = torch.as_tensor(given)
-        except (TypeError, ValueError, RuntimeError) as error:
+        except (TypeError, ValueError, RuntimeError, OverflowError) as error:
             raise InputError(
                 f"The {what} must be a text or token ids; give one of them."
             ) from error
+        if not tensor.numel():
+            raise InputError(f"There are no tokens in the {what}; give at least one.")
         batch = len(tensor) if tensor.dim() == 2 else 1
         if tensor.dim() == 2 and batch:
             tensor = self._one_of(tensor)
@@ -171,7 +240,7 @@ class Texts:
         return tuple(tensor.tolist()), batch
 
     def _one_of(self, batch: Any) -> Any:
-        """The example that is read; of a batch of one, that one."""
+        """Return the example that is read; of a batch of one, that one."""
         count = len(batch)
         if count > 1 and not 0 <= self.example < count:
             raise InputError(
@@ -190,11 +259,16 @@ class Texts:
             return family(tokenizer_object=self.tokenizer)
         return self.tokenizer
 
+    def _decoded(self, ids: Sequence[int], **options: bool) -> str:
+        """Return what token ids say as a text."""
+        tokenizer = self._needed()
+        return str(_named(lambda: tokenizer.decode(list(ids), **options)))
+
     def _written(self, ids: Sequence[int]) -> Field:
         """The field of tokens that were written, not read."""
         if self.tokenizer is None:
             return text_of("text", [str(token) for token in ids])
-        text = str(self._needed().decode(list(ids), skip_special_tokens=True))
+        text = self._decoded(ids, skip_special_tokens=True)
         pieces = self._spelled(ids)
         return _field(text, pieces, anchor_pieces(text, pieces))
 
@@ -209,17 +283,63 @@ class Texts:
         return pieces
 
     def _pieces(self, ids: Sequence[int]) -> list[str]:
-        pieces = self._needed().convert_ids_to_tokens(list(ids))
+        tokenizer = self._needed()
+        pieces = _named(lambda: tokenizer.convert_ids_to_tokens(list(ids)))
         # A model may have more embeddings than its tokenizer has pieces.
         known = zip(ids, pieces, strict=True)
         return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
 
-def _tokenized(tokenizer: Any, texts: Sequence[str]) -> Any:
-    """Return what a tokenizer makes of a text or a pair, with offsets where it has them."""
-    if not getattr(tokenizer, "is_fast", False):
-        return tokenizer(*texts, truncation=False)
-    return tokenizer(*texts, return_offsets_mapping=True, truncation=False)
+def _tokenized(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) -> Any:
+    """Return what a tokenizer makes of a text or a pair, with offsets where it has them.
+
+    Raises:
+        InputError: the tokenizer fails.
+    """
+    if texts and getattr(tokenizer, "is_fast", False):
+        options = {**options, "return_offsets_mapping": True}
+    try:
+        return tokenizer(*texts, truncation=False, **options)
+    except Exception as error:
+        # Every kind of tokenizer fails in its own way.
+        raise InputError(
+            f"The tokenizer cannot read the text ({reason_of(error)}); give token ids instead."
+        ) from error
+
+
+def _named(ask: Callable[[], Any]) -> Any:
+    """Ask a tokenizer what token ids say.
+
+    Raises:
+        InputError: the tokenizer fails.
+    """
+    try:
+        return ask()
+    except Exception as error:
+        # Every kind of tokenizer fails in its own way.
+        raise InputError(
+            f"The tokenizer cannot name these token ids ({reason_of(error)}); give ids of its own,"
+            " or labels= instead of a tokenizer."
+        ) from error
+
+
+def _beside(name: str, value: Any) -> Tensor:
+    """Return what a model is given beside token ids as a tensor.
+
+    Raises:
+        InputError: it is no array of numbers, or what another run left.
+    """
+    if name in _OF_OTHER_RUNS:
+        raise InputError(
+            f"The inputs have {name}, which stands for tokens that are not given; give the whole"
+            f" text without {name}."
+        )
+    try:
+        return torch.as_tensor(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as error:
+        raise InputError(
+            f'The input "{name}" is no array of numbers; leave it out, or give a tensor.'
+        ) from error
 
 
 def _field(text: str, pieces: Sequence[Piece], spans: Sequence[Span]) -> Field:

@@ -16,13 +16,17 @@ from torch import nn
 from areaviz.adapters.attributed import Items, attributed
 from areaviz.adapters.calls import ENCODER, Probe, some_items
 from areaviz.adapters.heads import Heads
-from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
-from areaviz.adapters.pixels import CLASS_TOKEN, MEAN, STD, Patches, left_out, picture_run, pixels
+from areaviz.adapters.model_run import CLASS_TOKEN, ModelRun, Options, frozen, to_trace
+from areaviz.adapters.pixels import MEAN, STD, Patches, left_out, picture_run, pixels
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before, check_size
 from areaviz.adapters.watching import see
+from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import Advised
 from areaviz.trace.record import Trace
+
+# What asks at the end with learnt latents, and is no class token.
+POOLING = "pooling"
 
 
 def fits(model: nn.Module) -> bool:
@@ -44,16 +48,18 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
     with frozen(model):
         seen = see(model, lambda: model(values), _site, options.wanted(), probes=_probes(model))
     details = options.of_batch(seen.details, shown.batch)
-    layers, asks = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN))
-    if not layers and not asks:
+    layers, asks, pools = (seen.found.get(site, []) for site in (ENCODER, CLASS_TOKEN, POOLING))
+    if not layers and not asks and not pools:
         return to_trace(ModelRun([], [], details=details), model, options)
-    cut = _cut(grid, asks or layers)
+    cut = _cut(grid, asks or layers or pools)
     classes = seen.outputs if getattr(model, "num_classes", 0) else None
     classes = classes if isinstance(classes, torch.Tensor) else None
     within = [] if asks else layers
     run = picture_run(shown, cut, within, classes, "class {}".format, details)
     if asks:
         run = _with_class_layers(run, cut, layers, asks)
+    if pools:
+        run = _with_pooling(run, cut, pools)
     if options.attribution and classes is not None:
         items = [Items("x", "picture", cut.shape)]
         with frozen(model):
@@ -75,8 +81,22 @@ def _with_class_layers(
     return replace(run, sites=sites, details={**left_out(asks, cut), **run.details})
 
 
+def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
+    """Return a run of a model whose last layer, as SigLIP's, asks with latents of its own."""
+    if {heads.shape[1:] for heads in pools} != {(pools[0].shape[1], len(cut.cells) + cut.extra)}:
+        return replace(run, details={**run.details, POOLING: "not shown, as its items differ"})
+    every = torch.arange(pools[0].shape[1])
+    looks = [some_items(heads, every, cut.cells) for heads in pools]
+    latents = text_of(POOLING, [f"⟨latent {number}⟩" for number in range(1, len(every) + 1)])
+    unplaced = replace(latents, raw="", anchors=latents.anchors * 0)
+    site = Site(POOLING, POOLING, "picture", cut.shape, looks)
+    return replace(run, sites=[*run.sites, site], fields=[*run.fields, unplaced])
+
+
 def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
-    """All layers attend within the picture, but those in which the class token alone asks."""
+    """Return the site of a layer: within the picture, or of what asks with items of its own."""
+    if "pool" in name:
+        return POOLING
     return ENCODER if heads.shape[1] == heads.shape[2] else CLASS_TOKEN
 
 

@@ -5,37 +5,35 @@ Which way a model is run follows from what it takes and has.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from areaviz.adapters.attributed import Attributed, Items
-from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Found, some_items
+from areaviz.adapters.calls import CROSS, ENCODER, some_items
 from areaviz.adapters.changes import changing
-from areaviz.adapters.model_run import ModelRun, Options, frozen, output_of, to_trace
+from areaviz.adapters.failures import Failed
+from areaviz.adapters.model_run import ModelRun, Options, frozen, to_trace
 from areaviz.adapters.pixels import is_picture, left_out, picture_fields, picture_sites
+from areaviz.adapters.scene_sites import grid_sites
 from areaviz.adapters.sinks import Site
-from areaviz.adapters.sizes import cells_before, check_size
+from areaviz.adapters.sizes import cells_before
 from areaviz.adapters.sound import sound, times_before
-from areaviz.adapters.texts import Texts, Tokens
-from areaviz.adapters.transformers_both import has_both, read_both
-from areaviz.adapters.transformers_detect import detect
-from areaviz.adapters.transformers_run import (
-    accepted,
-    attribution_of,
-    logits_of,
-    main_input,
-    placed_for,
-    row,
-    takes,
-    watch,
+from areaviz.adapters.texts import Texts
+from areaviz.adapters.transformers_both import (
+    PIXELS,
+    has_both,
+    inputs_of_both,
+    marks_of,
+    read_both,
+    scene_for,
 )
+from areaviz.adapters.transformers_detect import detect
+from areaviz.adapters.transformers_run import attribution_of, main_input, row, takes
 from areaviz.adapters.transformers_stacks import (
     cells_of,
     picture_of,
@@ -43,22 +41,41 @@ from areaviz.adapters.transformers_stacks import (
     read_sound,
     read_text,
 )
+from areaviz.adapters.transformers_writing import (
+    Written,
+    generated,
+    history_site,
+    target_fields,
+    text_sites,
+    time_sites,
+    write,
+)
+from areaviz.adapters.tuned import is_prefixed
 from areaviz.adapters.watching import Watched
 from areaviz.trace.errors import Advised, InputError
-from areaviz.trace.record import Field, Output, Trace
+from areaviz.trace.record import Trace
 
-START_LABEL = "⟨start⟩"
+_TOGETHER = "give it a text and a picture as a tuple, or what its processor returns for both"
 
 
 def fits(model: nn.Module) -> bool:
-    """Whether a model is one of `transformers`, which need not be imported for that."""
-    return any(kind.__module__ == "transformers.modeling_utils" for kind in type(model).__mro__)
+    """Return whether a model is one of `transformers`, which need not be imported for that."""
+    kinds = type(model).__mro__
+    return is_prefixed(model) or any(
+        kind.__module__ == "transformers.modeling_utils" for kind in kinds
+    )
 
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
-    """See `areaviz.attend`."""
+    """Run a model and record it; see `areaviz.attend`."""
+    read = _reader(model, inputs)
     with frozen(model), _changed(model, inputs, options):
-        found = _reader(model, inputs)(model, inputs, options)
+        try:
+            found = read(model, inputs, options)
+        except Failed as failure:
+            if _sees(model) and _reads(model) and not has_both(inputs):
+                raise InputError(f"{failure.what}; {_TOGETHER}.") from failure
+            raise
     return to_trace(found, model, options)
 
 
@@ -79,25 +96,49 @@ def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
 
 
 def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
-    """How a model is run on these inputs.
+    """Return how a model is run on these inputs.
 
     Raises:
-        InputError: a model that reads texts alone is given a picture.
+        InputError: a model is given a picture or a text that it does not read.
     """
+    name = type(model).__name__
+    if is_prefixed(model) and getattr(model.config, "is_encoder_decoder", False):
+        raise InputError(
+            f"{name} puts virtual tokens in front of an encoder-decoder, which is not shown; give"
+            " the model without them, by get_base_model()."
+        )
+    if has_both(inputs) and not _sees(model):
+        raise InputError(f"{name} reads no pictures; leave the picture out.")
+    if has_both(inputs) and not _reads(model):
+        raise InputError(
+            f"{name} reads pictures alone; leave the text out, or give what it should write as"
+            " target=."
+        )
     found = _reader_of(model, inputs)
     if found in (read_text, translate) and is_picture(inputs):
+        if _sees(model):
+            raise InputError(f"{name} reads a picture together with a text; {_TOGETHER}.")
         raise InputError(
-            f"{type(model).__name__} reads texts alone; give it a text, or the picture to a model"
-            " that sees."
+            f"{name} reads texts alone; give it a text, or the picture to a model that sees."
         )
     return found
 
 
+def _sees(model: Any) -> bool:
+    """Return whether a model takes pixels."""
+    return any(name in takes(model) for name in PIXELS)
+
+
+def _reads(model: Any) -> bool:
+    """Return whether a model takes token ids."""
+    return "input_ids" in takes(model)
+
+
 def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
-    reads = main_input(model)
+    reads, is_pair = main_input(model), getattr(model.config, "is_encoder_decoder", False)
     if has_both(inputs):
-        return read_both
-    if getattr(model.config, "is_encoder_decoder", False):
+        return describe if is_pair else read_both
+    if is_pair:
         if reads == "pixel_values" and "decoder_input_ids" not in takes(model):
             return detect
         return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
@@ -109,44 +150,86 @@ def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], Mode
 
 
 def translate(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run of an encoder-decoder over a text, with the given target or the one it writes."""
-    source = Texts(options.tokenizer, options.example).read(inputs, options.labels)
+    """Run an encoder-decoder over a text, with the given target or the one that it writes."""
+    source = Texts(options.tokenizer, options.example, options.is_chosen).read(
+        inputs, options.labels
+    )
     ids_1N = row(source, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **source.more}
-    written = _write(model, given, options, (1, len(source.ids)))
-    field = source.named("source")
-    sites = _text_sites(written, len(source.ids))
+    written = write(model, given, options, (1, len(source.ids)))
+    shown = source.without_padding()
+    field = shown.named("source")
+    sites = text_sites(written, source)
     details = options.of_batch(written.details, source.batch)
-    fields = [field, *_fields(written.target)]
+    attributed = _attributed(model, written, options, Items("input_ids", "source"))
     return ModelRun(
-        fields,
+        [field, *target_fields(written.target)],
         sites,
         field.raw,
         output=written.output,
         details=details,
-        attributed=_attributed(model, written, options, Items("input_ids", "source")),
+        attributed=attributed.over("source", source.kept),
     )
 
 
+def describe(model: Any, inputs: object, options: Options) -> ModelRun:
+    """Run an encoder-decoder over a text and pictures, such as Florence-2.
+
+    The encoder's items are the field "source": picture tokens and words. The target's attention to
+    each grid of cells is a site of its own.
+    """
+    tokens, given = inputs_of_both(model, inputs, options)
+    ids_1N = given["input_ids"]
+    written = write(model, {"attention_mask": torch.ones_like(ids_1N), **given}, options, None)
+    across = written.found.get(CROSS) or written.found.get(ENCODER) or []
+    if not across:
+        return ModelRun([], [], details=written.details)
+    if across[0].shape[-1] != len(tokens.ids):
+        raise Advised(
+            f"The encoder has {across[0].shape[-1]:,} items for {len(tokens.ids):,} tokens, so it"
+            " is not known which are words and which are cells",
+            "arrays",
+        )
+    marks = marks_of(model, tokens, given)
+    scene = scene_for(model, given, len(marks.pictures), 0)
+    picture, boxes = scene.picture() if scene else (None, [])
+    details = options.of_batch(written.details, tokens.batch)
+    sites: list[Site] = []
+    if CROSS in written.found and scene is not None and len(marks.pictures):
+        every = torch.arange(len(written.target.ids))
+        looks = [some_items(heads, every, marks.pictures) for heads in written.found[CROSS]]
+        sites = grid_sites(CROSS, "target", looks, scene)
+    sites += text_sites(written, tokens)
+    source = tokens.without_padding().named("source")
+    fields = [source, *target_fields(written.target)]
+    if scene is not None:
+        used = {site.memory for site in sites}
+        fields += [one for name, one in scene.fields(boxes).items() if name in used]
+    return ModelRun(fields, sites, source.raw, picture, written.output, details)
+
+
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
-    """The same over a recording: the source's items are times of it."""
+    """Run an encoder-decoder over a recording; the source's items are times of it."""
     heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
-    written = _write(model, heard.given, options, times_before(model, heard))
+    written = write(model, heard.given, options, times_before(model, heard))
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
     if not layers:
         return ModelRun([], [], details=written.details)
     source = heard.times(layers[0].shape[-1])
-    sites = _text_sites(written, len(source))
-    fields = [source, *_fields(written.target)]
+    sites = time_sites(written, len(source))
+    fields = [source, *target_fields(written.target)]
     return ModelRun(fields, sites, output=written.output, details=written.details)
 
 
 def caption(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run of an encoder-decoder over a picture; items that are no cells are left out of it."""
+    """Run an encoder-decoder over a picture; items that are no cells are left out of it."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
     seen = picture_of(config, inputs, options)
     cells = cells_before(model.get_encoder(), seen.values)
-    written = _write(model, {"pixel_values": seen.values}, options, cells)
+    more = {}
+    if isinstance(inputs, Mapping) and inputs.get("decoder_input_ids") is not None:
+        more["decoder_input_ids"] = inputs["decoder_input_ids"]
+    written = write(model, {"pixel_values": seen.values, **more}, options, cells)
     across, within = (written.found.get(site, []) for site in (CROSS, ENCODER))
     if not across and not within:
         return ModelRun([], [], details=written.details)
@@ -161,8 +244,8 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
     elif within:
         details["encoder self"] = "not shown, as its layers have other items than its result"
         within = []
-    fields = [*picture_fields(seen.picture, cut), *_fields(written.target)]
-    sites += _history_site(written)
+    fields = [*picture_fields(seen.picture, cut), *target_fields(written.target)]
+    sites += history_site(written)
     details |= left_out([*across, *within], cut)
     read = Items("pixel_values", "picture", cut.shape)
     attributed = _attributed(model, written, options, read)
@@ -170,7 +253,7 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def continued(model: Any, text: str, options: Options) -> str:
-    """What a decoder writes behind a text, under the changes of the options."""
+    """Return what a decoder writes behind a text, under the changes of the options."""
     texts = Texts(options.tokenizer)
     tokens = texts.read(text)
     ids_1N = row(tokens, model)
@@ -185,140 +268,7 @@ def continued(model: Any, text: str, options: Options) -> str:
     return whole.removeprefix(before)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Written:
-    """What an encoder-decoder wrote, or was given to write, and how."""
-
-    target: Tokens
-    output: Output | None
-    found: Found
-    details: dict[str, str]
-    # What the model was given, the start of the target included.
-    given: Mapping[str, Tensor]
-
-
-def _write(
-    model: Any, given: Mapping[str, Tensor], options: Options, source: tuple[int, int] | None
-) -> Written:
-    """The target, its probabilities and every site's heads, from one pass over the whole target.
-
-    Args:
-        model: an encoder-decoder.
-        given: what it reads.
-        options: how it is run.
-        source: rows and columns of what it reads, where they are known before.
-    """
-    texts, given = Texts(options.tokenizer), accepted(model, given)
-    check_size(model.get_encoder(), source, options, ENCODER)
-    if options.target is None:
-        target = texts.read(generated(model, given, options))
-    else:
-        target = texts.read(texts.target_ids(options.target))
-    written = len(target.ids)
-    check_size(model, (1, written), options, DECODER)
-    check_size(model, source, options, CROSS, written)
-    fed = torch.tensor([[_start(model), *target.ids[:-1]]], device=model.device)
-    sites = (CROSS, ENCODER, DECODER)
-    given = {**given, "decoder_input_ids": fed}
-    seen = watch(model, given, options, sites)
-    logits = logits_of(seen.outputs)
-    output = None if logits is None else output_of(logits[0], target.ids, texts.label)
-    details = {"decoding": "given text"} if options.target is not None else {}
-    return Written(target, output, seen.found, details | dict(seen.details), given)
-
-
 def _attributed(model: Any, written: Written, options: Options, read: Items) -> Attributed:
-    """What the outputs depend on of what was read, and of what was written before them."""
+    """Return what the outputs depend on, of what was read and what was written before them."""
     items = [read, Items("decoder_input_ids", "history")]
     return attribution_of(model, written.given, options, items, written.target.ids)
-
-
-def generated(model: Any, given: Mapping[str, Tensor], options: Options) -> Sequence[int]:
-    """What the model writes by itself: the most probable token each time, or the best of a beam."""
-    if not model.can_generate():
-        raise Advised(f"{type(model).__name__} writes no text by itself", "target")
-    placed = placed_for(model, given)
-    more: dict[str, Any] = {}
-    steps = min(options.steps, _places_left(model, given))
-    if options.on_step is not None:
-        more["stopping_criteria"] = [_report(options.on_step, steps)]
-    ids = model.generate(
-        **placed,
-        max_new_tokens=steps,
-        do_sample=False,
-        num_beams=options.beams,
-        **more,
-    )[0].tolist()
-    written: list[int] = ids
-    if getattr(model.config, "is_encoder_decoder", False) and ids[:1] == [_start(model)]:
-        written = ids[1:]
-    if not written:
-        raise Advised("The model wrote nothing", "target")
-    return written
-
-
-def _places_left(model: Any, given: Mapping[str, Tensor]) -> int:
-    """How many tokens a model has places for, behind those that it begins with."""
-    longest = getattr(model.config.get_text_config(decoder=True), "max_position_embeddings", None)
-    if not isinstance(longest, int) or longest < 1:
-        return sys.maxsize
-    is_pair = getattr(model.config, "is_encoder_decoder", False)
-    taken = 1 if is_pair or "input_ids" not in given else given["input_ids"].shape[1]
-    if taken >= longest:
-        raise InputError(
-            f"The text has {taken:,} tokens, and the model has places for {longest:,} in all;"
-            " shorten it."
-        )
-    return longest - taken
-
-
-def _report(on_step: Callable[[int, int], None], most: int) -> Callable[..., Tensor]:
-    """What `generate` calls after each token; it ends nothing."""
-
-    def report(ids_BN: Tensor, _: Any, **more: Any) -> Tensor:
-        on_step(min(ids_BN.shape[1], most), most)
-        return torch.zeros(len(ids_BN), dtype=torch.bool, device=ids_BN.device)
-
-    return report
-
-
-def _start(model: Any) -> int:
-    """The token a decoder begins with."""
-    places = (
-        getattr(model, "generation_config", None),
-        model.config,
-        getattr(model.config, "decoder", None),
-    )
-    for name in ("decoder_start_token_id", "bos_token_id"):
-        for place in places:
-            if (token := getattr(place, name, None)) is not None:
-                return int(token)
-    raise InputError(
-        "The model's configuration has no decoder_start_token_id; set it to the token a text begins"
-        " with."
-    )
-
-
-def _text_sites(written: Written, items: int) -> list[Site]:
-    """The sites of a source of items in a row, those that were seen."""
-    shape, found = (1, items), written.found
-    sites = []
-    if CROSS in found:
-        sites.append(Site(CROSS, "target", "source", shape, found[CROSS]))
-    if ENCODER in found:
-        sites.append(Site(ENCODER, "source", "source", shape, found[ENCODER]))
-    return sites + _history_site(written)
-
-
-def _history_site(written: Written) -> list[Site]:
-    if DECODER not in written.found:
-        return []
-    shape = (1, len(written.target.ids))
-    return [Site(DECODER, "target", "history", shape, written.found[DECODER])]
-
-
-def _fields(target: Tokens) -> tuple[Field, Field]:
-    """The fields "target" and "history", what the decoder had been fed before each of its items."""
-    field = target.named("target")
-    anchors = np.vstack([[[0, 0]], field.anchors[:-1]])
-    return field, Field("history", "text", field.raw, (START_LABEL, *field.labels[:-1]), anchors)

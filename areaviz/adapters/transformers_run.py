@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from areaviz.adapters.attributed import Attributed, Items, attributed
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, SiteOf, looks_back, says_cross
+from areaviz.adapters.failures import reason_of
 from areaviz.adapters.heads import Heads
 from areaviz.adapters.model_run import NOT_ALL_LAYERS, Options
 from areaviz.adapters.sizes import stack_of
@@ -23,8 +24,9 @@ from areaviz.trace.errors import InputError
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
 _TEXT_TOWER = re.compile(r"(^|\.)text_model\.")
 # Between a picture and a language model: its items are neither cells nor words.
-_BETWEEN = re.compile(r"(^|\.)(qformer|perceiver|resampler|abstractor)")
+_BETWEEN = re.compile(r"(^|\.)(qformer|perceiver|resampler|abstractor|image_to_text_projection)")
 TEXT_TOWER = "text self"
+_DECIDED_HERE = {"labels", "use_cache", "return_dict", "output_attentions", "output_hidden_states"}
 _OTHER_INPUTS = ("input_features", "input_values", "pixel_values")
 
 
@@ -34,15 +36,26 @@ def watch(
     options: Options,
     needed: Sequence[str] = (),
     site_of: SiteOf | None = None,
+    is_apart: Callable[[str], bool] | None = None,
 ) -> Watched:
-    """Run a model on named inputs, plainly and watched."""
+    """Run a model on named inputs, plainly and watched.
+
+    Args:
+        model: what is run.
+        given: its inputs; those that it does not take are left out.
+        options: what is kept.
+        needed: sites that have to be seen.
+        site_of: names the site of a layer; by default that of a model of stacks.
+        is_apart: says which layers read each of several pictures by itself; None for no layer.
+    """
     placed = placed_at(model, given)
     if "use_cache" in takes(model) and not getattr(model.config, "is_encoder_decoder", False):
         # Nothing is written after this pass, and the keys and values of all layers take memory.
         # Some pairs, such as FSMT, run otherwise without it.
         placed["use_cache"] = False
     site_of = site_of or sites_of_stacks(model)
-    seen = see(model, lambda: model(**placed), site_of, options.wanted(), needed)
+    wanted = replace(options.wanted(), is_apart=is_apart)
+    seen = see(model, lambda: model(**placed), site_of, wanted, needed)
     if options.on_seen is not None:
         options.on_seen(seen)
     return replace(seen, details={**seen.details, **_other_layers(model, seen)})
@@ -70,7 +83,11 @@ def attribution_of(
             return None
         return logits[0] if logits.dim() == 3 else logits
 
-    return attributed(model, run, placed_at(model, given), items, chosen)
+    try:
+        return attributed(model, run, placed_at(model, given), items, chosen)
+    except RuntimeError as error:
+        # Some layers, such as quantised ones, have no way back.
+        return Attributed(why=f"left out: the model gives no gradients ({reason_of(error)})")
 
 
 def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -79,8 +96,22 @@ def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in given.items():
         if isinstance(value, Tensor):
             kind = model.dtype if value.is_floating_point() else value.dtype
-            placed[name] = value.to(model.device, kind)
+            placed[name] = value.to(place_of(model), kind)
     return placed
+
+
+def place_of(model: nn.Module) -> torch.device:
+    """Return the device on which a model takes its inputs.
+
+    The weights of an offloaded model lie elsewhere until a layer runs; `accelerate` then says where
+    it runs.
+    """
+    for part in model.modules():
+        device = getattr(getattr(part, "_hf_hook", None), "execution_device", None)
+        if device is not None:
+            return torch.device(device)
+    found: torch.device = next((one.device for one in model.parameters()), torch.device("cpu"))
+    return found
 
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
@@ -102,11 +133,16 @@ def takes(model: Any) -> Mapping[str, inspect.Parameter]:
 
 
 def accepted(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs that a model takes; a tokenizer may return more than that."""
+    """Return the inputs that a model takes; a tokenizer may return more than that.
+
+    How the model is called is decided here, and a loss is not needed.
+    """
     taken = takes(model)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
     kept = {}
     for name, value in given.items():
+        if name in _DECIDED_HERE:
+            continue
         if name in taken or (any_name and name not in ("token_type_ids",)):
             kept[name] = value
     return kept
@@ -121,8 +157,15 @@ def main_input(model: Any) -> str:
     return str(model.main_input_name)
 
 
-def sites_of_stacks(model: Any) -> SiteOf:
-    """Cross attention by the layer's name, an encoder's by its place, a decoder by what it sees."""
+def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
+    """Return what files a model's layers: cross attention by its name, an encoder by its place.
+
+    A layer of a model of one stack is a decoder's where no query attends to what follows it.
+
+    Args:
+        model: what is watched.
+        kept: bool [N], False where a token is padding, whose attention means nothing.
+    """
     pair = getattr(model.config, "is_encoder_decoder", False)
     encoder = model.get_encoder() if pair else None
     names = {module: name for name, module in model.named_modules()}
@@ -133,16 +176,27 @@ def sites_of_stacks(model: Any) -> SiteOf:
             return said
         if prefix and (name == prefix or name.startswith(f"{prefix}.")):
             return ENCODER
+        if prefix and is_in_tower(name):
+            # What sees for an encoder of words and cells has items of its own.
+            return ""
         if says_cross(name.removeprefix(prefix)):
             return CROSS
-        causal = looks_back(heads, bool(getattr(module, "is_causal", False)))
+        plain = without_padding(heads, kept)
+        causal = looks_back(plain, bool(getattr(module, "is_causal", False)))
         return DECODER if prefix or causal else ENCODER
 
     return site
 
 
-def sites_of_both(model: Any) -> SiteOf:
-    """Where words and a picture are read: the picture's own layers are "encoder self"."""
+def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
+    """Return what files the layers of a model that reads words and a picture.
+
+    The picture's own layers are "encoder self".
+
+    Args:
+        model: what is watched.
+        kept: bool [N], False where a token is padding.
+    """
     towers = hasattr(model, "text_model") and hasattr(model, "vision_model")
 
     def site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
@@ -157,9 +211,37 @@ def sites_of_both(model: Any) -> SiteOf:
             return TEXT_TOWER
         if says_cross(name):
             return CROSS
-        return DECODER if model.can_generate() or looks_back(heads) else TEXT_TOWER
+        is_causal = model.can_generate() or looks_back(without_padding(heads, kept))
+        return DECODER if is_causal else TEXT_TOWER
 
     return site
+
+
+def without_padding(heads: Heads, kept: Tensor | None) -> Heads:
+    """Return the heads over what is no padding; queries and items are those of one text.
+
+    Args:
+        heads: of one layer.
+        kept: bool [N], False where a token is padding; None where there is none.
+    """
+    if kept is None or bool(kept.all()):
+        return heads
+    places = torch.nonzero(kept)[:, 0]
+    _, queries, items = heads.shape
+    whole = slice(None)
+    return heads.some_items(
+        places if queries == len(kept) else whole, places if items == len(kept) else whole
+    )
+
+
+def is_in_tower(name: str) -> bool:
+    """Return whether a layer of this name reads pictures."""
+    return bool(_VISION.search(name))
+
+
+def has_resampler(model: nn.Module) -> bool:
+    """Return whether a model mixes the cells of a picture into items of its own."""
+    return any(_BETWEEN.search(name) for name, _ in model.named_modules())
 
 
 def sees(model: Any) -> nn.Module | None:
@@ -169,7 +251,7 @@ def sees(model: Any) -> nn.Module | None:
 
 
 def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
-    """Token ids as a batch of one, where the model lies.
+    """Return token ids as a batch of one, where the model takes its inputs.
 
     Raises:
         InputError: the model has no place, or no embedding, for one of them.
@@ -181,15 +263,25 @@ def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
             f"The input has {len(ids):,} tokens but the model takes at most {longest:,};"
             " shorten it."
         )
+    check_ids(model, ids)
+    return torch.tensor([list(ids)], device=place_of(model))
+
+
+def check_ids(model: Any, ids: Sequence[int]) -> None:
+    """Check that a model has an embedding for every token id.
+
+    Raises:
+        InputError: an id is below 0 or above the last one.
+    """
     try:
         size = getattr(model.get_input_embeddings(), "num_embeddings", None)
     except (NotImplementedError, AttributeError):
         size = None
     if size is not None and not 0 <= min(ids) <= max(ids) < size:
         raise InputError(
-            f"Token ids must lie between 0 and {size - 1}; the tokenizer belongs to another model."
+            f"Token ids must lie between 0 and {size - 1}, but the input has {min(ids)} to"
+            f" {max(ids)}; give ids of this model, or its own tokenizer."
         )
-    return torch.tensor([list(ids)], device=model.device)
 
 
 def classes(model: Any) -> Callable[[int], str]:

@@ -28,19 +28,22 @@ from areaviz.adapters.transformers_run import (
     logits_of,
     main_input,
     row,
+    sites_of_stacks,
     takes,
     watch,
+    without_padding,
 )
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field
 
 
 def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run of an encoder or a decoder over one text.
+    """Run an encoder or a decoder over one text.
 
     A text that attends to itself is the field "source" of an encoder and "history" of a decoder.
     "target" is the class that was chosen, what an encoder would write at each place, or what
     follows each item of a decoder: the next item given and, at the end, the most probable one.
+    Padding is not shown. Virtual tokens of a tuned prefix are items of the memory alone.
 
     Raises:
         InputError: the input does not fit, or a target is given, which only an encoder-decoder
@@ -51,23 +54,79 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
             "Only an encoder-decoder takes a target; put what a decoder should write behind its"
             " input."
         )
-    texts = Texts(options.tokenizer, options.example)
+    texts = Texts(options.tokenizer, options.example, options.is_chosen)
     tokens = texts.read(inputs, options.labels)
+    kept, shown = tokens.kept, tokens.without_padding()
     ids_1N = row(tokens, model)
     check_size(model, (1, len(tokens.ids)), options)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N), **tokens.more}
-    seen = watch(model, given, options)
+    seen = watch(model, given, options, site_of=sites_of_stacks(model, kept))
     details = options.of_batch(seen.details, tokens.batch)
+    prefix, found = _virtual_tokens(model, seen.found), {}
+    for site, layers in seen.found.items():
+        found[site] = [_over_text(heads, kept, prefix) for heads in layers]
     logits = logits_of(seen.outputs)
-    if DECODER in seen.found:
-        run = decoder_run(tokens, seen.found[DECODER], logits, texts, details)
-        chosen = None if run.output is None or logits is None else following(tokens, logits)
+    if logits is not None and logits.dim() == 3 and logits.shape[1] >= len(kept):
+        logits = logits[:, -len(kept) :][:, kept]
+    if DECODER in found:
+        run = decoder_run(shown, found[DECODER], logits, texts, details)
         field = "history"
     else:
-        run = _encoder(model, tokens.named("source"), seen.found, logits, texts, details)
-        chosen, field = None, "source"
+        run = _encoder(model, shown.named("source"), found, logits, texts, details)
+        field = "source"
+    if prefix:
+        return _behind_prefix(run, prefix)
+    has_next = DECODER in found and run.output is not None
+    chosen = None
+    if has_next and logits is not None:
+        # What stands at places of padding is not shown.
+        chosen = list(tokens.ids)
+        for place, token in zip(
+            torch.nonzero(kept)[:, 0].tolist(), following(shown, logits), strict=True
+        ):
+            chosen[place] = token
     items = [Items("input_ids", field)]
-    return replace(run, attributed=attribution_of(model, given, options, items, chosen))
+    attributed = attribution_of(model, given, options, items, chosen)
+    return replace(run, attributed=attributed.over(field, kept, outputs=True))
+
+
+def _virtual_tokens(model: Any, found: Found) -> int:
+    """Return how many tokens a tuned prefix or prompt puts in front of every text."""
+    tuned = getattr(model, "active_peft_config", None)
+    count = int(getattr(tuned, "num_virtual_tokens", 0) or 0)
+    return count if any(found.values()) else 0
+
+
+def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
+    """Return heads of the text's own tokens over these and, if there is any, the prefix.
+
+    Args:
+        heads: of one layer.
+        kept: bool [N], False where a token is padding.
+        prefix: how many virtual tokens stand in front.
+    """
+    if not prefix:
+        return without_padding(heads, kept)
+    places = torch.nonzero(kept)[:, 0]
+    ahead = heads.shape[1] - len(kept)
+    items = torch.cat([torch.arange(prefix), places + prefix])
+    return heads.some_items(places + ahead, items)
+
+
+def _behind_prefix(run: ModelRun, prefix: int) -> ModelRun:
+    """Return a run whose text attends to virtual tokens in front of it, too."""
+    sites, fields = [], list(run.fields)
+    for site in run.sites:
+        text = next(field for field in run.fields if field.name == site.memory)
+        name = f"prefix and {text.name}"
+        labels = [f"⟨prefix {number}⟩" for number in range(1, prefix + 1)]
+        anchors = np.vstack([np.zeros((prefix, 2), np.int64), text.anchors])
+        memory = replace(text, name=name, labels=(*labels, *text.labels), anchors=anchors)
+        if all(field.name != name for field in fields):
+            fields.append(memory)
+        sites.append(replace(site, memory=name, shape=(1, len(memory))))
+    details = {**run.details, "prefix": f"{prefix} virtual tokens that were tuned stand in front"}
+    return replace(run, fields=fields, sites=sites, details=details)
 
 
 def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:

@@ -24,7 +24,8 @@ from torch.overrides import TorchFunctionMode
 
 from areaviz.adapters import way_calls, way_interface, way_layers, way_returned
 from areaviz.adapters.calls import Found, Note, Probe, Recorder, SiteOf, Wanted
-from areaviz.trace.errors import Advised
+from areaviz.adapters.failures import run_or_refuse
+from areaviz.trace.errors import Advised, BackendError, InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ def see(
         probes: layers that are read by functions of the reader's own.
 
     Raises:
-        InputError: a watched pass gives other outputs than the plain one, so its attention would be
-            that of another computation.
+        InputError: the model fails on its input, or a watched pass gives other outputs than the
+            plain one, so its attention would be that of another computation.
     """
     recorder = Recorder(model, site_of, wanted, probes or {})
     plain, used, differs = None, [], False
@@ -98,13 +99,21 @@ def see(
         if ways is _AS_LOADED and not differs:
             # The pass before was the same, and more.
             continue
+        outputs, failed = None, False
         with ExitStack() as stack:
             for way in ways:
                 stack.enter_context(way.watch(model, recorder.begin(way.name)))
-            # Before the plain pass: its first layer refuses what is too large.
-            outputs = _seeded(run)
-        plain = _seeded(run) if plain is None else plain
-        if difference(plain, outputs) > 1:
+            try:
+                # Before the plain pass: its first layer refuses what is too large.
+                outputs = _seeded(run)
+            except (InputError, BackendError):
+                raise
+            except Exception:
+                # The model itself may fail on its input; the plain pass then says why.
+                failed = True
+        if plain is None:
+            plain = run_or_refuse(model, lambda: _seeded(run))
+        if failed or difference(plain, outputs) > 1:
             differs = True
             recorder.drop()
             continue
@@ -126,7 +135,10 @@ def see(
 def difference(plain: Any, watched: Any) -> float:
     """How far outputs are apart, as a multiple of what rounding explains: 0 for the same."""
     largest = 0.0
-    for before, after in zip(_numbers(plain), _numbers(watched), strict=True):
+    befores, afters = _numbers(plain), _numbers(watched)
+    if len(befores) != len(afters):
+        return torch.inf
+    for before, after in zip(befores, afters, strict=True):
         if before.shape != after.shape:
             return torch.inf
         if not before.numel():

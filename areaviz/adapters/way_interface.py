@@ -111,6 +111,9 @@ def _attend(
     file = sys.modules[type(module).__module__]
     own: Callable[..., tuple[Tensor, Tensor | None]]
     own = getattr(file, "eager_attention_forward", _usual)
+    if options.get("scaling", 1) is None:
+        # Some plain functions know no scale of their own, as that of Llama 4's vision tower.
+        own = _usual
     output, weights = own(module, query, key, value, attention_mask, *more, **options)
     note, change = _NOTE.get(), _CHANGE.get()
     if weights is None or weights.dim() != 4:

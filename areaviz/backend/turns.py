@@ -27,8 +27,7 @@ class TurnQueue:
 
     def __contains__(self, job: Job) -> bool:
         address, reader = _place(job)
-        readers = self._addresses.get(address)
-        return readers is not None and job in readers.get(reader, ())
+        return job in self._addresses.get(address, {}).get(reader, ())
 
     def add(self, job: Job) -> None:
         """Put a job behind the other jobs of its reader."""

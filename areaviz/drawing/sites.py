@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 from areaviz.drawing.gazes import CANVAS
 from areaviz.trace.attribution import WAYS, attributed_site
 from areaviz.trace.derived import AS_AREAS, SUMS, base_site
@@ -9,6 +12,8 @@ from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
 
 _FIRST = ("encoder-decoder picture", "encoder-decoder")
+# A site over one of several pictures, tiles or frames, or over the patches of one.
+_NUMBERED = re.compile(r"(.+) (picture|patches) (\d+)")
 TEXT_SITES = {
     "encoder-decoder": "Translation to source",
     "encoder-decoder picture": "Translation to picture",
@@ -26,6 +31,7 @@ PICTURE_SITES = {
     "without context": "Glimpses without it",
     "transformer": "Sampling grid",
     "class token": "Class token to picture",
+    "pooling": "Pooling latents to picture",
     "attention": "Weights",
     "hops": "Question to facts",
     "pointer": "Answer to points",
@@ -52,7 +58,8 @@ def sites(trace: Trace) -> list[str]:
     What is derived or attributed stands behind the site that it belongs to.
     """
     bases = list(dict.fromkeys(map(_base, trace.maps)))
-    order = [site for site in _FIRST if site in bases]
+    order = [site for site in bases if site.startswith(f"{_FIRST[0]} ")]
+    order += [site for site in _FIRST if site in bases]
     order += [site for site in bases if site not in order]
     found = [site for base in order for site in trace.maps if _base(site) == base]
     # The canvas is what a network cut from: nothing was attended to there.
@@ -77,7 +84,20 @@ def site_name(trace: Trace, site: str) -> str:
         if field in trace.fields:
             names = names | others
     by = f", by {WAYS[attributed]}" if attributed else ""
-    return names.get(site, site) + _DERIVED.get(derived, "") + by
+    return _base_name(trace, site, names) + _DERIVED.get(derived, "") + by
+
+
+def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
+    """Return a site in words, with the number of its picture where there are several."""
+    if site == "encoder-decoder" and "pictures" in trace.fields:
+        return "Words to all pictures"
+    numbered = _NUMBERED.fullmatch(site)
+    if numbered is None:
+        return names.get(site, site)
+    base, part, number = numbered.groups()
+    if part == "patches":
+        return f"{PICTURE_SITES.get(base, base)} {number}, patches"
+    return f"{PICTURE_SITES.get(base, base)} {number}"
 
 
 def _base(site: str) -> str:

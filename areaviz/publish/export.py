@@ -11,6 +11,7 @@ from areaviz.drawing.sites import sites
 from areaviz.publish.figures import view_of
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import page
+from areaviz.trace.asked import check_trace, path_of
 from areaviz.trace.check import check_focus
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
@@ -46,7 +47,8 @@ def export(
             than its limit; a size of the paper is outside its range.
         BackendError: the file cannot be written.
     """
-    path = Path(path)
+    check_trace(trace)
+    path = path_of(path)
     ending = path.suffix.lower()
     if ending == ".html":
         content = page(trace, focus, options).encode("utf-8", "replace")

@@ -22,6 +22,7 @@ from areaviz.publish.figures import first_site, picture_of
 from areaviz.publish.loopback import LayerServer
 from areaviz.publish.options import PageOptions
 from areaviz.publish.page import notebook_page, opening_of
+from areaviz.trace.asked import check_trace
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -122,6 +123,7 @@ def show(
         InputError: the height is out of range, the page would be larger than its limit, or an
             option or the focus asks for what is not there.
     """
+    check_trace(trace)
     low, high = HEIGHTS
     if height is not None and not low <= height <= high:
         raise InputError(

@@ -5,7 +5,7 @@ Shapes: L layers, H heads, Q queries, N items of the memory, R rows of weights.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
@@ -17,6 +17,7 @@ from areaviz.trace.areas import Area, AreaGrid, FloatArray, area_text
 from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
 from areaviz.trace.errors import InputError
+from areaviz.trace.given_arrays import array_of
 from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.limits import (
     AREA_SIZES,
@@ -24,11 +25,12 @@ from areaviz.trace.limits import (
     check_layer_bytes,
     check_map_bytes,
     check_range,
+    described,
 )
 from areaviz.trace.picture import MAX_SIDE, Picture, check_picture, check_pixels
 from areaviz.trace.query import predicted_bytes
 from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
-from areaviz.trace.request import Request, check_options
+from areaviz.trace.request import Request, check_options, model_name
 
 MAX_ITEMS, MAX_LABEL = 4096, 100
 # Heads that attend to single items are shown as areas of up to so many items, or so many rows and
@@ -83,38 +85,6 @@ def from_arrays(
     return frame.trace(rows_RN.reshape(given.shape), area_size)
 
 
-def array_of(weights: Any) -> npt.NDArray[Any]:
-    """Weights of any library as an array; of a model's layers, one array each, all together.
-
-    Tensors may have gradients, lie on another device or have a type that NumPy lacks. A layer
-    [1, H, Q, N] is that of a batch of one.
-
-    Raises:
-        InputError: the layers have different shapes, or are no arrays.
-    """
-    if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
-        layers = [array_of(layer) for layer in weights]
-        shapes = {layer.shape for layer in layers}
-        if len(shapes) > 1:
-            raise InputError(
-                "The layers have different shapes; give those of one pass, all of one size."
-            )
-        if shapes == {(1, *layers[0].shape[1:])} and layers[0].ndim == 4:
-            layers = [layer[0] for layer in layers]
-        return np.stack(layers)
-    if hasattr(weights, "detach"):
-        weights = weights.detach().cpu()
-        # NumPy has no bfloat16, which is as coarse as half precision or coarser.
-        weights = weights.half() if weights.element_size() == 2 else weights
-    try:
-        return np.asarray(weights)
-    except ValueError as error:
-        raise InputError(
-            "The weights are no array, nor one array for each layer; of a model that writes, give"
-            " the weights of one pass over the whole text."
-        ) from error
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
     """A trace but for its weights."""
@@ -151,7 +121,7 @@ def frame_of(
 ) -> Frame:
     """All of a trace but its weights; arguments and errors as of `from_arrays`."""
     *_, query_count, items = shape_LHQN
-    request = Request(name, "", picture=_picture(picture, shape))
+    request = Request(model_name(name), "", picture=_picture(picture, shape))
     check_options(request)
     within = queries is None and query_count == items
     if request.picture and shape:
@@ -308,6 +278,11 @@ def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> 
     """
     if labels is None:
         return text_of(name, [str(item) for item in range(1, items + 1)])
+    if not isinstance(labels, Iterable):
+        raise InputError(
+            f"The labels of {what} must be a list of texts but are {described(labels)}; give one"
+            " label for each item."
+        )
     texts = [str(label) for label in labels]
     if len(texts) != items:
         raise InputError(

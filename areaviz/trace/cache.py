@@ -34,7 +34,7 @@ from areaviz.trace.derived import areas_map, sums_map
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import AREA_SIZES, check_range, shown
 from areaviz.trace.record import AttentionMap, Field, Trace
-from areaviz.trace.request import Request, check_options
+from areaviz.trace.request import Request, check_options, model_name
 
 PATTERN, SCORES = "hook_pattern", "hook_attn_scores"
 CROSS, DECODER, ENCODER, ONE = "encoder-decoder", "decoder self", "encoder self", "attention"
@@ -118,7 +118,7 @@ def from_cache(
             arrays are refused as `from_arrays` refuses them.
     """
     check_range("area_size", area_size, AREA_SIZES)
-    request = Request(name, "")
+    request = Request(model_name(name), "")
     check_options(request)
     kept = {str(key): value for key, value in _items(cache)}
     fields: dict[str, Field] = {}

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.archive import MAX_BYTES, check_archive, check_size, unpacked
+from areaviz.trace.asked import check_trace, path_of
 from areaviz.trace.check import check_rows, validate
 from areaviz.trace.derived import MadeOfItems
 from areaviz.trace.document import Fetch, check_version, from_document, to_arrays, to_document
@@ -101,10 +102,11 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
         BackendError: the disk is full or the place cannot be written to; an older file is left as
             it was.
     """
-    content = to_bytes(trace, half)
-    if isinstance(target, Path | str):
-        write_whole(Path(target), content)
+    check_trace(trace)
+    if not hasattr(target, "write"):
+        write_whole(path_of(target), to_bytes(trace, half))
         return
+    content = to_bytes(trace, half)
     try:
         target.write(content)
     except OSError as error:
@@ -139,8 +141,8 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
             the file cannot be opened.
     """
     with named():
-        if isinstance(source, Path | str):
-            with Path(source).open("rb") as file:
+        if not hasattr(source, "read"):
+            with path_of(source).open("rb") as file:
                 return _read(file, fetch)
         return _read(source, fetch)
 

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
+from areaviz.trace.errors import InputError
 from areaviz.trace.weights import in_chunks
 
 # The share that a densest area holds, where nobody asks for another.
@@ -50,10 +51,13 @@ def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = 
         mass: above 0, at most 1.
 
     Raises:
-        ValueError: the mass is out of range, or a share is below 0 or not a number.
+        InputError: the mass is out of range.
+        ValueError: a share is below 0 or not a number.
     """
     if not 0 < mass <= 1:
-        raise ValueError(f"The mass of a densest area must be above 0 and at most 1, got {mass}.")
+        raise InputError(
+            f"The mass of a densest area must be above 0 and at most 1 but is {mass}; give a share."
+        )
     found_R5 = in_chunks(partial(_densest, grid=grid, mass=mass), p_RN, 5, np.float64)
     return Densest(found_R5[..., :4].astype(np.int64), found_R5[..., 4].astype(np.float32))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
+from numbers import Real
 
 from areaviz.trace.errors import Advised, InputError
 
@@ -65,8 +66,17 @@ def check_text(text: str) -> None:
 
 
 def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
-    """A number from the first of `limits` to the second, both included; else InputError."""
+    """Check that a number lies between two limits, both included.
+
+    Raises:
+        InputError: it does not, or is no number.
+    """
     low, high = limits
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise InputError(
+            f'"{name}" is {described(value)} but must be a number between {low} and {high}; give'
+            " a number."
+        )
     if not low <= value <= high:
         raise InputError(
             f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that'
@@ -140,6 +150,13 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
             " them."
         )
     return value
+
+
+def described(value: object) -> str:
+    """Return a wrong value for a sentence: numbers and texts as they are, else the type."""
+    if value is None or isinstance(value, str | int | float):
+        return shown(repr(value))
+    return f"of type {type(value).__name__}"
 
 
 def shown(value: str) -> str:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from areaviz.trace import densest, weights
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.asked import checked_question
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -74,6 +75,7 @@ def output_given(trace: Trace) -> str:
     return trace.fields[trace.output.field].raw
 
 
+@checked_question
 def top_areas(
     attention: AttentionMap,
     layer: int,
@@ -118,6 +120,7 @@ def smallest_area(attention: AttentionMap, focus: Focus) -> int:
     return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
 
 
+@checked_question
 def densest_areas(
     attention: AttentionMap, layer: int, head: int | None, mass: float = densest.MASS
 ) -> list[Attended | None]:
@@ -131,6 +134,7 @@ def densest_areas(
     return [Attended(Area(*area), share) if share > 0 else None for area, share in pairs]
 
 
+@checked_question
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
@@ -139,6 +143,7 @@ def top_queries(
     return [Attending(query, weight) for query, weight in _pairs(found)]
 
 
+@checked_question
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """How much attention every item receives, by all areas that hold it: float32 [Q, N].
 
@@ -147,6 +152,7 @@ def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
     return weights.coverage(_weights(attention, layer, head), attention.grid)
 
 
+@checked_question
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Coverage with each row divided by its sum: float32 [Q, N]; 0 where fully masked."""
     return weights.shares(coverage(attention, layer, head))
@@ -157,6 +163,7 @@ def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
     return weights.shares(weights.coverage(attention.weights[layer], attention.grid))
 
 
+@checked_question
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
     """Entropy of the area weights of every query, in bits: float32 [Q]; 0 where fully masked."""
     # Single precision: a head's weights of many areas are large, and so would their logs be.
@@ -202,6 +209,7 @@ def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]
     return max(0.0, most - float(entropy_bits(seen_QN).mean())), most
 
 
+@checked_question
 def area_size_shares(
     attention: AttentionMap, layer: int, head: int | None = None
 ) -> dict[int, float]:
@@ -215,6 +223,7 @@ def area_size_shares(
     return {int(size): float(shares[size]) for size in np.unique(sizes_A)}
 
 
+@checked_question
 def head_summary(attention: AttentionMap, layers: Sequence[int] | None = None) -> HeadSummary:
     """Entropy, mean area size, distance and peak of every head, or of those of some layers."""
     chosen = range(attention.layers) if layers is None else layers

@@ -115,6 +115,15 @@ class Focus:
     against: str = "nothing"
 
 
+def model_name(called: str) -> str:
+    """Return a name that a request may have, of a class, a folder or a model of the hub.
+
+    Args:
+        called: such as "org/model"; signs that a request cannot carry become hyphens.
+    """
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:100] or "model"
+
+
 def check_options(request: Request) -> None:
     """Everything but the text.
 

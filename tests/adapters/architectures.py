@@ -6,7 +6,7 @@ sizes that all share.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -69,6 +69,8 @@ SIZES: Mapping[str, Any] = {
 }
 # What stands in a text for a cell of the picture.
 IMAGE = 50
+# What stands in a text for a cell of a frame.
+FRAME = 53
 IDS = [5, 7, 11, 13, 17, 19, 23]
 TARGET = [9, 11, 12, 2]
 
@@ -84,6 +86,15 @@ class Architecture:
     reads: str
     # What its configuration has beside the common sizes; a mapping for each of its parts.
     more: Mapping[str, Any] = field(default_factory=dict)
+    # What makes the input as its processor would, where that is not the common one.
+    make: Callable[..., dict[str, Any]] | None = None
+    # What is special about the input, such as "two pictures".
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """The class and, where there are several lines of it, what is special."""
+        return f"{self.family}, {self.variant}" if self.variant else self.family
 
     def model(self) -> Any:
         """A small one with random weights, in single precision."""
@@ -121,12 +132,17 @@ def sharp(model: Any) -> Any:
         for name, parameter in model.named_parameters():
             if parameter.dim() == 2 and "embed" not in name and "position" not in name:
                 parameter.mul_(4)
+                if not bool(parameter.any()):
+                    # Gemma 3 begins with a projection of pictures that is nothing but 0.
+                    parameter.normal_(std=0.3)
     return model
 
 
 def inputs(architecture: Architecture) -> tuple[Any, dict[str, Any]]:
     """What `areaviz.attend` is given, and its options."""
     torch.manual_seed(1)
+    if architecture.make is not None:
+        return architecture.make(), {}
     config = architecture.more
     side = int(config.get("given_side", 32))
     picture = torch.rand(1, 3, side, side)
@@ -158,8 +174,8 @@ def inputs(architecture: Architecture) -> tuple[Any, dict[str, Any]]:
             return torch.rand(*config.get("given_sound", (1, 80, 40))), {"target": TARGET}
 
 
-_ROPE = {"rope_type": "default", "rope_theta": 10000.0}
-_MROPE = {**_ROPE, "mrope_section": [1, 1, 2]}
+ROPE = {"rope_type": "default", "rope_theta": 10000.0}
+MROPE = {**ROPE, "mrope_section": [1, 1, 2]}
 _START = {"decoder_start_token_id": 1}
 _MAMBA = {"mamba_d_state": 8, "mamba_expand": 2, "mamba_n_heads": 4, "mamba_d_head": 16}
 _VIT = {"model_type": "vit"}
@@ -294,7 +310,7 @@ _MORE: Mapping[str, Mapping[str, Any]] = {
     },
     "Qwen2VLForConditionalGeneration": {
         "vision_config": {"depth": 2, "mlp_ratio": 2, "patch_size": 8, "temporal_patch_size": 2},
-        "text_config": {"rope_parameters": {**_MROPE, "rope_type": "default"}},
+        "text_config": {"rope_parameters": {**MROPE, "rope_type": "default"}},
         "image_token_id": IMAGE,
         "vision_start_token_id": 51,
         "vision_end_token_id": 52,

@@ -15,7 +15,7 @@ import areaviz
 from areaviz.adapters.watching import InOrder
 from areaviz.trace import codec
 from areaviz.trace.record import FloatArray, Trace
-from tests.adapters.architectures import TARGET, Architecture, inputs
+from tests.adapters.architectures import FRAME, IMAGE, TARGET, Architecture, inputs
 from tests.adapters.library import eager
 
 # What the library calls its attentions, and the sites they may be.
@@ -62,6 +62,9 @@ def misplaced(architecture: Architecture, model: Any, trace: Trace) -> str:
     attention, (given, options) = trace.maps.get(site), inputs(architecture)
     if attention is None or trace.fields[attention.memory].kind != "picture":
         return ""
+    if architecture.make is not None:
+        # tests/adapters/test_vision_language.py paints over their cells.
+        return ""
     picture = given["pixel_values"] if isinstance(given, Mapping) else given
     # Cells of networks that look around overlap.
     if architecture.family == "DetrModel":
@@ -102,7 +105,10 @@ def _expected(
     architecture: Architecture, model: Any, trace: Trace, outputs: Any
 ) -> Iterator[tuple[str, FloatArray]]:
     """Every site that the library returns weights of, as they should be shown: [L, H, Q, N]."""
-    if architecture.reads == "both":
+    if architecture.make is not None and "cross_attentions" not in outputs:
+        yield from _expected_seen(trace, outputs, architecture.make())
+        return
+    if architecture.reads == "both" and architecture.make is None:
         yield from _expected_both(trace, outputs, architecture)
         return
     for key, sites in _KEYS.items():
@@ -157,6 +163,21 @@ def _unbanded(given: FloatArray, items: int, model: Any) -> FloatArray:
         if 0 <= item < items:
             whole[head, query, item] = given[head, query, column]
     return whole
+
+
+def _expected_seen(
+    trace: Trace, outputs: Any, given: Mapping[str, Any]
+) -> Iterator[tuple[str, FloatArray]]:
+    """Words to words, and words to all picture tokens, of a vision-language model."""
+    ids = given["input_ids"][0].numpy()
+    marks = (ids == IMAGE) if (ids == IMAGE).any() else (ids == FRAME)
+    words = ~marks
+    layers = [one[0].numpy() for one in outputs.attentions if one is not None]
+    own = np.stack([one for one in layers if one.shape[-1] == len(ids)])
+    across = [one for one in layers if one.shape[-1] != len(ids)]
+    looks = np.stack(across)[:, :, words] if across else own[:, :, words][..., marks]
+    yield "decoder self", _shares(own[:, :, words][..., words])
+    yield "encoder-decoder", _shares(looks)
 
 
 def _expected_both(

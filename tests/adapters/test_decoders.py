@@ -164,7 +164,7 @@ def test_capped_scores_have_no_area_distribution() -> None:
     [
         (small.marian("MarianModel"), {}, "writes no text by itself"),
         (small.marian(), {"target": "a dog"}, "needs a tokenizer"),
-        (small.marian(), {"target": []}, "one example"),
+        (small.marian(), {"target": []}, "no tokens in the target"),
         (small.marian(), {"steps": 0}, "between 1 and 1024"),
     ],
 )

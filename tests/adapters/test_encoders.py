@@ -125,7 +125,7 @@ def test_the_model_is_left_as_it_was_when_it_fails() -> None:
     model = small.bert()
     model.train()
     model.encoder.layer[1].register_forward_pre_hook(lambda *given: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with pytest.raises(InputError, match="BertModel fails on this input .division by zero"):
         areaviz.attend(model, [5])
     assert model.training and model.config._attn_implementation == "sdpa"
 
@@ -134,7 +134,7 @@ def test_the_model_is_left_as_it_was_when_it_fails() -> None:
     ("inputs", "more", "said"),
     [
         (TEXT, {}, "needs a tokenizer"),
-        ([], {}, "one example"),
+        ([], {}, "no tokens in the inputs"),
         ([[[1, 2], [3, 4]]], {}, "one example"),
         ([[1, 2], [3, 4]], {"example": 2}, "batch has 2 examples, so there is no example 2"),
         ([0.5], {}, "one example"),

@@ -154,7 +154,7 @@ def test_a_module_of_ones_own_is_read_by_a_probe() -> None:
 
 def test_hooks_are_taken_off_when_the_model_fails() -> None:
     layer = attention()
-    with pytest.raises(RuntimeError):
+    with pytest.raises(InputError, match="MultiheadAttention fails on this input"):
         areaviz.attend(layer, (torch.randn(1, 5, 16), torch.randn(1, 5, 3), torch.randn(1, 5, 3)))
     assert not layer._forward_hooks and layer.training
 

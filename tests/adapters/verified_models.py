@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.adapters.architectures import ARCHITECTURES, Architecture
+from tests.adapters.vision_language import VISION_LANGUAGE
 
 PAGE = Path(__file__).parents[2] / "docs" / "verified_models.md"
 _READS = {
@@ -27,6 +28,8 @@ _READS = {
     "speech": "a recording, and writes a text",
 }
 _AT_ONCE = 2
+EVERY: tuple[Architecture, ...] = (*ARCHITECTURES, *VISION_LANGUAGE)
+"""All of them, in the order of the page."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ def verdict(architecture: Architecture) -> Verdict:
     from areaviz.trace.errors import InputError
     from tests.adapters.compared import EXACT, disagreements, misplaced, traced
 
-    family, reads = architecture.family, architecture.reads
+    family, reads = architecture.name, architecture.reads
     model = architecture.model()
     try:
         trace = traced(architecture, model)
@@ -94,7 +97,7 @@ def _forked(architecture: Architecture) -> Verdict:
             found = verdict(architecture)
         except BaseException as error:
             said = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            found = Verdict(architecture.family, architecture.reads, problem=f"crash: {said}")
+            found = Verdict(architecture.name, architecture.reads, problem=f"crash: {said}")
         os.write(writer, json.dumps(asdict(found)).encode())
         os._exit(0)
     os.close(writer)
@@ -102,7 +105,7 @@ def _forked(architecture: Architecture) -> Verdict:
         written = pipe.read()
     os.waitpid(child, 0)
     if not written:
-        return Verdict(architecture.family, architecture.reads, problem="crash: the process ended")
+        return Verdict(architecture.name, architecture.reads, problem="crash: the process ended")
     return Verdict(**json.loads(written))
 
 
@@ -161,7 +164,9 @@ def _row(one: Verdict) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Write the page, or with --json print every verdict as a line."""
-    chosen: Any = [one for one in ARCHITECTURES if one.family in arguments] or ARCHITECTURES
+    chosen: Any = [
+        one for one in EVERY if one.name in arguments or one.family in arguments
+    ] or EVERY
     found = []
     for one in verdicts(chosen):
         found.append(one)

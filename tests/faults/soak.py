@@ -1,6 +1,6 @@
 """The long versions: a figure for each part, and with --write the table of docs/reliability.md.
 
-python -m tests.faults.soak [load analyses malformed kills backend drift silent uploads] [--write]
+python -m tests.faults.soak [PART...] [--write]; PARTS has their names.
 """
 
 from __future__ import annotations
@@ -52,6 +52,22 @@ def _app(limit: Callable[[], None] | None = None) -> Iterator[Served]:
         served(Path(folder) / "log", {}, limit=limit) as app,
     ):
         yield app
+
+
+def _wrong_inputs() -> Iterator[Row]:
+    """Every pair of two parts: an architecture and an input, a function and an argument."""
+    # Here, as it brings transformers along.
+    from tests.adapters import wrong_inputs
+
+    target = "a result or one sentence, no other exception"
+    cases = list(wrong_inputs.pairs())
+    found = [f"{case}: {said}" for case in cases if (said := wrong_inputs.problem(case))]
+    print(*found, sep="\n", end="")
+    yield "wrong inputs of models", target, f"{len(cases):,} cases, {len(found)} otherwise"
+    calls = list(wrong_inputs.function_pairs())
+    found = [f"{name}: {said}" for name, call in calls if (said := wrong_inputs.problem_of(call))]
+    print(*found, sep="\n", end="")
+    yield "wrong arguments of functions", target, f"{len(calls):,} calls, {len(found)} otherwise"
 
 
 def _load() -> Iterator[Row]:
@@ -185,6 +201,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
     "drift": _drift,
     "silent": _silent,
     "uploads": _uploads,
+    "inputs": _wrong_inputs,
 }
 
 

@@ -1,0 +1,90 @@
+"""A chat as a list of messages, written as its model was taught to read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from areaviz.adapters.failures import reason_of
+from areaviz.adapters.time_limit import TEMPLATE_SECONDS, run_within
+from areaviz.trace.errors import Advised, InputError
+
+
+def is_chat(given: object) -> bool:
+    """Return whether something is a list of messages, each with a role and a content."""
+    if not isinstance(given, list | tuple) or not given:
+        return False
+    return all(isinstance(one, Mapping) and "role" in one and "content" in one for one in given)
+
+
+def has_pictures(chat: Any) -> bool:
+    """Return whether a message has a picture as a part of its content."""
+    for message in chat:
+        if isinstance(message["content"], list | tuple):
+            for part in message["content"]:
+                if isinstance(part, Mapping) and part.get("type") == "image":
+                    return True
+    return False
+
+
+def chat_text(chat: Any, tokenizer: Any) -> str:
+    """Return a chat as one text, with the marks of its roles, by the tokenizer's chat template.
+
+    Raises:
+        InputError: there is no tokenizer or no template, or the template refuses the chat.
+    """
+    if tokenizer is None:
+        raise Advised("A chat needs a tokenizer", "tokenizer")
+    if not getattr(tokenizer, "chat_template", None):
+        raise InputError(
+            "The tokenizer has no chat template, so it is not known how a chat is written; give"
+            " the text as the model was taught to read it."
+        )
+    try:
+        return run_within(
+            TEMPLATE_SECONDS,
+            "The chat template",
+            lambda: str(tokenizer.apply_chat_template(list(chat), tokenize=False)),
+        )
+    except InputError:
+        raise
+    except Exception as error:
+        # A template is a program of its own, which may raise anything.
+        raise _refused(error) from error
+
+
+def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
+    """Return what a processor makes of a chat with pictures.
+
+    Raises:
+        InputError: there is no processor, a picture is given by its address, or the template
+            refuses the chat.
+    """
+    if processor is None or not hasattr(processor, "apply_chat_template"):
+        raise InputError("A chat with pictures needs the model's processor; give it (processor=).")
+    for message in chat:
+        for part in message["content"] if isinstance(message["content"], list | tuple) else ():
+            if isinstance(part, Mapping) and isinstance(part.get("image", part.get("url")), str):
+                raise InputError(
+                    "A picture of the chat is given by its address; open it and give the picture"
+                    ' itself: {"type": "image", "image": picture}.'
+                )
+    options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
+    try:
+        found = run_within(
+            TEMPLATE_SECONDS,
+            "The chat template",
+            lambda: processor.apply_chat_template(list(chat), **options),
+        )
+    except InputError:
+        raise
+    except Exception as error:
+        raise _refused(error) from error
+    return dict(found)
+
+
+def _refused(error: Exception) -> InputError:
+    return InputError(
+        f"The chat template refuses these messages ({reason_of(error)}); give a role and a content"
+        " in each, in the order that the model knows."
+    )

@@ -1,0 +1,274 @@
+"""Where the picture tokens of a vision-language model lie, by what its processor returned.
+
+A layout is a function of a `Sight` that returns the scene, or None where it does not fit. The
+number of picture tokens has to be the one that the layout expects, so a wrong one is never used.
+
+Shapes: N pictures, C colours, H, W pixels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from importlib import import_module
+from math import ceil
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from areaviz.adapters.scenes import Grid, Pixels, Scene, image_of, tensor_of
+from areaviz.adapters.sight import Sight, merged_shape
+
+
+def scene_of(sight: Sight) -> Scene | None:
+    """Return what a model sees, or None where the places of its picture tokens are not known."""
+    if not sight.tokens and not sight.frames:
+        return _first_that_fits(sight, _OF_TOWERS)
+    parts = []
+    if sight.tokens:
+        parts.append(_first_that_fits(replace(sight, frames=0), _OF_PICTURES))
+    if sight.frames:
+        parts.append(_first_that_fits(replace(sight, tokens=0), _OF_CLIPS))
+    known = [part for part in parts if part is not None]
+    if not known or len(known) < len(parts):
+        return None
+    return known[0] if len(known) == 1 else _joined(known[0], known[1], sight.tokens)
+
+
+def _first_that_fits(sight: Sight, layouts: Sequence[Layout]) -> Scene | None:
+    for layout in layouts:
+        scene = layout(sight)
+        if scene is not None:
+            return scene
+    return None
+
+
+def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
+    """Return one scene of pictures and of the frames behind them; the towers are left out."""
+    moved = []
+    for grid in clip.words:
+        image = grid.image + len(pictures.images)
+        moved.append(replace(grid, order=grid.order + tokens, image=image))
+    return Scene([*pictures.images, *clip.images], [*pictures.words, *moved])
+
+
+def _by_counted_patches(sight: Sight) -> Scene | None:
+    """Lay out the models that count times, rows and columns of patches: Qwen-VL."""
+    names = ("video_grid_thw",) if sight.frames else ("image_grid_thw",)
+    counts, values = tensor_of(sight.given, *names), sight.values
+    side = int(sight.said("spatial_merge_size") or 1)
+    if counts is None or values is None:
+        return None
+    images: list[Pixels] = []
+    words, tower = [], []
+    token = row = 0
+    for times, high, wide in counts.tolist():
+        rows, columns = high // side, wide // side
+        for _ in range(times):
+            part = values[row : row + high * wide]
+            images.append(_from_patches(sight, part, (high, wide), side))
+            cells = torch.arange(rows * columns)
+            words.append(Grid(rows, columns, cells + token, len(images) - 1))
+            order = _order_in_blocks(high, wide, side)
+            tower.append(Grid(high, wide, order, len(images) - 1, unit=len(tower)))
+            token, row = token + rows * columns, row + high * wide
+    return Scene(images, words, tower) if token == sight.count else None
+
+
+def _order_in_blocks(high: int, wide: int, side: int) -> Tensor:
+    """Return the number of each patch, row by row, where those that are merged stand together."""
+    blocks = torch.arange(high * wide).view(high // side, wide // side, side, side)
+    return blocks.permute(0, 2, 1, 3).reshape(-1)
+
+
+def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: int) -> Pixels:
+    """Return the image of patches [patches, C * times * height * width], grey if not known."""
+    high, wide = shape
+    patch, times = sight.patch or (14, 14), int(sight.said("temporal_patch_size") or 1)
+    if values.numel() != high * wide * 3 * times * patch[0] * patch[1]:
+        return np.full((high * 8, wide * 8, 3), 128, np.uint8)
+    blocks = values.float().view(high // side, wide // side, side, side, 3, times, *patch)[
+        :, :, :, :, :, 0
+    ]
+    pixels = blocks.permute(4, 0, 2, 5, 1, 3, 6).reshape(3, high * patch[0], wide * patch[1])
+    return image_of(pixels)
+
+
+def _by_shapes(sight: Sight) -> Scene | None:
+    """Lay out the models that read a row of patches and their shapes: SigLIP 2, LFM2-VL."""
+    shapes = tensor_of(sight.given, "spatial_shapes")
+    values, patch = sight.values, sight.patch
+    if shapes is None or values is None or values.dim() != 3 or patch is None:
+        return None
+    side = int(sight.said("downsample_factor") or 1)
+    images, words, tower, token = [], [], [], 0
+    for unit, (high, wide) in enumerate(shapes.tolist()):
+        patches = values[unit, : high * wide].float()
+        images.append(
+            image_of(
+                patches.view(high, wide, *patch, -1)
+                .permute(4, 0, 2, 1, 3)
+                .reshape(-1, high * patch[0], wide * patch[1])
+            )
+        )
+        rows, columns = ceil(high / side), ceil(wide / side)
+        words.append(Grid(rows, columns, torch.arange(rows * columns) + token, unit))
+        tower.append(Grid(high, wide, torch.arange(high * wide), unit, unit=unit))
+        token += rows * columns
+    if sight.tokens and token != sight.tokens:
+        return None
+    return Scene(images, words if sight.tokens else (), tower)
+
+
+def _by_sizes(sight: Sight) -> Scene | None:
+    """Lay out the models that read each picture at its own size in one row of patches: Pixtral."""
+    sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
+    if sizes is None or values is None or values.dim() != 4 or len(sizes) != len(values):
+        return None
+    side = int(getattr(sight.config, "spatial_merge_size", None) or 1)
+    images, words, tower, token, item = [], [], [], 0, 0
+    for number, (height, width) in enumerate(sizes.tolist()):
+        image = values[number, :, :height, :width]
+        shape = sight.grids(image)
+        if shape is None:
+            return None
+        images.append(image_of(image))
+        rows, columns = shape[0] // side, shape[1] // side
+        words.append(Grid(rows, columns, torch.arange(rows * columns) + token, number))
+        tower.append(Grid(*shape, torch.arange(shape[0] * shape[1]) + item, number))
+        token, item = token + rows * columns, item + shape[0] * shape[1]
+    return Scene(images, words, tower) if token == sight.tokens else None
+
+
+def _by_tiles(sight: Sight) -> Scene | None:
+    """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid that ends each row.
+
+    The tiles are cut back to the picture's own shape, and a token that is no cell ends each row.
+    """
+    sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
+    pinpoints = getattr(sight.config, "image_grid_pinpoints", None)
+    if sizes is None or values is None or values.dim() != 5 or not pinpoints:
+        return None
+    images: list[Pixels] = []
+    words: list[Grid] = []
+    tower: list[Grid] = []
+    token = 0
+    for size, tiles in zip(sizes.tolist(), values, strict=True):
+        shape = sight.grids(tiles[0])
+        if shape is None:
+            return None
+        whole = Grid(*shape, torch.arange(shape[0] * shape[1]) + token, len(images))
+        images.append(image_of(tiles[0]))
+        tower.append(replace(whole, order=torch.arange(len(whole.order)), unit=len(tower)))
+        words.append(whole)
+        token += len(whole.order)
+        file = import_module("transformers.models.llava_next.modeling_llava_next")
+        down, across = file.get_anyres_image_grid_shape(size, pinpoints, tiles.shape[-1])
+        if len(tiles) < 2:
+            token += 1
+            continue
+        if len(tiles) < 1 + down * across:
+            return None
+        stitched, cut = _stitched(tiles[1:], down, across), _cut_back(size, (down, across), shape)
+        rows, columns = cut.stop[0] - cut.start[0], cut.stop[1] - cut.start[1]
+        rows, columns = _shrunk(sight, rows, columns, shape)
+        order = torch.arange(rows)[:, None] * (columns + 1) + torch.arange(columns)
+        box = cut.box(down * shape[0], across * shape[1])
+        words.append(Grid(rows, columns, order.flatten() + token, len(images), box))
+        for tile in range(down * across):
+            row, column = divmod(tile, across)
+            box = (column / across, row / down, (column + 1) / across, (row + 1) / down)
+            inner = torch.arange(shape[0] * shape[1])
+            tower.append(Grid(*shape, inner, len(images), box, len(tower)))
+        images.append(image_of(stitched))
+        token += rows * (columns + 1)
+    return Scene(images, words, tower) if token == sight.tokens else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """The rows and columns of cells that are kept of the tiles."""
+
+    start: tuple[int, int]
+    stop: tuple[int, int]
+
+    def box(self, rows: int, columns: int) -> tuple[float, float, float, float]:
+        """Return the part as shares of all rows and columns."""
+        top, left = self.start[0] / rows, self.start[1] / columns
+        return left, top, self.stop[1] / columns, self.stop[0] / rows
+
+
+def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int]) -> _Cut:
+    """Return which cells of the tiles show the picture: those that LLaVA-NeXT keeps."""
+    rows, columns = tiles[0] * shape[0], tiles[1] * shape[1]
+    height, width = size
+    if width / height > columns / rows:
+        spare = (rows - int(round(height * (columns / width), 7))) // 2
+        return _Cut((spare, 0), (rows - spare, columns))
+    spare = (columns - int(round(width * (rows / height), 7))) // 2
+    return _Cut((0, spare), (rows, columns - spare))
+
+
+def _shrunk(sight: Sight, rows: int, columns: int, shape: tuple[int, int]) -> tuple[int, int]:
+    """Return the rows and columns that are left by a model with a limit, such as OneVision."""
+    ratio = str(getattr(sight.config, "vision_aspect_ratio", "") or "")
+    most = ratio.rpartition("anyres_max_")[2]
+    if not most.isdecimal():
+        return rows, columns
+    factor = float((rows * columns / (int(most) * shape[0] ** 2)) ** 0.5)
+    return (int(rows // factor), int(columns // factor)) if factor > 1.1 else (rows, columns)
+
+
+def _stitched(tiles: Tensor, down: int, across: int) -> Tensor:
+    """Return tiles [N, C, H, W] as one image [C, height, width]."""
+    _, colours, high, wide = tiles.shape
+    placed = tiles[: down * across].view(down, across, colours, high, wide)
+    return placed.permute(2, 0, 3, 1, 4).reshape(colours, down * high, across * wide)
+
+
+def _one_by_one(sight: Sight) -> Scene | None:
+    """Lay out the models that read every picture, tile or frame alike, a grid for each."""
+    values = sight.values
+    if values is None or values.dim() < 4 or values.shape[-3] not in (1, 3):
+        return None
+    if values.dim() == 5 and getattr(sight.config, "image_grid_pinpoints", None) and sight.tokens:
+        # Tiles are not alike there.
+        return None
+    values = values.flatten(0, -4)
+    count = sight.count
+    shape = sight.grids(values)
+    if shape is None or not len(values):
+        return None
+    if count % len(values) and bool((values.flatten(1) == 0).all(1).any()):
+        # Pictures of nothing but 0 fill up a batch, and the model drops them.
+        values = values[(values.flatten(1) != 0).any(1)]
+    each, left = divmod(count, max(1, len(values)))
+    if left > (1 if sight.frames else 0):
+        return None
+    cells = merged_shape(shape, each)
+    if cells is None and count:
+        return None
+    images, words, tower = [], [], []
+    for unit, value in enumerate(values):
+        images.append(image_of(value))
+        tower.append(Grid(*shape, torch.arange(shape[0] * shape[1]), unit, unit=unit))
+        if cells is not None and count:
+            # A class token, where it is kept, stands in front.
+            before = each - cells[0] * cells[1]
+            order = torch.arange(cells[0] * cells[1]) + unit * each + before
+            words.append(Grid(*cells, order, unit))
+    return Scene(images, words, tower)
+
+
+Layout = Callable[[Sight], Scene | None]
+# The first that fits is taken. Those that say more come first.
+_OF_PICTURES: tuple[Layout, ...] = (
+    _by_counted_patches,
+    _by_shapes,
+    _by_tiles,
+    _by_sizes,
+    _one_by_one,
+)
+_OF_TOWERS: tuple[Layout, ...] = (_by_shapes, _one_by_one)
+_OF_CLIPS: tuple[Layout, ...] = (_by_counted_patches, _one_by_one)

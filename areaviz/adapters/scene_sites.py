@@ -1,0 +1,125 @@
+"""The sites of a vision-language model over pictures: the words' looks, and the tower's layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from areaviz.adapters.calls import ENCODER, Found, picture_site, some_items
+from areaviz.adapters.heads import Heads
+from areaviz.adapters.model_run import CLASS_TOKEN
+from areaviz.adapters.pixels import extra_items, said_left_out
+from areaviz.adapters.scenes import Grid, Scene
+from areaviz.adapters.sight import tower_cells
+from areaviz.adapters.sinks import Site
+from areaviz.trace.record import Field
+
+
+def look_sites(
+    site: str, query: str, looks: Sequence[Heads], scene: Scene | None, details: dict[str, str]
+) -> list[Site]:
+    """Return the sites of attention to picture tokens: over all, and over each of several grids.
+
+    Args:
+        site: the name of the first.
+        query: the field that attends.
+        looks: each layer over all picture tokens.
+        scene: what is seen, where it is known.
+        details: gets a sentence where the tokens have no place.
+    """
+    if not looks:
+        return []
+    items = looks[0].shape[2]
+    if scene is None or not scene.words:
+        details[f"{site} places"] = _UNPLACED
+        return [Site(site, query, "pictures", (1, items), looks)]
+    cut = grid_sites(site, query, looks, scene)
+    if len(cut) == 1:
+        details |= said_left_out(looks, scene.words[0].order, 0)
+        return [replace(cut[0], name=site)]
+    details["pictures"] = f"{len(cut)} pictures, tiles or frames, each with a site of its own"
+    return [*cut, Site(site, query, "pictures", (1, items), looks)]
+
+
+def grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> list[Site]:
+    """Return a site for each grid of cells: "encoder-decoder picture 2", or without a number.
+
+    Args:
+        site: what the names begin with.
+        query: the field that attends.
+        looks: each layer over all picture tokens.
+        scene: what is seen.
+    """
+    every, sites = torch.arange(looks[0].shape[1]), []
+    for grid, name in zip(scene.words, scene.word_names(), strict=True):
+        over = [some_items(heads, every, grid.order) for heads in looks]
+        sites.append(Site(f"{site} {name}", query, name, grid.shape, over))
+    return sites
+
+
+_UNPLACED = "its picture tokens are shown in a row, as they have no known place in the picture"
+
+
+def tower_sites(
+    found: Found,
+    scene: Scene | None,
+    model: Any,
+    fields: dict[str, Field],
+    details: dict[str, str],
+) -> list[Site]:
+    """Return the pictures' attention to themselves, where its items are cells of known places.
+
+    Args:
+        found: what was seen.
+        scene: what the model sees.
+        model: has the tower.
+        fields: get those of items that are no cells.
+        details: get a sentence where something is not shown.
+    """
+    if not any(name == ENCODER or name.startswith(f"{ENCODER} ") for name in found):
+        return []
+    sites: list[Site] = []
+    config = getattr(model.config, "vision_config", model.config)
+    names = scene.tower_names() if scene else []
+    for grid, name in zip(scene.tower, names, strict=True) if scene else ():
+        layers = found.get(picture_site(ENCODER, grid.unit), [])
+        together = [one for one in scene.tower if one.unit == grid.unit] if scene else []
+        placed = [(one, tower_cells(grid, together, one.shape[-1], config)) for one in layers]
+        kept = [(one, cells) for one, cells in placed if cells is not None]
+        if not kept or len({one.shape for one, _ in kept}) > 1:
+            continue
+        number = f" {name}" if len(scene.tower if scene else ()) > 1 else ""
+        sites += _tower_site(grid, name, number, kept, fields, len(together) == 1)
+        if len(kept) < len(layers):
+            details["encoder self"] = f"{len(kept)} of {len(layers)} layers attend to all cells"
+        if len(together) == 1:
+            extra = kept[0][0].shape[-1] - len(kept[0][1])
+            details |= said_left_out([one for one, _ in kept], kept[0][1], extra)
+    if not sites:
+        details["encoder self"] = "not shown, as its items have no known place in the picture"
+    return sites
+
+
+def _tower_site(
+    grid: Grid,
+    name: str,
+    number: str,
+    kept: Sequence[tuple[Heads, Tensor]],
+    fields: dict[str, Field],
+    is_alone: bool,
+) -> list[Site]:
+    """Return the sites of the cells of one picture, and of what is no cell, over these cells."""
+    sites = []
+    cells, items = kept[0][1], kept[0][0].shape[-1]
+    others = torch.tensor(sorted(set(range(items)) - set(cells.tolist())), dtype=torch.int64)
+    if is_alone and len(others):
+        extra = f"{CLASS_TOKEN}{number}"
+        fields[extra] = extra_items(extra, len(others))
+        looks = [some_items(heads, others, cells) for heads, _ in kept]
+        sites.append(Site(extra, extra, name, grid.shape, looks))
+    inner = [some_items(heads, cells, cells) for heads, _ in kept]
+    return [*sites, Site(f"{ENCODER}{number}", name, name, grid.shape, inner)]

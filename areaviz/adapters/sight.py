@@ -1,0 +1,102 @@
+"""What a vision-language model is given to see, and the shapes that follow from its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+from areaviz.adapters.scenes import Grid, tensor_of
+
+_PIXELS = ("pixel_values", "pixel_values_images")
+_CLIP = ("pixel_values_videos",)
+# Models whose vision tower has its class token behind the patches.
+_CLASS_BEHIND = {"llama4_vision_model"}
+# The most patches in a row that become one cell.
+_LARGEST_MERGE = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sight:
+    """What a model is given to see, and how many tokens of its text stand for that."""
+
+    config: Any
+    given: Mapping[str, Any]
+    # Tokens that stand for pictures, and for frames of a clip.
+    tokens: int
+    frames: int = 0
+
+    def said(self, *names: str) -> Any:
+        """Return the first of these entries that the vision part's configuration has, or None."""
+        for config in (getattr(self.config, "vision_config", None), self.config):
+            for name in names:
+                value = getattr(config, name, None)
+                if value is not None:
+                    return value
+        return None
+
+    @property
+    def patch(self) -> tuple[int, int] | None:
+        """Height and width of a patch in pixels."""
+        strides = self.said("patch_stride")
+        if isinstance(strides, list | tuple):
+            side = int(np.prod(strides))
+            return side, side
+        patch = self.said("patch_size")
+        if isinstance(patch, int):
+            return patch, patch
+        return (int(patch[0]), int(patch[1])) if patch is not None and len(patch) == 2 else None
+
+    def grids(self, values: Tensor) -> tuple[int, int] | None:
+        """Return how many rows and columns of patches pixel values [..., H, W] have."""
+        if self.patch is None:
+            return None
+        rows, columns = (values.shape[-2] // self.patch[0], values.shape[-1] // self.patch[1])
+        return (rows, columns) if rows and columns else None
+
+    @property
+    def values(self) -> Tensor | None:
+        """What is given for the pixels, of pictures or of a clip."""
+        return tensor_of(self.given, *(_CLIP if self.frames else _PIXELS))
+
+    @property
+    def count(self) -> int:
+        """How many tokens stand for what is seen."""
+        return self.frames or self.tokens
+
+
+def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
+    """Return the rows and columns of items that squares of patches were merged into.
+
+    One more item, a class token, may stand in front of them.
+    """
+    rows, columns = shape
+    if 0 <= items - rows * columns <= 1:
+        return shape
+    for side in range(2, min(_LARGEST_MERGE, max(rows, columns)) + 1):
+        down = {(rows // side, columns // side), (ceil(rows / side), ceil(columns / side))}
+        for one in sorted(down):
+            if one[0] * one[1] == items and min(one):
+                return one
+    return None
+
+
+def tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any) -> Tensor | None:
+    """Return the numbers of a grid's cells among all items of a tower, None if these do not fit.
+
+    Args:
+        grid: one of the tower.
+        others: all grids of the tower that are read in the same call.
+        items: how many items the call has.
+        config: of the vision tower.
+    """
+    patches = sum(len(one.order) for one in others)
+    registers = int(getattr(config, "num_register_tokens", 0) or 0)
+    if not 0 <= items - patches <= registers + 2:
+        return None
+    is_behind = getattr(config, "model_type", "") in _CLASS_BEHIND
+    return grid.order + (0 if is_behind else items - patches)

@@ -1,0 +1,94 @@
+"""Models that `peft` wraps: adapters of low rank, and prefixes or prompts of virtual tokens.
+
+The library is imported where a folder holds an adapter, and not before.
+"""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from areaviz.adapters.failures import reason_of
+from areaviz.trace.errors import InputError
+
+ADAPTER_CONFIG, ADAPTER_WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+_MERGE = "merge both by merge_and_unload() and save the model that comes of it"
+
+
+def is_adapted(model: object) -> bool:
+    """Return whether `peft` wraps a model; the library need not be imported for that."""
+    names = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("peft.")}
+    return bool(names & {"PeftModel", "PeftMixedModel"})
+
+
+def is_prefixed(model: object) -> bool:
+    """Return whether virtual tokens stand in front of what a model reads."""
+    tuned = getattr(model, "active_peft_config", None) if is_adapted(model) else None
+    return bool(getattr(tuned, "is_prompt_learning", False))
+
+
+def is_adapter(folder: Path) -> bool:
+    """Return whether a folder holds an adapter instead of a whole model."""
+    return (folder / ADAPTER_CONFIG).is_file() and not (folder / "config.json").is_file()
+
+
+def base_of(folder: Path) -> str:
+    """Return the folder or name of the model that an adapter belongs to.
+
+    Raises:
+        InputError: the adapter does not say it, or has its weights only as a pickle.
+    """
+    try:
+        entries = json.loads((folder / ADAPTER_CONFIG).read_bytes())
+        base = entries.get("base_model_name_or_path")
+    except (ValueError, AttributeError, OSError) as error:
+        raise InputError(
+            f"The {ADAPTER_CONFIG} of {folder.name} is damaged; save the adapter again."
+        ) from error
+    if not (folder / ADAPTER_WEIGHTS).is_file():
+        raise InputError(
+            f"The adapter {folder.name} has no {ADAPTER_WEIGHTS}; save it by"
+            " save_pretrained(FOLDER, safe_serialization=True)."
+        )
+    if not isinstance(base, str) or not base:
+        raise InputError(
+            f"The adapter {folder.name} does not name the model that it belongs to; {_MERGE}."
+        )
+    return base
+
+
+def refuse_adapter(folder: Path) -> None:
+    """Refuse an adapter where a whole model has to be.
+
+    Raises:
+        InputError: always.
+    """
+    raise InputError(
+        f"The folder {folder.name} holds an adapter of {base_of(folder)}, not a whole model;"
+        f" {_MERGE}, or read it by areaviz.attend."
+    )
+
+
+def with_adapter(model: Any, folder: Path) -> Any:
+    """Return a model with the adapter of a folder.
+
+    Raises:
+        InputError: `peft` is missing, or the adapter does not fit the model.
+    """
+    try:
+        peft = import_module("peft")
+    except ImportError as error:
+        raise InputError(
+            f"The folder {folder.name} holds an adapter, which needs the package peft; install"
+            f" peft, or {_MERGE}."
+        ) from error
+    try:
+        return peft.PeftModel.from_pretrained(model, str(folder))
+    except Exception as error:
+        # A stranger's files: whatever the library raises means that they do not fit.
+        raise InputError(
+            f"The adapter {folder.name} does not fit its model ({reason_of(error)}); give the model"
+            " that it was trained on."
+        ) from error

@@ -1,0 +1,140 @@
+"""HTTP as the door speaks it: the head of a request or a handshake, and the door's own answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import Receive, Scope, Send
+
+Headers = Iterable[tuple[str, str]]
+NOTHING_LOADED = "default-src 'none'; frame-ancestors 'none'"
+_ALWAYS = (
+    ("cache-control", "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "same-origin"),
+)
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?")
+_ORIGIN = re.compile(r"(https?)://(.+)")
+# A path of this server: a second slash would make it another server's address.
+_PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
+_PORTS = {"http": "80", "https": "443"}
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the checks of the door read.
+
+    Args:
+        method: "GET", or "" for a socket.
+        path: without the query.
+        query: without the question mark.
+        headers: by lower-case name, every value given.
+        client: the address of the other side, "" where it is unknown.
+        secure: whether it came over TLS.
+    """
+
+    method: str
+    path: str
+    query: str
+    headers: Mapping[str, tuple[str, ...]]
+    client: str
+    secure: bool
+
+    @classmethod
+    def of(cls, scope: Scope) -> Head:
+        """The head of an ASGI scope of type "http" or "websocket"."""
+        headers: dict[str, tuple[str, ...]] = {}
+        for raw, value in scope["headers"]:
+            name = raw.decode("latin-1").lower()
+            headers[name] = (*headers.get(name, ()), value.decode("latin-1"))
+        return cls(
+            method=scope.get("method", ""),
+            path=scope["path"],
+            query=scope.get("query_string", b"").decode("latin-1"),
+            headers=headers,
+            client=(scope.get("client") or ("",))[0],
+            secure=scope.get("scheme") in ("https", "wss"),
+        )
+
+    def one(self, name: str) -> str:
+        """A header that is given at most once; "" where it is absent or given twice."""
+        values = self.headers.get(name, ())
+        return values[0] if len(values) == 1 else ""
+
+    def cookie(self, name: str) -> str:
+        """The value of a cookie, "" where it is absent; the last counts, as in the app itself."""
+        found = ""
+        for header in self.headers.get("cookie", ()):
+            for part in header.split(";"):
+                given, _, value = part.partition("=")
+                if given.strip() == name:
+                    found = value.strip()
+        return found
+
+    def is_for(self, names: frozenset[str]) -> bool:
+        """Whether this server is meant by one of its names, and no other site's page sent it.
+
+        Names are compared as text: nothing is looked up, and nobody is asked.
+        """
+        hosts, origins = self.headers.get("host", ()), self.headers.get("origin", ())
+        # Of two headers of a name, the app might believe the other one.
+        if len(hosts) != 1 or len(origins) > 1:
+            return False
+        name, port = name_and_port(hosts[0])
+        if not name or name not in names:
+            return False
+        return not origins or _is_same_site(origins[0], name, port)
+
+
+def name_and_port(host: str) -> tuple[str, str]:
+    """The parts of a Host header, "" for a missing one; lower case, no brackets or last dot."""
+    found = _HOST.fullmatch(host.lower())
+    if found is None:
+        return "", ""
+    return found[1].strip("[]").rstrip("."), found[2] or ""
+
+
+def _is_same_site(origin: str, name: str, port: str) -> bool:
+    """Whether a page's origin has the name and the port of the request's Host."""
+    found = _ORIGIN.fullmatch(origin.lower())
+    if found is None:
+        return False
+    # Browsers leave the default port out of either.
+    default = _PORTS[found[1]]
+    its_name, its_port = name_and_port(found[2])
+    return its_name == name and (its_port or default) == (port or default)
+
+
+async def answer_text(send: Send, status: int, sentence: str, headers: Headers = ()) -> None:
+    """Answer with plain text."""
+    policy = ("content-security-policy", NOTHING_LOADED)
+    await _answer(send, status, sentence, "text/plain", (policy, *headers))
+
+
+async def answer_page(send: Send, status: int, html: str, headers: Headers) -> None:
+    """Answer with one of the door's own pages; its security policy is among the headers."""
+    await _answer(send, status, html, "text/html", headers)
+
+
+async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
+    """Send the browser to a path of this server, or to "/" where the address is not one."""
+    address = address if _PLACE.fullmatch(address) else "/"
+    await _answer(send, 303, "", "text/plain", (("location", address), *headers))
+
+
+async def refuse_socket(receive: Receive, send: Send) -> None:
+    """Refuse a handshake; the web server answers 403."""
+    await receive()
+    await send({"type": "websocket.close", "code": 1008})
+
+
+async def _answer(send: Send, status: int, text: str, kind: str, headers: Headers) -> None:
+    body = text.encode("utf-8")
+    own = (("content-type", f"{kind}; charset=utf-8"), ("content-length", str(len(body))))
+    pairs = [(name.encode(), value.encode("latin-1")) for name, value in (*own, *_ALWAYS, *headers)]
+    await send({"type": "http.response.start", "status": status, "headers": pairs})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,145 @@
+"""How many connections there may be, and which one has to go when a new one finds no room.
+
+Room is counted in file descriptors, because they run out first. A connection takes one, and a
+visitor's session three more, which Streamlit gives back only minutes after the visitor left; so
+they are looked up and not added up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from areaviz.backend.access import is_loopback
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+# What a session takes besides its connection, and what is left for files, databases and sessions
+# about to begin.
+SESSION_DESCRIPTORS, RESERVE = 3, 64
+
+# Connections in all, and of one address that is neither this machine's nor a named proxy's.
+MOST, FROM_ONE = 4096, 128
+UNLIMITED = 65536
+LOOK_SECONDS = 0.25
+FULL = "This server has as many visitors as it can hold; try again in a minute."
+
+
+@dataclass(slots=True)
+class Seat:
+    """A connection's address, and whether it waits: without a request, or with its answer."""
+
+    client: str
+    waiting: bool = True
+
+
+class Connections:
+    """The connections of the server, in the order they came.
+
+    Args:
+        limit: file descriptors of the process; None where the system has no such limit.
+        proxies: addresses from which the connections of many come.
+    """
+
+    def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
+        self._limit, self._proxies = limit, proxies
+        self._seats: dict[asyncio.BaseTransport, Seat] = {}
+        self._by_client: Counter[str] = Counter()
+        # Descriptors in use at the last look, those taken since, and when it was.
+        self._seen, self._since, self._looked = 0, 0, -1.0
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    def enter(self, transport: asyncio.BaseTransport) -> bool:
+        """Whether there is room for a new connection, if need be in place of a waiting one."""
+        client = str((transport.get_extra_info("peername") or [""])[0])
+        if self._by_client[client] >= FROM_ONE and not self._is_shared(client):
+            log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)
+            return False
+        if not self._make_room(1, RESERVE):
+            return False
+        self._seats[transport] = Seat(client)
+        self._by_client[client] += 1
+        self._since += 1
+        return True
+
+    def begin_session(self, transport: asyncio.BaseTransport) -> bool:
+        """Whether there is room for the session of a socket, which then no longer waits."""
+        self.settle(transport)
+        if not self._make_room(SESSION_DESCRIPTORS, RESERVE // 2):
+            return False
+        self._since += SESSION_DESCRIPTORS
+        return True
+
+    def settle(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has sent its request; it no longer has to make room."""
+        if seat := self._seats.get(transport):
+            seat.waiting = False
+
+    def wait(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has its answer; it is now the last of those that wait."""
+        if seat := self._seats.pop(transport, None):
+            seat.waiting = True
+            self._seats[transport] = seat
+
+    def leave(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has ended."""
+        seat = self._seats.pop(transport, None)
+        if seat is None:
+            return
+        self._by_client[seat.client] -= 1
+        if not self._by_client[seat.client]:
+            del self._by_client[seat.client]
+
+    def descriptors(self) -> tuple[int, int | None]:
+        """How many file descriptors are in use, and how many there may be."""
+        if self._limit is None:
+            return 0, None
+        now = time.monotonic()
+        if now - self._looked > LOOK_SECONDS:
+            self._seen, self._since, self._looked = len(os.listdir("/dev/fd")), 0, now
+        return self._seen + self._since, self._limit
+
+    def _make_room(self, descriptors: int, reserve: int) -> bool:
+        """Whether so many descriptors are free besides the reserve, or one that waits could go."""
+        used, limit = self.descriptors()
+        if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
+            return True
+        oldest = next((transport for transport, seat in self._seats.items() if seat.waiting), None)
+        if oldest is None:
+            text = "A visitor was refused: %d of %s file descriptors are used (ulimit -Hn)."
+            log.warning(text, used, limit)
+            return False
+        text = "A silent connection was closed for a new one: %d of %s file descriptors are used."
+        log.warning(text, used, limit)
+        self.leave(oldest)
+        # The event loop closes it, and frees its descriptor, before it takes another connection.
+        self._since -= 1
+        assert isinstance(oldest, asyncio.WriteTransport)
+        oldest.abort()
+        return True
+
+    def _is_shared(self, client: str) -> bool:
+        """Whether one address stands for many: this machine's own, and proxies."""
+        return client in self._proxies or is_loopback(client)
+
+
+def raise_limit() -> int | None:
+    """Raise the soft limit of file descriptors to the hard one; None where there is no limit."""
+    if resource is None:
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = UNLIMITED if hard == resource.RLIM_INFINITY else hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted

@@ -1,0 +1,212 @@
+"""The app behind its door, under our own web server, with its log and its figures."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import uvicorn
+from streamlit import config
+from streamlit.starlette import App
+
+from areaviz.backend import access
+from areaviz.door import streamlit_parts
+from areaviz.door.base_path import BasePath
+from areaviz.door.door import AppPlace, Door
+from areaviz.door.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
+from areaviz.door.operator import Command, listening
+from areaviz.door.protocols import BoundedRequests, BoundedSocket
+from areaviz.trace.errors import InputError
+
+SCRIPT = Path(__file__).with_name("script.py")
+PING_SECONDS, LEAVE_SECONDS = 30.0, 5
+
+# Connections that the system keeps until they are taken, and how many are taken at once.
+QUEUE, AT_ONCE = 2048, 8
+
+# File descriptors that are enough for all connections there may be.
+ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_SECONDS, LOG_CAUSES = 1.0, 1024
+
+
+def serve_app(
+    place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]
+) -> None:
+    """Serve the app until it is stopped.
+
+    Args:
+        place: where, and for whom.
+        folder: where Streamlit's configuration lies.
+        commands: makes the operator's commands for an app with these connections.
+
+    Raises:
+        InputError: nothing can listen there.
+    """
+    os.chdir(folder)
+    opened = listen(place.host, place.port)
+    os.environ[access.KEY_SETTING] = place.key
+    _configure_streamlit(place)
+    door = Door(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
+    connections = Connections(raise_limit(), place.proxies)
+    _bound_log()
+    url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
+    print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
+    with listening(commands(connections), place.port):
+        _Server(server_options(door, place, connections)).run(sockets=[opened])
+
+
+def visitors(started: float, connections: Connections) -> dict[str, object]:
+    """Figures of the process and its visitors, for the operator.
+
+    Args:
+        started: when the app began, by `time.monotonic`.
+        connections: those of the app.
+    """
+    active, waiting = streamlit_parts.sessions()
+    used, limit = connections.descriptors()
+    return {
+        "process": os.getpid(),
+        "running_minutes": round((time.monotonic() - started) / 60),
+        "memory_megabytes": _memory_megabytes(),
+        "threads": threading.active_count(),
+        "connections": len(connections),
+        "file_descriptors": used,
+        "file_descriptors_limit": limit,
+        "sessions": active,
+        "sessions_kept_for_return": waiting,
+        "uploaded_megabytes": round(sum(streamlit_parts.uploaded_bytes().values()) / 2**20, 1),
+    }
+
+
+def _memory_megabytes() -> int | None:
+    """The memory of the process; None where the system does not say."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return None
+    return round(int(found[1]) / 1024) if found else None
+
+
+class OncePerSecond(logging.Filter):
+    """Drops a line whose cause was written within the last second, and counts how many it drops.
+
+    A cause is the logger, the text without what is filled in, and the kind of error. So nobody
+    fills the disk by causing one error again and again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        error = record.exc_info[0] if record.exc_info else None
+        cause = (record.name, record.levelno, str(record.msg)[:200], error)
+        now = time.monotonic()
+        when, dropped = self._last.get(cause, (-LOG_SECONDS, 0))
+        if now - when < LOG_SECONDS:
+            self._last[cause] = when, dropped + 1
+            return False
+        if len(self._last) >= LOG_CAUSES:
+            self._last.clear()
+        self._last[cause] = now, 0
+        if dropped:
+            record.msg = f"{record.getMessage()} ({dropped:,} more like this were not written)"
+            record.args = None
+        return True
+
+
+def _bound_log() -> None:
+    """Add the filter to every handler; to be called when all loggers exist."""
+    logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    for handler in {handler for logger in (logging.root, *loggers) for handler in logger.handlers}:
+        handler.addFilter(OncePerSecond())
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, but keep the system's queue long.
+
+        asyncio takes as many connections at once as the backlog says (`AT_ONCE`), beyond all file
+        descriptors, and would set the system's queue to the same number.
+        """
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(QUEUE)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; InputError where the port or the address cannot be had."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        both = host == "::" and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, backlog=QUEUE, dualstack_ipv6=both)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(f"Port {port} is taken; choose another with --port.") from error
+        raise InputError(
+            f"Nothing can listen at {host}, port {port} ({error.strerror}); choose others."
+        ) from error
+
+
+def _configure_streamlit(place: AppPlace) -> None:
+    """Set what Streamlit has to know of a server that it does not run itself."""
+    config.set_option("server.address", place.host)
+    config.set_option("server.port", place.port)
+    config.set_option("server.allowedHosts", sorted(place.known_as))
+    # Otherwise Streamlit asks the internet for this machine's address to print it.
+    config.set_option("browser.serverAddress", place.host)
+    config.set_option("server.headless", True)
+    config.set_option("client.allowedOrigins", list(place.framing))
+    if place.framing:
+        config.set_option("server.xsrfCookieSameSite", "none")
+
+
+def server_options(door: Door, place: AppPlace, connections: Connections) -> uvicorn.Config:
+    """Return the options of the web server for the app at a place."""
+    return uvicorn.Config(
+        BasePath(door, place.base),
+        host=place.host,
+        port=place.port,
+        loop=_loop(connections),
+        http=cast("Any", partial(BoundedRequests, connections)),
+        ws=cast("Any", partial(BoundedSocket, connections)),
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        ws_max_size=config.get_option("server.maxWidgetStateSize") * 2**20,
+        ws_per_message_deflate=False,
+        # Addresses of requests carry readers' texts, so none is logged: not by INFO, and not as
+        # "access".
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(place.proxies),
+        forwarded_allow_ips=list(place.proxies),
+        timeout_graceful_shutdown=LEAVE_SECONDS,
+        ssl_certfile=config.get_option("server.sslCertFile"),
+        ssl_keyfile=config.get_option("server.sslKeyFile"),
+        backlog=AT_ONCE,
+    )
+
+
+def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
+    """asyncio where file descriptors may run out, else uvloop where it is installed.
+
+    uvloop is quicker, but takes all connections that wait at once, and closes unseen those for
+    which there is no file descriptor.
+    """
+    _, limit = connections.descriptors()
+    return "asyncio" if limit is not None and limit < ROOMY else "auto"

@@ -1,1 +1,0 @@
-"""What requests pass before the app gets them: who is admitted, and how much anyone may send."""

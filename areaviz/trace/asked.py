@@ -1,0 +1,111 @@
+"""Checks of what the public functions of a map are asked, so that a wrong index is one sentence."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import described, shown
+from areaviz.trace.record import AttentionMap, Trace
+
+_Given = ParamSpec("_Given")
+_Result = TypeVar("_Result")
+# Arguments that are numbers of anything else than a place in the map, and the least of each.
+_COUNTS, _SHARES = {"k": 0, "min_size": 1}, ("mass", "max_overlap")
+
+
+def checked_question(ask: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
+    """Check the arguments of a function of a map before it runs.
+
+    Args:
+        ask: takes a map first, and perhaps layer, head, query and numbers.
+
+    Raises:
+        InputError: the map is none, or an argument lies outside it or is no number.
+    """
+    signature = inspect.signature(ask)
+
+    @wraps(ask)
+    def asked(*given: _Given.args, **named: _Given.kwargs) -> _Result:
+        _check(signature.bind(*given, **named).arguments)
+        return ask(*given, **named)
+
+    return asked
+
+
+def _check(arguments: dict[str, Any]) -> None:
+    attention = arguments["attention"]
+    if not isinstance(attention, AttentionMap):
+        raise InputError(
+            f"The attention must be a map of a trace but is of type {type(attention).__name__};"
+            ' give one, such as trace.maps["encoder self"].'
+        )
+    layers, heads, queries, _ = attention.weights.shape
+    counts = {"layer": layers, "head": heads, "query": queries, "item": attention.grid.items}
+    for name, value in arguments.items():
+        if name in counts and not (name == "head" and value is None):
+            _check_place(name, value, counts[name])
+        if name in _COUNTS and not (isinstance(value, Integral) and value >= _COUNTS[name]):
+            raise InputError(
+                f'"{name}" must be a whole number from {_COUNTS[name]} but is'
+                f" {described(value)}; give one."
+            )
+        if name in _SHARES and not (isinstance(value, Real) and 0 <= value <= 1):
+            raise InputError(
+                f'"{name}" must lie between 0 and 1 but is {described(value)}; give a share.'
+            )
+    chosen = arguments.get("layers")
+    if chosen is not None and not isinstance(chosen, Iterable):
+        raise InputError(
+            f"The layers must be whole numbers in a row but are {described(chosen)}; give a list."
+        )
+    if chosen is not None and not list(chosen):
+        raise InputError("No layer is chosen; choose at least one, or leave layers out.")
+    for layer in () if chosen is None else chosen:
+        _check_place("layer", layer, layers)
+
+
+def _check_place(name: str, value: Any, count: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise InputError(
+            f"The {name} must be a whole number but is {described(value)}; count from 0."
+        )
+    # Negative numbers count from the end, as everywhere in Python.
+    if not -count <= value < count:
+        raise InputError(
+            f"The map has {count:,} of its {name} but {value} is asked for; count from 0."
+        )
+
+
+def check_trace(trace: object) -> None:
+    """Check that something is a trace.
+
+    Raises:
+        InputError: it is of another type.
+    """
+    if not isinstance(trace, Trace):
+        raise InputError(
+            f"A trace is needed but this is of type {type(trace).__name__}; give what"
+            " areaviz.attend, from_arrays or load returns."
+        )
+
+
+def path_of(given: object) -> Path:
+    """Return a path with "~" as the home folder.
+
+    Raises:
+        InputError: it is no path, or no system can have it.
+    """
+    if not isinstance(given, str | Path) or not str(given) or "\0" in str(given):
+        raise InputError(f"A path is needed but this is {described(given)}; give a file's path.")
+    try:
+        return Path(given).expanduser()
+    except RuntimeError as error:
+        raise InputError(
+            f"There is no home folder for {shown(str(given))}; give the whole path."
+        ) from error

@@ -1,0 +1,284 @@
+"""What `generate` of `transformers` returned with its attentions, as a trace.
+
+A step of writing is a row of weights: of the first step all rows of the prompt, then one row each.
+Beams change places while a text is written, so each step says which beam a row is taken from.
+
+Shapes: L layers, H heads, T written items, N items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.arrays import (
+    AREA_SIZE,
+    MAX_ITEMS,
+    NO_OUTPUT,
+    array_of,
+    checked_rows,
+    labelled,
+    nothing,
+)
+from areaviz.trace.check import validate
+from areaviz.trace.derived import sums_map
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import AREA_SIZES, check_map_bytes, check_range
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request, check_options, model_name
+
+_ADVICE = (
+    "call generate with return_dict_in_generate=True and output_attentions=True, for a model with"
+    ' attn_implementation="eager"'
+)
+_START = "⟨start⟩"
+
+
+def from_generate(
+    outputs: Any,
+    *,
+    tokenizer: Any = None,
+    source: Sequence[str] | None = None,
+    target: Sequence[str] | None = None,
+    sequence: int = 0,
+    area_size: int = AREA_SIZE,
+    name: str = "generated",
+) -> Trace:
+    """Make a trace of what `model.generate` returned with its attentions, beams included.
+
+    A decoder's text is the field "history": the prompt and what was written but for its last token.
+    An encoder-decoder has the fields "source", "target" and "history".
+
+    Args:
+        outputs: what `generate` returned with `return_dict_in_generate` and `output_attentions`.
+        tokenizer: of `transformers`, for the labels; without it the token ids are shown.
+        source: of an encoder-decoder, a label for each item that is read; by default their numbers.
+        target: a label for each token of the sequence, its first token included.
+        sequence: which of the returned sequences, from 0.
+        area_size: most items of an area, 1..16; 1 leaves the areas out.
+        name: what the model is called.
+
+    Raises:
+        InputError: the outputs have no attentions, or not those of every step; or there is no such
+            sequence.
+    """
+    check_range("area_size", area_size, AREA_SIZES)
+    ids = _sequence(outputs, sequence)
+    request = Request(model_name(name), "")
+    check_options(request)
+    labels = _labels(ids, tokenizer, target)
+    is_pair = _part(outputs, "cross_attentions") is not None
+    steps = _steps(outputs, "decoder_attentions" if is_pair else "attentions")
+    rows = _rows_of(outputs, sequence, len(steps), len(ids))
+    if is_pair:
+        found = _pair(outputs, ids, labels, source, rows, sequence)
+    else:
+        found = _decoder(steps, ids, labels, rows)
+    fields, attentions = found
+    maps: dict[str, AttentionMap] = {}
+    for attention in attentions:
+        maps[attention.site] = attention
+        if area_size > 1 and attention.grid.items > 1:
+            sums = sums_map(attention, (1, area_size))
+            maps[sums.site] = sums
+    output = _output(outputs, ids, rows, sequence) if is_pair else None
+    everything = {field.name: field for field in (*fields, nothing())}
+    trace = Trace(request, everything, output or NO_OUTPUT, maps, {"decoding": "generate"})
+    validate(trace)
+    return trace
+
+
+def _part(outputs: Any, name: str) -> Any:
+    """Return a part of the outputs by its name, or None."""
+    found = outputs.get(name) if hasattr(outputs, "get") else getattr(outputs, name, None)
+    return found if found is not None and (not hasattr(found, "__len__") or len(found)) else None
+
+
+def _sequence(outputs: Any, sequence: int) -> list[int]:
+    """Return the token ids of the sequence that is shown."""
+    given = _part(outputs, "sequences")
+    if given is None:
+        raise InputError(f"These are no outputs of generate with its attentions; {_ADVICE}.")
+    found = array_of(given)
+    if found.ndim != 2 or found.dtype.kind not in "iu" or not found.shape[1]:
+        raise InputError(
+            f"The sequences have the shape {found.shape} but must be token ids [sequence, token];"
+            f" {_ADVICE}."
+        )
+    if not isinstance(sequence, int) or not 0 <= sequence < len(found):
+        raise InputError(
+            f"There is no sequence {sequence} among {len(found)}; choose one of 0 to"
+            f" {len(found) - 1}."
+        )
+    ids: list[int] = found[sequence].tolist()
+    if len(ids) > MAX_ITEMS:
+        raise InputError(
+            f"The sequence has {len(ids):,} tokens but at most {MAX_ITEMS:,} can be shown; write a"
+            " shorter text."
+        )
+    return ids
+
+
+def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> list[str]:
+    if given is not None:
+        return list(labelled("target", given, len(ids), "the sequence").labels)
+    if tokenizer is None:
+        return [str(token) for token in ids]
+    try:
+        pieces = tokenizer.convert_ids_to_tokens(list(ids))
+    except Exception as error:
+        # Every kind of tokenizer fails in its own way.
+        reason = " ".join(str(error).split()).rstrip(".")[:200]
+        raise InputError(
+            f"The tokenizer cannot name these tokens ({reason}); give the model's own."
+        ) from error
+    return [str(piece).replace("▁", " ").replace("Ġ", " ").strip() or "␣" for piece in pieces]
+
+
+def _steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
+    """Return the weights [rows, H, Q, N] of every step and layer."""
+    steps = _part(outputs, name)
+    if steps is None:
+        raise InputError(f"The outputs of generate have no attentions; {_ADVICE}.")
+    found = []
+    for step in steps:
+        layers = [] if step is None else [layer for layer in step if layer is not None]
+        if not layers:
+            raise InputError(f"A step of generate has no attentions; {_ADVICE}.")
+        found.append([array_of(layer) for layer in layers])
+    shapes = {(len(step), step[0].ndim) for step in found}
+    if len(shapes) > 1 or found[0][0].ndim != 4:
+        raise InputError(f"The steps of generate differ in their layers; {_ADVICE}.")
+    return found
+
+
+def _rows_of(outputs: Any, sequence: int, steps: int, tokens: int) -> list[int]:
+    """Return the row that each step's weights of the sequence are in; fewer where it ended."""
+    beams = _part(outputs, "beam_indices")
+    if beams is None:
+        # A text that ended before the others goes on with padding.
+        return [sequence] * min(steps, tokens)
+    chosen = array_of(beams)[sequence].tolist()
+    return [int(row) for row in chosen[:steps] if row >= 0]
+
+
+def _decoder(
+    steps: Sequence[Sequence[npt.NDArray[Any]]],
+    ids: Sequence[int],
+    labels: Sequence[str],
+    rows: Sequence[int],
+) -> tuple[list[Field], list[AttentionMap]]:
+    prompt = steps[0][0].shape[2]
+    count = prompt + len(rows) - 1
+    if not 1 <= count < len(ids) + 1 or not rows:
+        raise InputError(
+            f"The attentions are of {count:,} tokens but the sequence has {len(ids):,}; {_ADVICE}."
+        )
+    weights = _placed(steps, rows, prompt, count)
+    history = labelled("history", labels[:count], count, "the sequence")
+    grid = AreaGrid(1, count, 1, 1)
+    site = AttentionMap("decoder self", "history", "history", grid, weights)
+    return [history], [site]
+
+
+def _pair(
+    outputs: Any,
+    ids: Sequence[int],
+    labels: Sequence[str],
+    source: Sequence[str] | None,
+    rows: Sequence[int],
+    sequence: int,
+) -> tuple[list[Field], list[AttentionMap]]:
+    within = _steps(outputs, "decoder_attentions")
+    across = _steps(outputs, "cross_attentions")
+    count = min(len(rows), len(ids) - 1)
+    if count < 1 or len(across) < count:
+        raise InputError(f"The outputs of generate have no step of writing; {_ADVICE}.")
+    items = across[0][0].shape[3]
+    fields = [
+        labelled("source", source, items, "the source"),
+        labelled("target", labels[1 : count + 1], count, "the sequence"),
+        labelled("history", [_START, *labels[1:count]], count, "the sequence"),
+    ]
+    looks = _placed(across, rows[:count], 1, items, is_growing=False)
+    history = _placed(within, rows[:count], 1, count)
+    maps = [
+        AttentionMap("encoder-decoder", "target", "source", AreaGrid(1, items, 1, 1), looks),
+        AttentionMap("decoder self", "target", "history", AreaGrid(1, count, 1, 1), history),
+    ]
+    read = _part(outputs, "encoder_attentions")
+    if read is not None:
+        layers = [array_of(layer) for layer in read if layer is not None]
+        example = _example(outputs, sequence, len(layers[0])) if layers else 0
+        own = [layer[example] for layer in layers if layer.shape[-2:] == (items, items)]
+        if own:
+            weights = _checked(np.stack(own))
+            grid = AreaGrid(1, items, 1, 1)
+            maps.append(AttentionMap("encoder self", "source", "source", grid, weights))
+    return fields, maps
+
+
+def _example(outputs: Any, sequence: int, batch: int) -> int:
+    """Return the example that a sequence was written for; each has as many sequences."""
+    each = max(1, len(array_of(_part(outputs, "sequences"))) // batch)
+    return min(sequence // each, batch - 1)
+
+
+def _placed(
+    steps: Sequence[Sequence[npt.NDArray[Any]]],
+    rows: Sequence[int],
+    first: int,
+    items: int,
+    is_growing: bool = True,
+) -> FloatArray:
+    """Return the rows of all steps in one array [L, H, Q, N].
+
+    Args:
+        steps: the weights of every step and layer.
+        rows: the row of each step that is taken.
+        first: how many queries the first step has.
+        items: N.
+        is_growing: whether a step attends to one more item than the step before; a cache of fixed
+            size has empty places behind, and one of a window has only the last items.
+    """
+    layers, heads = len(steps[0]), steps[0][0].shape[1]
+    check_map_bytes(4 * layers * heads * (first + len(rows) - 1) * items)
+    weights = np.zeros((layers, heads, first + len(rows) - 1, items), np.float32)
+    end = 0
+    for step, row in zip(steps, rows, strict=False):
+        begin, end = end, end + step[0].shape[2]
+        seen = end if is_growing else items
+        for layer, given in enumerate(step):
+            if row >= len(given) or given.shape[1] != heads or end > weights.shape[2]:
+                raise InputError(f"The steps of generate do not fit each other; {_ADVICE}.")
+            taken = given[row].astype(np.float32)[..., :seen]
+            start = seen - taken.shape[-1]
+            weights[layer, :, begin:end, start:seen] = taken
+    return _checked(weights)
+
+
+def _checked(weights: npt.NDArray[Any]) -> FloatArray:
+    rows = checked_rows(weights.reshape(-1, weights.shape[-1]), 0, weights.shape)
+    return rows.reshape(weights.shape)
+
+
+def _output(outputs: Any, ids: Sequence[int], rows: Sequence[int], sequence: int) -> Output | None:
+    """Return the probability of each written token, where generate returned its scores."""
+    scores = _part(outputs, "scores")
+    count = min(len(rows), len(ids) - 1)
+    if scores is None or len(scores) < count:
+        scores = None
+    likely = np.zeros(count, np.float32)
+    if scores is None:
+        return None
+    for step in range(count):
+        row = array_of(scores[step])[rows[step]].astype(np.float64)
+        shares = np.exp(row - np.nanmax(row))
+        likely[step] = shares[ids[step + 1]] / shares.sum()
+    if not np.isfinite(likely).all():
+        return None
+    return Output("target", likely, tuple(() for _ in range(count)))

@@ -1,0 +1,65 @@
+"""Weights of any library as one array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.errors import InputError
+
+_ASK_FOR_WEIGHTS = (
+    'load the model with attn_implementation="eager" and call it with output_attentions=True, or'
+    " use areaviz.attend"
+)
+
+
+def array_of(weights: Any) -> npt.NDArray[Any]:
+    """Return weights of any library as an array; of a model's layers, one array each, all of them.
+
+    Tensors may have gradients, lie on another device or have a type that NumPy lacks. A layer
+    [1, H, Q, N] is that of a batch of one. Layers that are None are left out.
+
+    Raises:
+        InputError: there are none, the layers have different shapes, or they are no arrays.
+    """
+    if weights is None or (isinstance(weights, list | tuple) and not len(weights)):
+        raise InputError(f"There are no weights ({weights!r}); {_ASK_FOR_WEIGHTS}.")
+    if isinstance(weights, list | tuple) and all(layer is None for layer in weights):
+        raise InputError(f"No layer has weights, all are None; {_ASK_FOR_WEIGHTS}.")
+    if isinstance(weights, list | tuple) and any(_holds_arrays(step) for step in weights):
+        raise InputError(
+            "The weights are those of each step of writing; give what generate() returned to"
+            " areaviz.from_generate."
+        )
+    if isinstance(weights, list | tuple) and any(hasattr(layer, "shape") for layer in weights):
+        # Hybrid models have layers without attention.
+        layers = [array_of(layer) for layer in weights if layer is not None]
+        shapes = {layer.shape for layer in layers}
+        if len(shapes) > 1:
+            raise InputError(
+                "The layers have different shapes; give those of one pass, all of one size."
+            )
+        if shapes == {(1, *layers[0].shape[1:])} and layers[0].ndim == 4:
+            layers = [layer[0] for layer in layers]
+        return np.stack(layers)
+    if hasattr(weights, "detach"):
+        weights = weights.detach().cpu()
+        # NumPy has no bfloat16, which is as coarse as half precision or coarser.
+        weights = weights.half() if weights.element_size() == 2 else weights
+    try:
+        found = np.asarray(weights)
+        if found.dtype.kind in "OSU":
+            raise TypeError(f"{type(weights).__name__} of {found.dtype}")
+        return found
+    except (ValueError, TypeError, RuntimeError) as error:
+        raise InputError(
+            "The weights are no array, nor one array for each layer; give what generate() returned"
+            " to areaviz.from_generate."
+        ) from error
+
+
+def _holds_arrays(step: object) -> bool:
+    """Return whether something is a row of arrays, such as the layers of a step of writing."""
+    return isinstance(step, list | tuple) and any(hasattr(layer, "shape") for layer in step)
