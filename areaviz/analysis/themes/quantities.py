@@ -62,7 +62,7 @@ def _of_metadata(material: Material) -> tuple[Quantity, ...]:
     for name, cells in material.metadata.items():
         values_E = column_numbers(cells)
         if values_E is not None and len(np.unique(values_E[np.isfinite(values_E)])) > 2:
-            names = (f"The higher {name}", f"The lower {name}")
+            names = (f"The higher the value of “{name}”", f"The lower the value of “{name}”")
             ends = ("the fifth with the highest values", "the fifth with the lowest values")
             found.append(Quantity(*names, *ends, values_E))
     return tuple(found)

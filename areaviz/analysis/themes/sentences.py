@@ -199,7 +199,7 @@ class _Writer:
         said = symptom.sign * value
         if self.measured.is_compared:
             if not symptom.is_share:
-                return f"{said:+.3g}".replace("-", "−")
+                return f"{said:+.3g}".replace("-", "−") if abs(said) > 1e-9 else "0"
             change = signed(symptom.points * said)
             return f"{change} point" if change in ("+1", "−1") else f"{change} points"
         return per_cent(said) if symptom.is_share else f"{said:.3g}"

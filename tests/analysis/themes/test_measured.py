@@ -125,4 +125,4 @@ def test_conditions_for_equal_examples_are_one() -> None:
 def test_quantities_read_numbers_of_metadata() -> None:
     values = tuple(str(place / 7) for place in range(99)) + ("nothing",)
     measured = measure_examples(replace(made_material(100), metadata={"score": values}), 0)
-    assert "The higher score" in [one.more for one in measured.quantities]
+    assert "The higher the value of “score”" in [one.more for one in measured.quantities]
