@@ -30,6 +30,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.adapters": 2,
     "areaviz.interactive": 2,
     "areaviz.models": 2,
+    "areaviz.intake": 2,
     "areaviz.notes": 2,
     "areaviz.views": 2,
     "areaviz.analysis": 3,

@@ -19,6 +19,7 @@ import pandas as pd
 
 from areaviz.analysis.table import references_of
 from areaviz.data.examples import Files
+from areaviz.data.metadata import categories_of
 from areaviz.metrics.translation import bleu_and_chrf
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -47,6 +48,13 @@ class Bucketing:
     edges: tuple[float, ...]
     # The number of each example of a table.
     number: Callable[[pd.DataFrame], pd.Series]
+    # What the buckets are called, () to call them by their edges.
+    names: tuple[str, ...] = ()
+
+    @property
+    def caption(self) -> str:
+        """The title within a sentence; a column that a reader named keeps its capitals."""
+        return self.title if self.title == self.about else self.title.lower()
 
 
 def bucket_table(
@@ -65,7 +73,7 @@ def bucket_table(
         how.number(table),
         how.edges,
         right=False,
-        labels=_names(how.edges),
+        labels=how.names or _names(how.edges),
     )
     rows = []
     for bucket, part in table.groupby(buckets, observed=True):
@@ -119,6 +127,32 @@ def by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
     # The largest value belongs to the last bucket, too.
     inner = tuple(float(edge) for edge in edges[1:-1])
     return Bucketing(title, title, (-BEYOND, *inner, BEYOND), lambda some: some[column])
+
+
+def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
+    """Return buckets by a column of metadata: one for each category, or ranges of numbers.
+
+    Args:
+        table: of the examples.
+        column: of metadata.
+        title: what people call the column.
+
+    Returns:
+        The buckets, or None if the column has one value only or holds free text.
+    """
+    values = table[column]
+    if values.dtype != object:
+        return by_values(table, column, title)
+    names = categories_of(tuple(values))
+    if len(names) < 2:
+        return None
+    places = {name: place for place, name in enumerate(names)}
+    edges = tuple(float(place) for place in range(len(names) + 1))
+
+    def number(some: pd.DataFrame) -> pd.Series:
+        return some[column].map(places).astype(float)
+
+    return Bucketing(title, title, edges, number, names)
 
 
 def words_of(text: str) -> list[str]:

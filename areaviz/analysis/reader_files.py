@@ -25,8 +25,9 @@ from areaviz.analysis.kept_sets import (
     note_network,
     remove_folder,
 )
-from areaviz.data.examples import Dataset, Files
-from areaviz.data.set_files import Roles
+from areaviz.data.examples import Dataset, Files, content_digest
+from areaviz.intake.kept import chosen_of, entries_of
+from areaviz.intake.opened import Chosen
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
@@ -88,14 +89,20 @@ class ReaderFiles:
         self._all = analyses / FOLDER
         self._own, self._network = self._all / mark, network
 
-    def keep_set(self, dataset: Dataset, files: Files, roles: Roles) -> None:
-        """Keep all files of a set, or none. A set that is kept already stays as it is.
+    def keep_set(self, dataset: Dataset, files: Files, chosen: Chosen) -> None:
+        """Keep the files of a set, whole or not at all; the same files are kept once.
+
+        The same set can come with other outputs or metadata: then the later files are kept.
 
         Raises:
             InputError: the set alone is larger than the reader's share.
         """
         folder = self._own / set_id(dataset)
-        if (folder / ROLES).exists():
+        contents = sha256()
+        for name, content in sorted(files.items()):
+            contents.update(f"{name!r} {content_digest(name, content)}\n".encode())
+        about = {"roles": entries_of(chosen), "contents": contents.hexdigest()}
+        if self._is_kept(folder, about):
             return
         size = sum(_size(content) for content in files.values())
         share = KEPT_MEGABYTES.value() * MEGA
@@ -107,16 +114,16 @@ class ReaderFiles:
         names = {}
         with _disk_errors("keeping the files of the set"):
             private_folder(folder)
+            # A set without its roles is not used, should writing fail halfway.
+            (folder / ROLES).unlink(missing_ok=True)
             for number, (name, content) in enumerate(sorted(files.items())):
                 # A file of a reader's may have any name, so it lies here under a number.
                 names[str(number)] = name
                 data = content.read_bytes() if isinstance(content, Path) else content
                 write_whole(folder / str(number), data, PRIVATE_FILE)
-            about = json.dumps(
-                {"files": names, "roles": roles.entries, "name": dataset.name[:LONGEST_NAME]}
-            )
+            about_set = {"files": names, "name": dataset.name[:LONGEST_NAME], **about}
             # Written last: a folder without roles does not count as a set.
-            write_whole(folder / ROLES, about.encode("ascii"), PRIVATE_FILE)
+            write_whole(folder / ROLES, json.dumps(about_set).encode("ascii"), PRIVATE_FILE)
             note_network(self._all, self._own, self._network)
             make_room(self._all, folder)
 
@@ -131,8 +138,18 @@ class ReaderFiles:
         with _disk_errors("changing the list of removed sets"):
             (self._own / EVICTED).unlink(missing_ok=True)
 
-    def open_set(self, name: str) -> tuple[Files, Roles]:
-        """Return the files of a kept set and their roles.
+    def _is_kept(self, folder: Path, about: Mapping[str, object]) -> bool:
+        """Return whether these files are kept in these roles."""
+        with suppress(OSError, *DAMAGE):
+            kept = json.loads((folder / ROLES).read_bytes())
+            # Sets of older versions have no digest of their files, and stay as they are.
+            if "contents" not in kept:
+                return True
+            return all(kept[key] == value for key, value in about.items())
+        return False
+
+    def open_set(self, name: str) -> tuple[Files, Chosen]:
+        """Return the files of a kept set and the roles that were chosen.
 
         Args:
             name: the name of the set in addresses.
@@ -150,13 +167,13 @@ class ReaderFiles:
             try:
                 about = json.loads((folder / ROLES).read_bytes())
                 files = {str(given): folder / str(int(at)) for at, given in about["files"].items()}
-                roles = Roles.of(about["roles"])
+                chosen = chosen_of(about["roles"], files)
             except DAMAGE as error:
                 raise InputError(
                     "What is kept of this set is damaged; choose its files again."
                 ) from error
             (folder / ROLES).touch()
-        return files, roles
+        return files, chosen
 
     def note(self, entry: Entry) -> None:
         """Put an analysis at the top of the reader's list."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from areaviz.analysis.buckets import bucket_table, bucketings, word_table
+from areaviz.analysis.buckets import bucket_table, bucketings, by_metadata, word_table
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
 from areaviz.analysis.report_parts import figure, table
 from areaviz.analysis.reported import MAX_SYSTEMS, USUAL, Report
-from areaviz.analysis.table import WHOLE, summary
+from areaviz.analysis.table import WHOLE, metadata_of, summary
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import number_text
 
@@ -80,14 +80,18 @@ def buckets(report: Report) -> list[Markup]:
     title = "chrF of the bucket" if has_references else report.measures[report.leading].title
     failing = set(report.failing[0])
     parts: list[Markup] = []
-    for name, how in bucketings(report.corpus).items():
+    ways = dict(bucketings(report.corpus))
+    for name, title_of_column in metadata_of(frame).items():
+        if by := by_metadata(frame, name, title_of_column):
+            ways[name] = by
+    for name, how in ways.items():
         found = bucket_table(frame, how, report.leading or "length", runs)
         if found.empty or (name == "score" and USUAL not in report.measures):
             continue
         values = {title: list(found[f"{column}_{run}"]) for run, title in enumerate(report.names)}
         names = list(found["bucket"])
         axes = (how.about, title)
-        parts.append(figure(names, values, axes, f"{title} by {how.title.lower()}"))
+        parts.append(figure(names, values, axes, f"{title} by {how.caption}"))
         heads = [how.title, "Examples", *values]
         rows = [[*row] for row in zip(names, found["examples"], *values.values(), strict=True)]
         if runs == MAX_SYSTEMS:

@@ -128,24 +128,30 @@ def _run_when_free(request: Request, run: Run) -> Trace:
             time.sleep(RETRY_SECONDS)
 
 
-def rows_of_outputs(dataset: Dataset, outputs: Sequence[str]) -> Mapping[int, Row]:
-    """A row for each example: an output, its length and, with references, its scores.
+NO_OUTPUT = "The system has no output for this example."
+
+
+def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[int, Row]:
+    """Return a row for each example: an output, its length and, with references, its scores.
 
     What is measured of a model's certainty or its attention is left out: nothing is known of them.
 
     Args:
         dataset: the examples.
-        outputs: one for each, in their order.
+        outputs: one for each, in their order; None where the system has no output, which becomes a
+            row that was not run.
     """
-    rows = {}
-    scores = score_outputs(outputs, dataset.examples, dataset.medium == SOUND)
-    for index, (output, found) in enumerate(zip(outputs, scores, strict=True)):
+    rows = {at: Row(at, error=NO_OUTPUT) for at, one in enumerate(outputs) if one is None}
+    known = [(at, output) for at, output in enumerate(outputs) if output is not None]
+    examples = [dataset.examples[at] for at, _ in known]
+    scores = score_outputs([output for _, output in known], examples, dataset.medium == SOUND)
+    for (index, output), found in zip(known, scores, strict=True):
         measures = {name: float(found[name]) for name in MEASURES if name in found}
         rows[index] = Row(index, output, "", measures)
     return rows
 
 
-def outputs_digest(outputs: Sequence[str]) -> str:
+def outputs_digest(outputs: Sequence[str | None]) -> str:
     """The SHA-256 of outputs: tells them from others on the same set."""
     found = hashlib.sha256()
     for output in outputs:

@@ -175,8 +175,23 @@ def table_csv(table: pd.DataFrame) -> bytes:
     rows = []
     for place, *cells in table.itertuples():
         rows.append((int(place) + 1, *cells))
-    text = export.table_csv(Table(("number", *map(str, table.columns)), rows))
+    header = ["number", *_csv_names(table)]
+    text = export.table_csv(Table(tuple(header), rows))
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")
+
+
+def _csv_names(table: pd.DataFrame) -> list[str]:
+    """Return the names of a table's columns, those of metadata as they were brought.
+
+    A metadata column whose name another column has keeps the mark in front.
+    """
+    metadata = metadata_of(table)
+    taken = {"number", *map(str, table.columns)}
+    names = []
+    for column in map(str, table.columns):
+        name = metadata.get(column, column)
+        names.append(column if name in taken else name)
+    return names
 
 
 def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,13 +16,10 @@ from areaviz.analysis.on_ray import analyse_on_ray
 from areaviz.analysis.rows import RowFile, rows_path
 from areaviz.analysis.run import header, rows_of_outputs
 from areaviz.analysis.themes.material import check_count
-from areaviz.cli.models import named, open_run, open_run_together
+from areaviz.cli.analyse_input import Given, read_given
+from areaviz.cli.models import Named, named, open_run, open_run_together
 from areaviz.cli.options import CHECKPOINTS, MODEL, AreaSize, Beam, Checkpoints, Device, decoding
-from areaviz.data.example_files import read_files, read_lines, read_table
-from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset
-from areaviz.data.file_kinds import TABLES, check_kinds, ending_of
-from areaviz.data.set_files import read_output
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 from areaviz.trace.request import Request
@@ -38,9 +35,9 @@ def analyse(
         str,
         typer.Argument(
             metavar="SET",
-            help="A text file with a sentence a line, a table "
-            "(.csv, .tsv, .jsonl), a folder of pictures, sounds or clips, or the name of a sample"
-            " set.",
+            help="A text with one sentence a line, a table or test set (.csv, .tsv, .json, .jsonl,"
+            " .xlsx, .parquet, WMT's .xml and .sgm), a folder of pictures, sounds or clips, or the"
+            " name of a sample set.",
         ),
     ],
     model: Annotated[
@@ -64,6 +61,22 @@ def analyse(
             "names them; one file for each of the systems."
         ),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ROLE",
+            help="What a column or a file is: source, reference, output:SYSTEM, score:SYSTEM,"
+            " metadata, id, file, links, links-from-0, links-from-1, boxes, facts, system, corpus"
+            " or ignore. Other columns are guessed.",
+        ),
+    ] = None,
+    where: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="Report only the examples with this value in a metadata column.",
+        ),
+    ] = None,
     corpus: Annotated[
         Path | None,
         typer.Option(
@@ -84,7 +97,10 @@ def analyse(
     ] = None,
     by: Annotated[
         str,
-        typer.Option(help="Scores by bucket, such as length or words, or by a score of a file."),
+        typer.Option(
+            help="Scores by bucket: by length, score, rarest or words, by a score of a file, or by"
+            " a metadata column."
+        ),
     ] = "",
     themes: Annotated[
         bool,
@@ -108,44 +124,60 @@ def analyse(
     same set with the same models opens there at once.
     """
     choice("engine", engine, ENGINES)
-    if not model and not outputs:
-        raise InputError("Nothing is to be analysed; name a --model or a file of --outputs.")
-    dataset = _read(source, reference or [], links)
+    models = [named(name, checkpoints, device) for name in model or []]
+    given = Given(
+        source,
+        reference or [],
+        links,
+        outputs or [],
+        scores or [],
+        column or [],
+        [one.name for one in models],
+    )
+    brought = read_given(given)
+    for note in brought.notes:
+        typer.echo(note, err=True)
+    if not models and not brought.outputs:
+        raise InputError(
+            "There is nothing to analyse. Name a --model or a file of --outputs, or set the role of"
+            " a column to output."
+        )
     if themes:
-        # Before models run, which can take minutes.
-        check_count(len(dataset.examples))
-    runs: dict[str, Rows] = {}
-    for path in outputs or []:
-        lines = read_output(path.name, {path.name: path}, dataset)
-        runs[_free(path.name, runs)] = rows_of_outputs(dataset, lines)
+        check_count(len(brought.dataset.examples))
+    titles = _titles([*brought.outputs, *(one.name for one in models)])
+    # What tells of the rows takes a second to import, which they need not wait for. All of it is
+    # checked before the models run, which can take hours.
+    from areaviz.cli.analyse_report import Asked, checked, tell
+
+    asked = Asked(corpus, errors or [], by, where or [], table, report, themes)
+    prepared = checked(asked, brought, titles)
     request = Request("", "", *decoding(beam), area_size)
-    for name in model or []:
-        place = checkpoints, device, engine
-        # Of a folder the last part of its path.
-        runs[_free(Path(name).name, runs)] = _run(name, dataset, request, place)
-    # What tells of the rows takes a second to import, which they need not wait for.
-    from areaviz.cli.analyse_report import Asked, tell
-
-    asked = Asked(scores or [], corpus, errors or [], by, table, report, themes)
-    tell(dataset, runs, asked)
+    runs: list[Rows] = [
+        rows_of_outputs(brought.dataset, texts) for texts in brought.outputs.values()
+    ]
+    for one in models:
+        runs.append(_run(one, brought.dataset, request, (checkpoints, device, engine)))
+    tell(prepared, dict(zip(titles, runs, strict=True)))
 
 
-def _free(name: str, taken: Mapping[str, object]) -> str:
-    """A name for a run, another one where two runs have the same."""
-    return name if name not in taken else f"{name} ({len(taken) + 1})"
+def _titles(names: list[str]) -> list[str]:
+    """Return a title for each run, with a number for a name that is there already."""
+    found: list[str] = []
+    for name in names:
+        found.append(name if name not in found else f"{name} ({len(found) + 1})")
+    return found
 
 
-def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
-    """The rows of a model, old ones and new ones, with a bar and how long the new ones took.
+def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, str, str]) -> Rows:
+    """Run the examples that have no row yet, with a progress bar, and return all rows.
 
     Args:
-        name: of the model, or its folder.
+        model: the model.
         dataset: its examples.
         request: the options.
         place: the folder of checkpoints, the device and the engine.
     """
     checkpoints, device, engine = place
-    model = named(name, checkpoints, device)
     name = model.name
     request = replace(request, model=name, target=model.card.given)
     if warning := model.card.unfamiliar(dataset.kind):
@@ -166,53 +198,6 @@ def _run(name: str, dataset: Dataset, request: Request, place: tuple[Path, str, 
     if new:
         typer.echo(f"{name}: {new:,} examples in {seconds:,.0f} s, {new / seconds:.2f} a second")
     return file.rows
-
-
-def _read(source: str, references: Sequence[Path], links: Path | None) -> Dataset:
-    """The set of that name, file or folder.
-
-    Raises:
-        InputError: it cannot be used.
-        FileNotFoundError: one of its files is missing.
-    """
-    if source in SAMPLE_SETS:
-        return SAMPLE_SETS[source]()
-    place = Path(source)
-    if not place.exists():
-        raise InputError(
-            f'"{source}" is no file, folder or sample set; the sample sets are:'
-            f" {', '.join(SAMPLE_SETS)}."
-        )
-    if place.is_dir():
-        return _read_folder(place)
-    check_kinds([place.name])
-    if ending_of(place.name) in TABLES:
-        return read_table(place.name, _files(place.parent))
-    given = {}
-    for path in (place, *references, *([links] if links else [])):
-        if path.name in given:
-            raise InputError(
-                "Two of the files have the same name; rename one, since the set knows its files by"
-                " name."
-            )
-        given[path.name] = path
-    names = [path.name for path in references]
-    return read_lines(place.name, given, names, links.name if links else "")
-
-
-def _read_folder(folder: Path) -> Dataset:
-    """The set of a folder: its one table, or its pictures, sounds or clips."""
-    files = _files(folder)
-    tables = [name for name in files if ending_of(name) in TABLES]
-    if len(tables) > 1:
-        raise InputError(
-            f'"{folder}" holds several tables ({", ".join(tables)}); name the one that is meant.'
-        )
-    return read_table(tables[0], files) if tables else read_files(files)
-
-
-def _files(folder: Path) -> dict[str, Path]:
-    return {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
 
 
 def _progress_in(bar: Any) -> Callable[[int, int], None]:

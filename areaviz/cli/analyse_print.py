@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -12,12 +13,13 @@ from areaviz.analysis.buckets import (
     Frequency,
     bucket_table,
     bucketings,
+    by_metadata,
     by_values,
     word_table,
 )
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.measures import MEASURES
-from areaviz.analysis.table import SCORE, Rows, measures_of, summary
+from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary
 from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
@@ -55,6 +57,9 @@ def print_comparison(frame: pd.DataFrame) -> None:
         if not measure.better:
             continue
         change = frame[f"{name}_change"].to_numpy(float)
+        if not np.isfinite(change).any():
+            # Nothing to compare, such as errors that were marked for one system only.
+            continue
         better, same, worse = wins(change, measure.better)
         mean, low, high = mean_change(change)
         typer.echo(
@@ -78,16 +83,24 @@ def print_buckets(
 ) -> None:
     """Scores of each bucket of examples, or of words by their frequency."""
     measures = {one.title: name for name, one in measures_of(frame).items() if name not in MEASURES}
-    choice("by", by, (*BY, *measures))
+    metadata = {title: name for name, title in metadata_of(frame).items()}
+    choice("by", by, (*BY, *measures, *metadata))
     column, counted = "corpus_chrf", "examples"
     if by == WORDS:
         found, column, counted = word_table(frame, len(names), corpus), "f1", "words"
         who = "the references have" if corpus is None else "the corpus has"
         typer.echo(f"F-measure of words, by how often {who} them:")
     else:
-        how = bucketings(corpus).get(by) or by_values(frame, f"{measures[by]}_0", by)
+        how = bucketings(corpus).get(by)
+        if how is None and by in measures:
+            how = by_values(frame, f"{measures[by]}_0", by)
+        elif how is None:
+            how = by_metadata(frame, metadata[by], by)
         if how is None:
-            raise InputError(f"All examples have the same {by}, so there are no buckets by it.")
+            raise InputError(
+                f"There are no buckets by {by}: all examples have one value, or a text of their"
+                " own."
+            )
         found = bucket_table(frame, how, "length", len(names))
         typer.echo(f"chrF by {how.about}:")
     for row in found.to_dict("records"):

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
 
-from areaviz.analysis.buckets import read_corpus
+from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import Report
+from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import judgements_here
-from areaviz.analysis.score_files import scores_of
-from areaviz.analysis.table import Rows, score_columns, table_csv
+from areaviz.analysis.table import ALL_MEASURES, Rows, score_columns, table_csv
 from areaviz.cli.analyse_print import (
+    BY,
     print_buckets,
     print_comparison,
     print_scores,
     print_summary,
     print_themes,
 )
-from areaviz.data.examples import Dataset
+from areaviz.intake.brought import Brought
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
+from areaviz.trace.limits import choice, shown
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What the command was asked for besides the rows."""
 
-    # Files with scores of other tools, and with errors that raters marked.
-    scores: Sequence[Path]
     # A text whose words are counted, or None.
     corpus: Path | None
+    # Files with errors that raters marked.
     errors: Sequence[Path]
     # What scores are shown by, "" for nothing.
     by: str
+    # "NAME=VALUE" of metadata columns: only such examples are reported.
+    where: Sequence[str]
     # Where all rows and the whole analysis are written, None for nowhere.
     table: Path | None
     report: Path | None
@@ -46,32 +49,110 @@ class Asked:
     themes: bool = False
 
 
-def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What was asked for, read and checked."""
+
+    brought: Brought
+    asked: Asked
+    judgements: Sequence[Judgement]
+    corpus: Frequency | None
+    # The examples to report, None for all.
+    places: tuple[int, ...] | None
+
+
+def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
+    """Check everything that was asked for, before models run.
+
+    Args:
+        asked: what the command was asked for.
+        brought: what was read.
+        titles: of all systems.
+
+    Raises:
+        InputError: a file does not fit the set, or cannot be written, or an option is wrong.
+        BackendError: the store of notes cannot be read.
+    """
+    if asked.report and len(titles) > MAX_SYSTEMS:
+        raise InputError(
+            f"A report compares at most {MAX_SYSTEMS} systems, but there are {len(titles)}. Set"
+            ' the role of some outputs to "ignore", or leave out --report.'
+        )
+    for path in (asked.table, asked.report):
+        if path:
+            _check_writable(path)
+    if asked.by:
+        metrics = dict.fromkeys(name for one in brought.scores.values() for name in one)
+        judged = [ALL_MEASURES[name].title for name in ("mqm", "judged")]
+        choice("by", asked.by, (*BY, *metrics, *brought.dataset.metadata, *judged))
+    places = _places(asked.where, brought)
+    judgements = _judgements(asked.errors, brought, titles)
+    corpus = asked.corpus
+    frequency = read_corpus(corpus.name, {corpus.name: corpus}) if corpus else None
+    return Prepared(brought, asked, judgements, frequency, places)
+
+
+def _check_writable(path: Path) -> None:
+    folder = path.parent
+    if path.is_dir():
+        raise InputError(f'"{path}" is a folder. Name a file in it.')
+    if not folder.is_dir():
+        raise InputError(f'There is no folder "{folder}" to write "{path.name}" into. Create it.')
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputError(f'"{path}" cannot be written. Choose a place where you may write.')
+
+
+def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
+    """Return the examples that have all of the wanted values, None for all examples."""
+    if not wheres:
+        return None
+    metadata = brought.dataset.metadata
+    places = set(range(len(brought.dataset.examples)))
+    for where in wheres:
+        name, _, value = where.partition("=")
+        if name not in metadata:
+            known = ", ".join(map(shown, metadata)) or "none"
+            raise InputError(
+                f'--where asks for "{shown(where)}", but there is no metadata column'
+                f' "{shown(name)}". The metadata columns are: {known}.'
+            )
+        places &= {place for place, cell in enumerate(metadata[name]) if cell == value}
+    if not places:
+        raise InputError(
+            f"No example has {' and '.join(map(shown, wheres))}. Check the values of the column."
+        )
+    return tuple(sorted(places))
+
+
+def tell(prepared: Prepared, runs: Mapping[str, Rows]) -> None:
     """Print the figures of all systems, and write the files that are asked for.
 
     Args:
-        dataset: the examples.
+        prepared: what was asked for.
         runs: the rows of each system, by its title.
-        asked: what is wanted.
-
-    Raises:
-        InputError: a file that was named does not fit the set.
     """
+    dataset, asked, places = prepared.brought.dataset, prepared.asked, prepared.places
     for name, rows in runs.items():
-        print_summary(name, dataset, rows)
-    judgements = _judgements(asked.errors, dataset, list(runs))
-    columns = _columns(asked.scores, dataset, list(runs))
-    titles, corpus = [*runs], asked.corpus
-    frequency = read_corpus(corpus.name, {corpus.name: corpus}) if corpus else None
+        kept = rows if places is None else {at: rows[at] for at in places if at in rows}
+        print_summary(name, dataset, kept)
+    titles = list(runs)
+    scores = [score_columns(prepared.brought.scores.get(title, {})) for title in titles]
     reported = Report(
-        dataset, titles, titles, list(runs.values()), columns, judgements, corpus=frequency
+        dataset,
+        titles,
+        titles,
+        list(runs.values()),
+        scores,
+        prepared.judgements,
+        places,
+        corpus=prepared.corpus,
     )
     frame = reported.frame
     print_scores(frame, titles)
-    if len(runs) == 2:
+    if len(runs) == MAX_SYSTEMS:
         print_comparison(frame)
     if asked.by:
-        print_buckets(frame, asked.by, titles, frequency)
+        print_buckets(frame, asked.by, titles, prepared.corpus)
     if asked.themes:
         # Imported here, since scipy takes a second and most calls look for no themes.
         from areaviz.analysis.themes.of_table import themes_of_table
@@ -85,22 +166,12 @@ def tell(dataset: Dataset, runs: Mapping[str, Rows], asked: Asked) -> None:
         typer.echo(f"The report lies in {asked.report}")
 
 
-def _columns(
-    paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]
-) -> list[dict[str, Sequence[float]]]:
-    """The scores of files as measures of the systems."""
-    files = {path.name: path for path in paths}
-    if len(files) < len(paths):
-        raise InputError("Two files of scores have the same name; rename one.")
-    found = scores_of([*files], files, systems, len(dataset.examples))
-    return [score_columns(one) for one in found]
-
-
-def _judgements(paths: Sequence[Path], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
-    """What raters said, by their files; without any what they marked in the app."""
+def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:
+    """Return what raters said, by their files; without any what they marked in the app."""
+    digest = brought.dataset.digest
     if not paths:
-        return judgements_here(dataset.digest)
+        return judgements_here(digest)
     found: list[Judgement] = []
     for path in paths:
-        found += read_judgements(path.name, path.read_bytes(), dataset, systems)
-    return [one for one in found if one.dataset == dataset.digest]
+        found += read_judgements(path.name, path.read_bytes(), brought.dataset, systems)
+    return [one for one in found if one.dataset == digest]

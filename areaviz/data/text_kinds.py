@@ -51,6 +51,9 @@ def common_kind(kinds: Sequence[str]) -> str:
 
 
 def _is_points(text: str) -> bool:
+    # Most texts are no points, and raising an error for each takes most of the time of reading.
+    if not text.lstrip()[:1].isdigit():
+        return False
     try:
         return bool(len(points_of(text)))
     except InputError:

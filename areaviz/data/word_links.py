@@ -13,8 +13,8 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from areaviz.data.example_files import read_lines, read_table
-from areaviz.data.examples import Dataset, Links
+from areaviz.data.examples import Dataset, Example, Links
+from areaviz.data.marks import read_links
 from areaviz.data.multi30k import read_split
 
 LINKS = Path(__file__).with_name("multi30k_links.toml")
@@ -29,10 +29,12 @@ def read_linked(data: Path, split: str) -> Dataset:
     """
     links: dict[str, str] = tomllib.loads(LINKS.read_text(encoding="utf-8"))[split]
     pairs = read_split(data, split)
-    sources, targets = zip(*(pairs[int(line)] for line in links), strict=True)
-    files = {"source": sources, "target": targets, "links": links.values()}
-    encoded = {name: "\n".join(lines).encode() for name, lines in files.items()}
-    return read_lines("source", encoded, ("target",), "links")
+    examples = []
+    for number, (line, marks) in enumerate(links.items(), 1):
+        text, target = pairs[int(line)]
+        found = read_links(f"The links of line {line}", marks)
+        examples.append(_example(str(number), text, target, found))
+    return Dataset("source", tuple(examples), {})
 
 
 def read_gold(data: Path, name: str) -> Dataset:
@@ -42,13 +44,17 @@ def read_gold(data: Path, name: str) -> Dataset:
         FileNotFoundError: the set is not in `data`.
         InputError: a line has something else than links, or the file is no UTF-8 text.
     """
-    rows = ["name\ttext\treference\tlinks"]
-    for line in _lines(data / FOLDER / f"{name}.tsv.gz"):
-        # A table's reader takes quotes as marks around a cell.
-        cells = ['"' + cell.replace('"', '""') + '"' for cell in line.split("\t")]
-        rows.append("\t".join(cells))
-    table = f"{name}.tsv"
-    return read_table(table, {table: "\n".join(rows).encode()})
+    examples = []
+    for number, line in enumerate(_lines(data / FOLDER / f"{name}.tsv.gz"), 1):
+        title, text, target, marks = line.split("\t")
+        found = read_links(f"Line {number:,} of {name}", marks)
+        examples.append(_example(title, text, target, found))
+    return Dataset(f"{name}.tsv", tuple(examples), {})
+
+
+def _example(name: str, text: str, target: str, links: tuple[Links, Links]) -> Example:
+    references = (target,) if target.strip() else ()
+    return Example(name, text, references, "", *links)
 
 
 def read_system(data: Path, name: str) -> list[Links]:

@@ -18,13 +18,13 @@ from areaviz.analysis.on_processes import MAX_PROCESSES, analyse_in_processes, p
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse, header
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.request import Request
 from tests import tiny
 from tests.analysis.runs import open_local, open_models_together, open_nothing, open_together, run
 from tests.pages import folder
+from tests.sets import read_lines
 
 REQUEST = Request("fake", "")
 CARD = folder.card("fake", "area")

@@ -15,7 +15,6 @@ from areaviz.analysis.cluster import joined_ray
 from areaviz.analysis.on_ray import Workers, analyse_on_ray
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import analyse, header
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError
 from areaviz.trace.request import Request
@@ -23,6 +22,7 @@ from tests import tiny
 from tests.analysis.runs import open_fake, open_local, run
 from tests.pages import folder
 from tests.server.ray_server import OPTIONS
+from tests.sets import read_lines
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")]
 REQUEST = Request("fake", "")

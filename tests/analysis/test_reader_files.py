@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from areaviz.analysis.reader_files import Entry, ReaderFiles, remove_old_files, set_id
-from areaviz.data.set_files import Roles
+from areaviz.intake.brought import read_set
 from areaviz.shares.limits import ALL_KEPT_MEGABYTES, ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 
 ADA, BOB = "a" * 64, "b" * 64
 FILES = {"../my.en": "größer\n=1\n".encode(), "my.de": b"a\nb\n"}
-ROLES = Roles(source="../my.en", references=("my.de",))
-SET = ROLES.read(FILES)
+ROLES = {"../my.en": "source", "my.de": "reference"}
+SET = read_set(FILES, ROLES).dataset
 ENTRY = Entry({"set": set_id(SET), "model": "m"}, "my.en", 2, ("Model",), SET.digest)
 
 
@@ -27,7 +27,7 @@ def test_a_set_is_kept_and_opened_as_it_was(tmp_path: Path) -> None:
     for _ in range(2):
         own.keep_set(SET, FILES, ROLES)
     files, roles = ReaderFiles(tmp_path, ADA).open_set(set_id(SET))
-    assert roles == ROLES and roles.read(files).digest == SET.digest
+    assert roles == ROLES and read_set(files, roles).dataset.digest == SET.digest
     kept = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert {path.stat().st_mode & 0o777 for path in kept} == {0o600} and len(kept) == 3
     assert {path.name for path in kept} == {"0", "1", "roles.json"}, "no name of a reader's"
@@ -105,9 +105,8 @@ def test_an_analysis_is_taken_off_the_list_and_its_set_stays(tmp_path: Path) -> 
 def keep(own: ReaderFiles, name: str, kilobytes: float) -> str:
     """Keep a set of a size, and return its id."""
     files = {name: f"{name}\n".encode() * int(kilobytes * 1000 / (len(name) + 1))}
-    roles = Roles(source=name)
-    made = roles.read(files)
-    own.keep_set(made, files, roles)
+    made = read_set(files).dataset
+    own.keep_set(made, files, {})
     time.sleep(0.01)
     return set_id(made)
 
@@ -174,3 +173,39 @@ def test_a_disk_that_cannot_be_written_to_is_told(tmp_path: Path) -> None:
     (tmp_path / "readers").write_text("a file")
     with pytest.raises(BackendError, match="while noting the analysis"):
         ReaderFiles(tmp_path, ADA).note(ENTRY)
+
+
+def test_keep_set_keeps_the_later_files_of_one_set(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    one, other = (
+        {"a.csv": f"text,reference,output_x,domain\nA b,C d,{output},y\n".encode()}
+        for output in ("E", "F")
+    )
+    dataset = read_set(one).dataset
+    own.keep_set(dataset, one, {})
+    own.keep_set(read_set(other).dataset, other, {"domain": "ignore"})
+    files, chosen = own.open_set(set_id(dataset))
+    assert read_set(files, chosen).outputs == {"x": ("F",)}
+    assert chosen == {"domain": "ignore"}
+
+
+def test_open_set_reads_the_roles_of_older_versions(tmp_path: Path) -> None:
+    own = ReaderFiles(tmp_path, ADA)
+    files = {**FILES, "my.align": b"1-1\n\n", "b.hyp": b"c\nd\n", "s.txt": b"1\n2\n"}
+    own.keep_set(SET, files, ROLES)
+    (place,) = tmp_path.rglob("roles.json")
+    about = json.loads(place.read_text())
+    roles = {"table": "", "source": "../my.en", "references": ["my.de"], "links": "my.align"}
+    about["roles"] = {**roles, "outputs": ["b.hyp"], "scores": ["s.txt"], "corpus": ""}
+    place.write_text(json.dumps(about))
+    _, chosen = own.open_set(set_id(SET))
+    assert chosen == {
+        "../my.en": "source",
+        "my.align": "links-from-0",
+        "my.de": "reference",
+        "b.hyp": "output",
+        "s.txt": "score",
+    }
+    about["roles"] = {**roles, "table": "my.de", "outputs": []}
+    place.write_text(json.dumps(about))
+    assert own.open_set(set_id(SET))[1] == dict.fromkeys(sorted({*files} - {"my.de"}), "ignore")

@@ -13,13 +13,13 @@ from areaviz.analysis import run as run_module
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import IN_FLIGHT, analyse, header
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.pages import folder
+from tests.sets import read_lines
 
 REQUEST = Request("fake", "")
 CARD = folder.card("fake", "area")

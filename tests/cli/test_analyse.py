@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from areaviz.analysis.retention import notes_address
+from areaviz.analysis.retention import NOTES, notes_address
 from areaviz.analysis.rows import SETTING
 from areaviz.backend import local
 from areaviz.cards.card import Card, write_card
-from areaviz.cli import analyse as module
 from areaviz.cli import main
+from areaviz.cli.analyse_input import Given, read_given
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgements import Judgements
 from areaviz.trace.record import Trace
@@ -100,11 +100,11 @@ def test_a_table_and_a_folder_of_pictures_are_read(place: Path) -> None:
     pictures.mkdir()
     for name in "ab":
         Image.new("RGB", (8, 8)).save(pictures / f"{name}.png")
-    assert module._read(str(pictures), [], None).files.keys() == {"a.png", "b.png"}
+    assert read_given(Given(str(pictures))).dataset.files.keys() == {"a.png", "b.png"}
     (pictures / "t.csv").write_text(
         "picture,caption,boxes\na.png,A dog,dog 0 0 .5 1; dog .5 0 1 1\n"
     )
-    (only,) = module._read(str(pictures), [], None).examples
+    (only,) = read_given(Given(str(pictures))).dataset.examples
     assert only.boxes == (("dog", (0, 0, 0.5, 1)), ("dog", (0.5, 0, 1, 1)))
 
 
@@ -163,7 +163,7 @@ def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
     asked = [str(place / "a.en"), "--outputs", str(place / "one.txt")]
     assert run(*asked) == 0 and "MQM" not in capsys.readouterr().out
     assert not (place / "rows" / "notes.sqlite").exists(), "a store is not made to look into it"
-    digest = module._read(asked[0], [], None).digest
+    digest = read_given(Given(asked[0])).dataset.digest
     span = ErrorSpan("output", 0, 3, None, "Fluency/Grammar", "major")
     judgement = Judgement(digest, 1, "one.txt", "Ada", "=A cat.", "Ein Katze.", (span,))
     Judgements.open(notes_address()).save(judgement)
@@ -179,16 +179,16 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["{}/a.en"], "Nothing is to be analysed; name a --model or a file of --outputs."),
+        (["{}/a.en"], "There is nothing to analyse. Name a --model or a file of --outputs"),
         (
             ["{}/a.en", "--outputs", "{}/short.txt"],
-            '"short.txt" has 1 lines but "a.en" has 2 examples; outputs need one line for each',
+            '"short.txt" has 1 lines or rows, but "a.en" has 2. Give both one for each example',
         ),
         (["{}/a.en", "--outputs", "{}/none.txt"], "none.txt"),
-        (["{}/a.json", "--model", "char-area"], '"a.json" is a .json file'),
+        (["{}/a.json", "--model", "char-area"], '"a.json" has no header'),
         (
             ["nowhere.en", "--model", "char-area"],
-            "is no file, folder or sample set; the sample sets are: Sentences",
+            "is not a file, folder or sample set. The sample sets are: Sentences",
         ),
         (
             ["Sentences", "--model", "none"],
@@ -196,11 +196,11 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["{}/a.en", "--reference", "{}/a.en", "--model", "char-area"],
-            "Two of the files have the same name",
+            'Two of the files are called "a.en"',
         ),
-        (["{}", "--model", "char-area"], "holds several tables (mqm.tsv, t.csv, u.tsv)"),
-        (["{}/u.tsv", "--model", "char-area"], "a box is a word and four shares"),
-        (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" is a TSV of Marot: errors that raters'),
+        (["{}", "--model", "char-area"], "holds several tables (a.json, mqm.tsv, t.csv, u.tsv)"),
+        (["{}/u.tsv", "--model", "char-area"], "A box is a word and four shares"),
+        (["{}/mqm.tsv", "--model", "char-area"], '"mqm.tsv" holds errors that raters marked'),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/u.tsv"],
             'Line 1 of "u.tsv" has 2 columns, so this is no TSV of Marot',
@@ -211,11 +211,36 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--scores", "{}/a.de"],
-            '"a.de" has no column of numbers',
+            'Two of the files are called "a.de"',
         ),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--by", "COMET"],
             '"by" is "COMET" but must be one of: length, score, rarest, words',
+        ),
+        (
+            ["{}/a.en", "--outputs", "{}/a.de", "--scores", "{}/t.csv"],
+            '"t.csv" has no column of numbers',
+        ),
+        (
+            ["{}/a.en", "--model", "char-area", "--report", "{}/none/r.html"],
+            'none" to write "r.html" into. Create it.',
+        ),
+        (["{}/a.en", "--model", "char-area", "--table", "{}"], "is a folder. Name a file in it."),
+        (
+            ["{}/a.en", "--model", "char-area", "--column", "domain"],
+            '--column is "domain". Write NAME=ROLE',
+        ),
+        (
+            ["{}/a.en", "--model", "char-area", "--column", "domain=metadata"],
+            'There is no column "domain". The columns are: a.en.',
+        ),
+        (
+            ["{}/a.en", "--model", "char-area", "--column", "a.en=text"],
+            '"column role" is "text" but must be one of: source, reference',
+        ),
+        (
+            ["{}/a.en", "--model", "char-area", "--where", "domain=x"],
+            'there is no metadata column "domain"',
         ),
     ],
 )
@@ -231,6 +256,73 @@ def test_what_cannot_be_used_is_one_sentence(
     assert run(*(one.format(place) for one in arguments)) == 1
     error = capsys.readouterr().err
     assert said in error and "Traceback" not in error
+    assert Backend.asked == 0, "nothing runs before all arguments are checked"
+
+
+def test_analyse_checks_the_notes_address_before_models_run(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(NOTES, "nonsense://nowhere")
+    assert run(str(place / "a.en"), "--model", "char-area") == 1
+    assert Backend.asked == 0 and "Traceback" not in capsys.readouterr().err
+
+
+def test_analyse_reads_outputs_scores_and_metadata_of_a_table(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "t.csv").write_text(
+        "id,domain,year,source,reference,output_alpha,output_beta,comet_alpha,comet_beta\n"
+        "1,street,2019,A dog runs.,Ein Hund rennt.,Ein Hund rennt.,Hund.,0.9,0.1\n"
+        "2,garden,2020,A cat sits.,Eine Katze sitzt.,Katze.,Eine Katze sitzt.,0.2,0.8\n"
+        "3,street,2021,A cow eats.,Eine Kuh frisst.,Eine Kuh frisst.,Kuh.,0.7,0.3\n"
+    )
+    asked = [str(place / "t.csv"), "--by", "domain", "--table", str(place / "r.csv")]
+    assert run(*asked, "--report", str(place / "r.html")) == 0
+    said = capsys.readouterr().out
+    assert "alpha:\n  examples: 3" in said and "comet, mean: 0.6, 0.4" in said
+    assert (
+        "chrF by domain:\n  garden (1 examples): " in said and "  street (2 examples): 100" in said
+    )
+    rows = list(csv.DictReader((place / "r.csv").open(encoding="utf-8-sig")))
+    assert [row["domain"] for row in rows] == ["street", "garden", "street"]
+    assert [row["year"] for row in rows] == ["2019.0", "2020.0", "2021.0"]
+    html = (place / "r.html").read_text()
+    assert "<th>domain</th>" in html and ">garden<" in html
+    assert run(*asked, "--where", "domain=street") == 0
+    assert "alpha:\n  examples: 2" in capsys.readouterr().out
+    assert run(*asked[:3], "--column", "output_beta=ignore", "--column", "comet_beta=ignore") == 0
+    told = capsys.readouterr()
+    assert "beta:" not in told.out
+    assert 'Columns that are not used: "output_beta", "comet_beta".' in told.err
+
+
+def test_analyse_reads_the_table_that_it_wrote(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "t.csv").write_text(
+        "text,reference,output_a,output_b,domain\nA dog,Ein Hund,Hund,Ein Hund,x\n"
+        "A cat,Eine Katze,Eine Katze,Katze,y\n"
+    )
+    assert run(str(place / "t.csv"), "--table", str(place / "r.csv")) == 0
+    capsys.readouterr()
+    assert run(str(place / "r.csv"), "--table", str(place / "again.csv"), "--by", "domain") == 0
+    assert "0:\n  examples: 2" in capsys.readouterr().out
+    first, again = (
+        list(csv.DictReader((place / name).open(encoding="utf-8-sig")))
+        for name in ("r.csv", "again.csv")
+    )
+    for one, other in zip(first, again, strict=True):
+        assert one.items() <= {**other, "name": one["name"]}.items()
+
+
+def test_one_judged_system_is_not_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (place / "one.txt").write_text("Ein Hund.\nEin Katze.\n")
+    marked = "one\td\t2\t2\tAda\t=A cat.\t<v>Ein</v> Katze.\tFluency\tMinor\t{}\n"
+    (place / "mqm.tsv").write_text(marked)
+    asked = [str(place / "a.en"), "--outputs", str(place / "one.txt"), "--outputs"]
+    assert run(*asked, str(place / "a.de"), "--errors", str(place / "mqm.tsv")) == 0
+    said = capsys.readouterr().out
+    assert "MQM, mean: 1, –" in said and "nan" not in said and "  mqm:" not in said
 
 
 def test_pictures_that_were_cut_again_are_run_again(place: Path) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from areaviz.data.clip_files import gif
-from areaviz.data.example_files import read_files, read_table
-from areaviz.data.media import CLIP, MEDIA, PICTURE, SOUND, medium_of
-from areaviz.data.set_files import likely_roles
+from areaviz.data.media import CLIP, MEDIA, PICTURE, SOUND, is_medium, medium_of
 from areaviz.data.sound_files import flac
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests import fakes
 from tests.data.test_examples import png
+from tests.sets import read_media, read_table
 
 STILL, MOVING, HEARD = png(), gif(fakes.clip()), flac(fakes.sound("s", 1.0))
 ASKED = Request("m", "")
@@ -41,7 +40,7 @@ def test_files_are_what_their_names_and_the_first_of_them_say(
 
 def test_a_mixture_is_refused_in_a_sentence() -> None:
     with pytest.raises(InputError, match='"b.wav" is a sound and "a.png" is none, but the files'):
-        read_files({"a.png": STILL, "b.wav": HEARD})
+        read_media({"a.png": STILL, "b.wav": HEARD})
 
 
 def test_sounds_of_a_table_are_decoded_as_on_their_page(tmp_path: Path) -> None:
@@ -62,7 +61,7 @@ def test_sounds_of_a_table_are_decoded_as_on_their_page(tmp_path: Path) -> None:
 
 
 def test_of_a_set_of_clips_one_that_stands_still_is_refused_by_itself() -> None:
-    found = read_files({"a.gif": MOVING, "b.png": STILL})
+    found = read_media({"a.gif": MOVING, "b.png": STILL})
     clip = found.asked(ASKED, found.examples[0]).clip
     assert clip is not None and clip.frames == 6
     with pytest.raises(InputError, match="one frame only"):
@@ -70,14 +69,14 @@ def test_of_a_set_of_clips_one_that_stands_still_is_refused_by_itself() -> None:
 
 
 def test_another_sound_under_the_same_name_is_another_set() -> None:
-    one, other = read_files({"a.wav": b"1"}), read_files({"a.wav": b"2"})
+    one, other = read_media({"a.wav": b"1"}), read_media({"a.wav": b"2"})
     assert one.digest != other.digest and one.earlier_digest == ""
 
 
-def test_files_of_every_medium_are_known_by_their_names() -> None:
+def test_is_medium_knows_the_files_of_every_medium() -> None:
     for medium in MEDIA.values():
-        assert likely_roles([f"a{medium.endings[0]}"]).source == ""
-    assert likely_roles(["a.wav", "a.txt"]).source == "a.txt"
+        assert all(is_medium(f"a{ending}") for ending in medium.endings)
+    assert not is_medium("a.txt")
 
 
 def test_whether_a_file_on_the_disk_moves_is_known_from_its_content(tmp_path: Path) -> None:

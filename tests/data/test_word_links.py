@@ -85,7 +85,7 @@ def test_the_error_rate_of_a_system_is_that_of_all_its_links(
 
 def test_what_is_no_link_and_what_is_not_there_is_told(folder: Path) -> None:
     (folder / FOLDER / "bad.tsv.gz").write_bytes(gzip.compress(b"1\ta\tb\t0+0\n"))
-    with pytest.raises(InputError, match="links are pairs"):
+    with pytest.raises(InputError, match="Write links as pairs"):
         read_gold(folder, "bad")
     with pytest.raises(FileNotFoundError):
         read_gold(folder, "other")

@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from areaviz.cards.card import read_card
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import links as module
 from areaviz.evaluation.links import error_rates, link_figures
 from areaviz.models.writing import WritingModel
+from tests.sets import read_lines
 from tests.tiny import checkpoint
 
 CPU = torch.device("cpu")

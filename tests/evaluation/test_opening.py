@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from areaviz.cards.card import Opening, read_card
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import opening as module
 from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening
@@ -19,6 +18,7 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
 from areaviz.trace.query import densest_areas, item_shares
 from areaviz.trace.request import Request
+from tests.sets import read_lines
 from tests.tiny import SENTENCES, checkpoint
 
 

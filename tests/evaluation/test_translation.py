@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from areaviz.cards.card import Card, read_card, write_card
-from areaviz.data.example_files import read_lines
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import heads, links
 from areaviz.evaluation import translation as module
@@ -19,6 +18,7 @@ from areaviz.models.writing import WritingModel
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from tests.models.test_recurrent import model as recurrent
+from tests.sets import read_lines
 from tests.tiny import SENTENCES, checkpoint
 
 TEST = "test_2016_flickr"

@@ -19,7 +19,6 @@ import soundfile
 from PIL import Image
 
 from areaviz.data.clip_files import decode_clip
-from areaviz.data.example_files import read_lines, read_table
 from areaviz.data.examples import Dataset
 from areaviz.data.pictures import decode
 from areaviz.data.sound_files import decode_sound
@@ -32,6 +31,7 @@ from areaviz.trace.on_disk import open_trace
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from tests import fakes
+from tests.sets import read_lines, read_table
 
 MEGA = 1 << 20
 

@@ -12,7 +12,6 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
-from areaviz.data.example_files import read_lines
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.record_types import Stale
@@ -20,6 +19,7 @@ from areaviz.ui.analyse import dataset_form, judging
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
+from tests.sets import read_lines
 
 Use = Callable[[Backend], None]
 FILES = {

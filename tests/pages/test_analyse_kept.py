@@ -23,10 +23,9 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.retention import DAYS
 from areaviz.analysis.rows import SETTING, RowFile, rows_path
 from areaviz.backend.base import OWN_WORK, Backend, Caller
-from areaviz.data import set_files
-from areaviz.data.example_files import read_files
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset, Files
+from areaviz.data.examples import Files
+from areaviz.intake import brought
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.exchange import to_bytes
 from areaviz.notes.slices import Slice
@@ -48,6 +47,7 @@ from tests.pages.analysed import (
 )
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured
+from tests.sets import read_media
 
 Use = Callable[[Backend], None]
 COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
@@ -113,11 +113,13 @@ def test_uploaded_files_are_read_once(
     use_backend(Named())
     read = []
 
-    def counted(files: Files) -> Dataset:
-        read.append(1)
-        return read_files(files)
+    made = brought._media_alone
 
-    monkeypatch.setattr(set_files, "read_files", counted)
+    def counted(files: Files) -> brought.Brought:
+        read.append(1)
+        return made(files)
+
+    monkeypatch.setattr(brought, "_media_alone", counted)
     app = uploaded(open_page, {"0.png": "red"})
     for _ in range(3):
         app.run()
@@ -134,7 +136,7 @@ def test_analyses_from_before_are_told_and_their_notes_brought_along(
     use_backend(Named())
     app = ran(uploaded(open_page, {"0.png": "red"}))
     (path,) = rows.glob("*.jsonl")
-    dataset = read_files({"0.png": picture("red")})
+    dataset = read_media({"0.png": picture("red")})
     before = replace(RowFile.read(path).header, digest=dataset.earlier_digest)
     RowFile.open(rows_path(before), before).close()
     note_store().notes.save(Annotation(dataset.earlier_digest, 0, "", "Style", note="of that time"))
@@ -191,7 +193,7 @@ def test_all_that_is_one_s_own_goes_and_the_work_of_others_stays(
     write(opened_first(mine), "Style", "mine")
     hers = uploaded(open_page, {"0.png": "red"})
     write(opened_first(hers), "Accuracy", "hers")
-    digest = read_files({"0.png": picture("red")}).digest
+    digest = read_media({"0.png": picture("red")}).digest
     mine.selectbox(key="analyse_model").set_value("scene-regular").run()
     ran(mine)
     assert len(list(rows.glob("*.jsonl"))) == 2

@@ -16,17 +16,17 @@ import streamlit as st
 from areaviz.analysis.buckets import Frequency, read_corpus
 from areaviz.analysis.reader_files import ReaderFiles, set_id
 from areaviz.analysis.rows import analyses_folder
-from areaviz.analysis.score_files import scores_of
 from areaviz.analysis.table import score_columns, score_measure
-from areaviz.data.example_files import MAX_MEGABYTES
 from areaviz.data.example_samples import SAMPLE_SETS
-from areaviz.data.examples import Dataset, Files
-from areaviz.data.file_kinds import FORMATS, TABLES, ending_of
-from areaviz.data.media import is_medium
-from areaviz.data.set_files import Roles, likely_roles
+from areaviz.data.examples import Dataset, Files, content_digest
+from areaviz.intake.brought import Brought, Outputs, bring
+from areaviz.intake.files import FORMATS
+from areaviz.intake.opened import Chosen, Opened, open_files
+from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser
 from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
-from areaviz.ui.shell.markdown import counted, escaped, visible
+from areaviz.ui.shell.markdown import counted, escaped
 from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
@@ -38,9 +38,6 @@ TURN, HELD = "analyse_turn", "analyse_held"
 SETTING = "AREAVIZ_DATASETS"
 # Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
-# Pixels of a list of files: four fit beside one another on a wide page, three on a narrow one.
-WIDTH = 225
-Outputs = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +48,8 @@ class ChosenSet:
         dataset: the examples.
         address: what an address calls it.
         files: the reader's own, None of a set that is here for everybody.
-        roles: what each file is.
-        outputs: what systems wrote for it, by the names of their files.
+        chosen: the roles that the reader gave to columns.
+        outputs: what systems wrote for it, by their names.
         scores: of each system, measures of these outputs from files.
         corpus: word frequencies from a file, None for those of the references.
     """
@@ -60,7 +57,7 @@ class ChosenSet:
     dataset: Dataset
     address: str
     files: Files | None = None
-    roles: Roles = Roles()
+    chosen: Chosen = field(default_factory=dict)
     outputs: Outputs = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     corpus: Frequency | None = None
@@ -112,10 +109,7 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
             " in one session; remove some of them."
         )
     files = {file.name: file.getvalue() for file in given}
-    roles = _choose_roles(list(files))
-    chosen = _read_once(tuple(file.file_id for file in given), repr(roles), files, roles)
-    if isinstance(chosen, InputError):
-        raise chosen
+    chosen = _chosen_set(tuple(file.file_id for file in given), files, {})
     page.set(own=chosen.address)
     st.session_state[HELD] = chosen
     return chosen
@@ -129,10 +123,15 @@ def _earlier_set(page: AnalysePage) -> ChosenSet:
         st.button("Choose other files", on_click=_choose_anew, args=(page,))
     if held is None or held.address != page.state.own:
         kept = ReaderFiles(analyses_folder(), reader_mark())
-        held = _read(*kept.open_set(page.state.own))
-        st.session_state[HELD] = held
-    names = ", ".join(held.files or ())
+        files, roles = kept.open_set(page.state.own)
+    else:
+        files, roles = held.files or {}, held.chosen
+    names = ", ".join(files)
     place.caption(f"Your files: {escaped(names)}", width="content")
+    identity = tuple(f"{name} {content_digest(name, content)}" for name, content in files.items())
+    held = _chosen_set(identity, files, roles)
+    page.set(own=held.address)
+    st.session_state[HELD] = held
     return held
 
 
@@ -186,87 +185,56 @@ def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
     for path in sorted((inside / name).iterdir()):
         if path.is_file() and path.resolve().is_relative_to(inside):
             files[path.name] = path
-    read = _read(files, _choose_roles(list(files)))
+    identity = tuple(f"{name} {content_digest(name, path)}" for name, path in files.items())
+    read = _chosen_set(identity, files, {})
     return replace(read, address=f"{IN_FOLDER}{name}", files=None)
 
 
-def _choose_roles(names: list[str]) -> Roles:
-    """What each file is, as its name says; where several could be meant, the reader says which."""
-    likely = likely_roles(names)
-    tables = [name for name in names if ending_of(name) in TABLES and name not in likely.scores]
-    if len(tables) > 1:
-        return Roles(table=st.selectbox("Table", tables, format_func=visible))
-    texts = [name for name in names if ending_of(name) not in TABLES and not is_medium(name)]
-    if tables or len(texts) < 2:
-        return likely
-    with st.container(horizontal=True):
-        first = texts.index(likely.source)
-        source = st.selectbox(
-            "Sentences to run", texts, index=first, format_func=visible, width=WIDTH
-        )
-        others = [name for name in texts if name != source]
-        links = st.selectbox(
-            "Gold links",
-            others,
-            index=others.index(likely.links) if likely.links in others else None,
-            placeholder="None",
-            format_func=visible,
-            width=WIDTH,
-        )
-        rest = [name for name in others if name != links]
-        written = [name for name in likely.outputs if name in rest]
-        outputs = _several("Outputs of other systems", rest, written)
-        rest = [name for name in rest if name not in outputs]
-        given = [name for name in rest if name != likely.corpus]
-        references = _several("References", rest, given)
-        scores = _several("Scores of these outputs", [*rest, *likely.scores], [*likely.scores])
-        rest = [name for name in (*references, likely.corpus) if name and name not in scores]
-        corpus = st.selectbox(
-            "Corpus of word frequencies",
-            rest,
-            index=rest.index(likely.corpus) if likely.corpus in rest else None,
-            placeholder="None",
-            format_func=visible,
-            width=WIDTH,
-        )
-        references = tuple(name for name in references if name not in (*scores, corpus))
-    return Roles("", source, references, links or "", outputs, scores, corpus or "")
-
-
-def _several(label: str, names: list[str], default: list[str]) -> tuple[str, ...]:
-    """Some of the files, chosen by the reader."""
-    chosen = st.multiselect(
-        label, names, default=default, placeholder="None", format_func=visible, width=WIDTH
-    )
-    return tuple(chosen)
-
-
-@st.cache_resource(scope="session", max_entries=1, show_spinner="Reading the examples")
-def _read_once(
-    identity: tuple[str, ...], how: str, _files: Files, _roles: Roles
-) -> ChosenSet | InputError:
-    """A set as it was read before, else read now; a refusal too, which takes as long to find out.
+def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> ChosenSet:
+    """Let the roles of columns be chosen, and return the set.
 
     Args:
-        identity: of uploaded files, which stay as they are.
-        how: the roles, as text.
+        identity: of the files, which stay as they are.
+        files: all of them.
+        kept: roles that were chosen for them before.
+
+    Raises:
+        InputError: the files cannot be used as one set.
+    """
+    chosen = chosen_roles(identity, kept)
+    opened, brought = _read_once(identity, repr(chosen), files, chosen)
+    column_chooser(opened, chosen, isinstance(brought, InputError))
+    for refusal in (opened, brought):
+        if isinstance(refusal, InputError):
+            raise refusal
+    if isinstance(opened, InputError) or isinstance(brought, InputError):
+        raise AssertionError("unreachable")
+    corpus = read_corpus(brought.corpus, files) if brought.corpus else None
+    scores = {system: score_columns(one) for system, one in brought.scores.items()}
+    dataset = brought.dataset
+    if brought.notes:
+        st.caption("  \n".join(map(escaped, brought.notes)))
+    return ChosenSet(dataset, set_id(dataset), files, chosen, brought.outputs, scores, corpus)
+
+
+@st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the examples")
+def _read_once(
+    identity: tuple[str, ...], how: str, _files: Files, _chosen: Chosen
+) -> tuple[Opened | InputError, Brought | InputError]:
+    """Read files, or return what was read of them before; an error takes as long to find.
+
+    Args:
+        identity: of the files, which stay as they are.
+        how: the chosen roles, as text.
     """
     try:
-        return _read(_files, _roles)
+        opened = open_files(_files, _chosen)
     except InputError as refusal:
-        return refusal
-
-
-def _read(files: Files, roles: Roles) -> ChosenSet:
-    """The set of these files in these roles; raises InputError."""
-    dataset = roles.read(files)
-    outputs = roles.read_outputs(files, dataset)
-    if roles.scores and not outputs:
-        raise InputError("Scores are of outputs; choose the files with the outputs, too.")
-    found = scores_of(roles.scores, files, list(outputs), len(dataset.examples))
-    scores = dict(zip(outputs, map(score_columns, found), strict=True))
-    corpus = read_corpus(roles.corpus, files) if roles.corpus else None
-    return ChosenSet(dataset, set_id(dataset), files, roles, outputs, scores, corpus)
+        return refusal, refusal
+    try:
+        return opened, bring(_files, opened)
+    except InputError as refusal:
+        return opened, refusal
 
 
 def about_set(chosen: ChosenSet) -> str:
@@ -283,6 +251,8 @@ def about_set(chosen: ChosenSet) -> str:
         parts.append(counted(len(dataset.files), dataset.medium))
     if linked:
         parts.append(f"{linked:,} with gold links")
+    if dataset.metadata:
+        parts.append(f"metadata: {', '.join(map(escaped, dataset.metadata))}")
     if chosen.outputs:
         parts.append(f"outputs of {counted(len(chosen.outputs), 'system')}")
     names = dict.fromkeys(name for one in chosen.scores.values() for name in one)

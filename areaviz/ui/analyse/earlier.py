@@ -51,7 +51,7 @@ def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> 
         return
     own = reader_files()
     if chosen.files is not None:
-        own.keep_set(dataset, chosen.files, chosen.roles)
+        own.keep_set(dataset, chosen.files, chosen.chosen)
     own.note(entry)
     page.set(noted=entry.id)
 

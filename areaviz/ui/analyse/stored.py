@@ -39,8 +39,8 @@ class Analysis:
     # Where a model's rows lie, and what they are headed by.
     path: Path | None = None
     header: Header | None = None
-    # What another system wrote, one for each example.
-    outputs: tuple[str, ...] = ()
+    # What another system wrote, one for each example, None where it wrote nothing.
+    outputs: tuple[str | None, ...] = ()
     # More measures of it by name, a value for each example (`areaviz/analysis/table.py`).
     scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
@@ -90,7 +90,7 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
 
 @st.cache_resource(show_spinner="Measuring the outputs", max_entries=8, ttl=HOUR)
 def _measured(
-    outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str]
+    outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str | None]
 ) -> Mapping[int, Row]:
     """Rows of outputs, which are known by their digest and that of the set."""
     return rows_of_outputs(_dataset, _lines)

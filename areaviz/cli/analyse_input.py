@@ -1,0 +1,100 @@
+"""What `analyse` was given: a sample set, a file, a folder, and the files beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.media import is_medium
+from areaviz.intake.brought import Brought, bring, bring_beside
+from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
+from areaviz.intake.files import is_table_name
+from areaviz.intake.opened import open_files
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The files that the command names, and the roles that it gives to columns."""
+
+    source: str
+    references: Sequence[Path] = ()
+    links: Path | None = None
+    outputs: Sequence[Path] = ()
+    scores: Sequence[Path] = ()
+    # "NAME=ROLE", as often as wanted.
+    columns: Sequence[str] = ()
+    # Models that are run: scores can be of what they write.
+    models: Sequence[str] = ()
+
+
+def read_given(given: Given) -> Brought:
+    """Read everything that the command names.
+
+    Raises:
+        InputError: the files cannot be used as one set.
+        FileNotFoundError: a file is missing.
+    """
+    files: dict[str, Path] = {}
+    chosen: dict[str, str] = {}
+    named = [(path, REFERENCE) for path in given.references]
+    named += [(given.links, LINKS)] if given.links else []
+    named += [(path, OUTPUT) for path in given.outputs]
+    named += [(path, SCORE) for path in given.scores]
+    if given.source not in SAMPLE_SETS:
+        _add_source(Path(given.source), files, chosen)
+    for path, role in named:
+        if path.name in files:
+            raise InputError(
+                f'Two of the files are called "{shown(path.name)}". Rename one of them: a set knows'
+                " its files by name."
+            )
+        files[path.name] = path
+        chosen[path.name] = role
+    for column in given.columns:
+        name, separator, role = column.rpartition("=")
+        if not separator:
+            raise InputError(
+                f'--column is "{shown(column)}". Write NAME=ROLE, such as domain=metadata or'
+                " mt=output:alpha."
+            )
+        chosen[name] = role
+    opened = open_files(files, chosen, given.models)
+    if given.source in SAMPLE_SETS:
+        return bring_beside(SAMPLE_SETS[given.source](), opened, given.models)
+    return bring(files, opened, given.models)
+
+
+def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> None:
+    """Add the file of examples, or the files of a folder, and the media beside a table."""
+    if not place.exists():
+        raise InputError(
+            f'"{place}" is not a file, folder or sample set. The sample sets are:'
+            f" {', '.join(SAMPLE_SETS)}."
+        )
+    if place.is_dir():
+        files.update(_files_of_folder(place))
+        return
+    files[place.name] = place
+    if is_table_name(place.name):
+        beside = sorted(one for one in place.parent.iterdir() if one.is_file())
+        files.update((one.name, one) for one in beside if is_medium(one.name))
+    elif not is_medium(place.name):
+        chosen[place.name] = SOURCE
+
+
+def _files_of_folder(folder: Path) -> dict[str, Path]:
+    """Return the one table of a folder with its media, or its media, or its texts."""
+    found = {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
+    media = {name: path for name, path in found.items() if is_medium(name)}
+    tables = [name for name in found if is_table_name(name)]
+    if len(tables) > 1:
+        raise InputError(
+            f'"{folder}" holds several tables ({", ".join(tables)}). Name the one that you mean.'
+        )
+    if tables:
+        return {tables[0]: found[tables[0]], **media}
+    return media or found

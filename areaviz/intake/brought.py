@@ -1,0 +1,384 @@
+"""What was brought: a data set with metadata, outputs of systems and their scores, of columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files
+from areaviz.data.marks import read_boxes, read_facts
+from areaviz.data.media import PICTURE, is_medium, medium_of
+from areaviz.data.metadata import is_missing, number_of
+from areaviz.intake.columns import (
+    BOXES,
+    CORPUS,
+    FACTS,
+    FILE,
+    ID,
+    IGNORE,
+    LINKS,
+    LINKS_FROM_0,
+    LINKS_FROM_1,
+    MAX_ROWS,
+    METADATA,
+    OUTPUT,
+    REFERENCE,
+    SCORE,
+    SOURCE,
+    SYSTEM,
+    Column,
+    TextBudget,
+    too_many,
+)
+from areaviz.intake.links import links_of
+from areaviz.intake.opened import Chosen, Opened, open_files
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+MAX_LINKS, MAX_BOXES = 500_000, 100_000
+"""Of all examples together."""
+_SINGLE = (SOURCE, ID, FILE, BOXES, FACTS)
+_LISTED = 8
+Outputs = Mapping[str, tuple[str | None, ...]]
+Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """Everything that was made of the files."""
+
+    dataset: Dataset
+    # What each system wrote, one text for each example; None where it has no output.
+    outputs: Outputs = field(default_factory=dict)
+    # Of each system the scores by what they measure, NaN where there is none.
+    scores: Scores = field(default_factory=dict)
+    # The file whose word frequencies count, "" for none.
+    corpus: str = ""
+    # What the reader should know, and what is not used, one sentence each.
+    notes: tuple[str, ...] = ()
+
+
+def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
+    """Read files as one set.
+
+    Args:
+        files: all files by name, without folders. No name inside a file is opened as a path.
+        chosen: roles by the names of columns or files; the others are guessed.
+
+    Raises:
+        InputError: the files cannot be used as one set.
+    """
+    return bring(files, open_files(files, chosen))
+
+
+def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
+    """Make a set of opened columns.
+
+    Args:
+        files: all files by name.
+        opened: their columns.
+        models: systems that write their outputs later: a score can be of one of them.
+
+    Raises:
+        InputError: no column has examples, columns do not fit together, or a cell is wrong.
+    """
+    if not opened.columns and any(map(is_medium, files)):
+        return _media_alone(files)
+    columns = _aligned(opened)
+    by_role = _by_role(columns)
+    notes = list(opened.notes)
+    dataset = _dataset(files, by_role, notes)
+    return _with_systems(files, dataset, by_role, opened, models, notes)
+
+
+def bring_beside(dataset: Dataset, opened: Opened, models: Sequence[str] = ()) -> Brought:
+    """Make outputs and scores of opened columns, for a set that is there already.
+
+    Raises:
+        InputError: a column has another number of cells than the set has examples.
+    """
+    for column in opened.columns:
+        is_used = column.role in (OUTPUT, SCORE)
+        if is_used and len(column.cells) != len(dataset.examples):
+            raise InputError(
+                f'"{shown(column.file)}" has {len(column.cells):,} lines or rows, but the set has'
+                f" {len(dataset.examples):,} examples. Give one for each, in the same order."
+            )
+    by_role = _by_role(opened.columns)
+    return _with_systems({}, dataset, by_role, opened, models, list(opened.notes))
+
+
+def _with_systems(
+    files: Files,
+    dataset: Dataset,
+    by_role: Mapping[str, list[Column]],
+    opened: Opened,
+    models: Sequence[str],
+    notes: list[str],
+) -> Brought:
+    outputs = _outputs(by_role[OUTPUT])
+    scores = _scores(by_role[SCORE], [*outputs, *models])
+    for system, texts in outputs.items():
+        missing = texts.count(None)
+        if missing:
+            notes.append(
+                f'"{shown(system)}" has no output for {missing:,} of {len(texts):,} examples. They'
+                " count as not run."
+            )
+    notes += _unused(files, dataset, opened.columns)
+    corpus = by_role[CORPUS][0].file if by_role[CORPUS] else ""
+    return Brought(dataset, outputs, scores, corpus, tuple(notes))
+
+
+def _media_alone(files: Files) -> Brought:
+    """Return a set of pictures, sounds or clips alone, by name."""
+    found = {name: files[name] for name in sorted(files) if is_medium(name)}
+    if len(found) > MAX_ROWS:
+        raise too_many("the set", MAX_ROWS, "files")
+    medium = medium_of(found)
+    kind = SHOW_PHOTOS if medium == PICTURE else ""
+    examples = tuple(Example(name, "", file=name) for name in found)
+    return Brought(Dataset(f"{medium}s", examples, found, kind, medium))
+
+
+def _by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
+    found: dict[str, list[Column]] = {}
+    for role in (SOURCE, REFERENCE, OUTPUT, SCORE, ID, FILE, BOXES, FACTS, METADATA, CORPUS):
+        found[role] = [column for column in columns if column.role == role]
+    links = (LINKS, LINKS_FROM_0, LINKS_FROM_1)
+    found[LINKS] = [column for column in columns if column.role in links]
+    for role in (*_SINGLE, LINKS, CORPUS):
+        if len(found[role]) > 1:
+            first, second = (shown(one.name) for one in found[role][:2])
+            raise InputError(
+                f'Two columns have the role "{role}": "{first}" and "{second}". Give one of them'
+                ' another role, such as "metadata" or "ignore".'
+            )
+    return found
+
+
+def _aligned(opened: Opened) -> list[Column]:
+    """Return the columns in use, all with a cell for each example in one order.
+
+    Tables with the same ids in another order are brought into the order of the examples.
+    """
+    used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
+    leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
+    if leading is None:
+        raise _no_examples(opened)
+    orders: dict[str, list[int] | None] = {}
+    for file in {column.file for column in used if column.file != leading.file}:
+        orders[file] = _order(opened.columns, leading.file, file)
+    found = []
+    for column in used:
+        order = orders.get(column.file)
+        if len(column.cells) != len(leading.cells):
+            raise InputError(
+                f'"{shown(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
+                f' but "{shown(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
+                " both one for each example, in the same order."
+            )
+        if order is not None:
+            column = replace(column, cells=tuple(column.cells[at] for at in order))
+        found.append(column)
+    return [*found, *(one for one in opened.columns if one.role == CORPUS)]
+
+
+def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
+    """Return the rows of the second file in the order of the first one's ids, None if alike.
+
+    Raises:
+        InputError: both files have ids, but not the same ones.
+    """
+    documents = [
+        next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)
+        for file in (first, second)
+    ]
+    if None not in documents and documents[0] != documents[1]:
+        raise InputError(
+            f'"{shown(first)}" and "{shown(second)}" differ in their documents, so their segments'
+            " do not belong together. Choose files of the same test set."
+        )
+    ids = []
+    for file in (first, second):
+        found = [one for one in columns if one.file == file and _is_id(one)]
+        if len(found) != 1 or len(set(found[0].texts)) < len(found[0].texts):
+            return None
+        ids.append(found[0].texts)
+    if ids[0] == ids[1] or len(ids[0]) != len(ids[1]):
+        return None
+    places = {one: place for place, one in enumerate(ids[1])}
+    unknown = [one for one in ids[0] if one not in places]
+    if unknown:
+        raise InputError(
+            f'"{shown(second)}" has no row with the id "{shown(unknown[0])}" of "{shown(first)}".'
+            ' Give both files the same ids, or set the column with the ids to "ignore".'
+        )
+    return [places[one] for one in ids[0]]
+
+
+def _is_id(column: Column) -> bool:
+    is_further = column.role in (METADATA, IGNORE) and _base(column) in ("id", "segment_id")
+    return column.role == ID or is_further
+
+
+def _base(column: Column) -> str:
+    """Return the name of a column without its file."""
+    return column.name.removeprefix(f"{column.file}: ").lower()
+
+
+def _no_examples(opened: Opened) -> InputError:
+    columns = [one for one in opened.columns if one.role != IGNORE]
+    if not columns:
+        said = opened.notes[0] if opened.notes else "There are no files."
+        return InputError(f"The files have no examples. {said}")
+    files = ", ".join(f'"{shown(file)}"' for file in dict.fromkeys(one.file for one in columns))
+    if all(column.role == SCORE for column in columns):
+        return InputError(
+            f"{files}: there are scores, but no examples. Choose the file with the sources, too."
+        )
+    titles = ", ".join(shown(column.name) for column in columns[:40])
+    return InputError(
+        f"{files}: no column is a source or names files. The columns are: {titles}. Give one of"
+        ' them the role "source".'
+    )
+
+
+def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]) -> Dataset:
+    sources, media = by_role[SOURCE], by_role[FILE]
+    leading = (sources or media)[0]
+    count = len(leading.cells)
+    blank = ("",) * count
+    texts = sources[0].texts if sources else blank
+    references = _references(by_role[REFERENCE], count)
+    names = by_role[ID][0].texts if by_role[ID] else blank
+    named_files = [PurePosixPath(text).name for text in (media[0].texts if media else blank)]
+    firsts = [one[0] if one else "" for one in references]
+    links = [(frozenset(), frozenset())] * count
+    if by_role[LINKS]:
+        links, note = links_of(by_role[LINKS][0], texts, firsts)
+        notes += [note] if note else []
+    boxes, facts = (by_role[role][0] if by_role[role] else None for role in (BOXES, FACTS))
+    budget = TextBudget(leading.file or leading.name)
+    for column in (*sources, *media, *by_role[REFERENCE], *by_role[ID], *by_role[METADATA]):
+        budget.add(column.texts)
+    examples = []
+    for place in range(count):
+        if named_files[place] and named_files[place] not in files:
+            raise InputError(
+                f'{leading.where(place)} names the file "{shown(named_files[place])}", which is not'
+                " among the chosen files. Add it."
+            )
+        example = Example(
+            names[place] or str(place + 1),
+            texts[place],
+            references[place],
+            named_files[place],
+            *links[place],
+            read_boxes(boxes.where(place), boxes.texts[place]) if boxes else (),
+            read_facts(facts.where(place), facts.texts[place]) if facts else (),
+        )
+        examples.append(example)
+    _check_marks(leading.file, examples)
+    used = {one.file: files[one.file] for one in examples if one.file}
+    if not used and not any(one.text.strip() for one in examples):
+        raise InputError(
+            f'"{shown(leading.file)}" has no examples. It needs at least one text or file.'
+        )
+    medium = medium_of(used)
+    kind = SHOW_PHOTOS if medium == PICTURE else ""
+    metadata = {column.name: column.texts for column in by_role[METADATA]}
+    return Dataset(leading.file, tuple(examples), used, kind, medium, metadata)
+
+
+def _references(columns: Sequence[Column], count: int) -> list[tuple[str, ...]]:
+    """Return the references of every example, without blank ones."""
+    found: list[tuple[str, ...]] = [()] * count
+    for column in columns:
+        for place, cell in enumerate(column.cells):
+            texts = cell if isinstance(cell, tuple) else (cell or "",)
+            found[place] += tuple(text for text in texts if text.strip())
+    return found
+
+
+def _check_marks(name: str, examples: Sequence[Example]) -> None:
+    if sum(len(one.possible) for one in examples) > MAX_LINKS:
+        raise too_many(name, MAX_LINKS, "links")
+    if sum(len(one.boxes) for one in examples) > MAX_BOXES:
+        raise too_many(name, MAX_BOXES, "boxes")
+
+
+def _outputs(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
+    found: dict[str, tuple[str | None, ...]] = {}
+    for column in columns:
+        system = column.system or column.name
+        if system in found:
+            raise InputError(
+                f'Two columns are outputs of the system "{shown(system)}". Name the system of'
+                f' "{shown(column.name)}", as in the role "output:NAME".'
+            )
+        found[system] = tuple(None if one is None else _one(one) for one in column.cells)
+    return found
+
+
+def _one(cell: str | tuple[str, ...]) -> str:
+    return cell if isinstance(cell, str) else " ".join(cell)
+
+
+def _scores(
+    columns: Sequence[Column], systems: Sequence[str]
+) -> dict[str, dict[str, tuple[float, ...]]]:
+    if columns and not systems:
+        raise InputError(
+            f'"{shown(columns[0].name)}" has scores, but there are no outputs that they could be'
+            ' of. Choose the file with the outputs, too, or set the role "metadata".'
+        )
+    found: dict[str, dict[str, tuple[float, ...]]] = {}
+    for column in columns:
+        if column.system not in systems:
+            known = ", ".join(map(shown, systems))
+            raise InputError(
+                f'Nothing says which system "{shown(column.name)}" is a score of. Set the role'
+                f' "score:NAME" with one of these systems: {known}.'
+            )
+        of_system = found.setdefault(column.system, {})
+        metric = column.metric or column.name
+        if metric in of_system:
+            metric = column.name
+        of_system[metric] = tuple(
+            _number(column, place, text) for place, text in enumerate(column.texts)
+        )
+    return found
+
+
+def _number(column: Column, place: int, text: str) -> float:
+    value = number_of(text)
+    if value is None and not is_missing(text):
+        raise InputError(
+            f'{column.where(place)} has "{shown(text.strip())}" as its'
+            f" {shown(column.metric or column.name)}, which is not a number. Correct it or leave"
+            " it empty."
+        )
+    return math.nan if value is None else value
+
+
+def _unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[str]:
+    """Say which columns and files are not used."""
+    found = []
+    ignored = [column.name for column in columns if column.role in (IGNORE, SYSTEM)]
+    if ignored:
+        found.append(f"Columns that are not used: {_list(ignored)}.")
+    media = [name for name in files if is_medium(name) and name not in dataset.files]
+    # In a folder of this machine lie many files that nobody chose.
+    chosen = [name for name in media if not isinstance(files[name], Path)]
+    if chosen:
+        found.append(f"Files that no example names: {_list(chosen)}.")
+    return found
+
+
+def _list(names: Sequence[str]) -> str:
+    listed = ", ".join(f'"{shown(name)}"' for name in names[:_LISTED])
+    more = len(names) - _LISTED
+    return f"{listed} and {more:,} more" if more > 0 else listed

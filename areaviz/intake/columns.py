@@ -1,0 +1,187 @@
+"""What every file becomes: columns of cells, each with a role."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import choice, shown
+
+# A text; several references of one example; or None where a system has no output.
+Cell = str | tuple[str, ...] | None
+
+MAX_ROWS, MAX_COLUMNS = 20_000, 200
+MAX_ROW_CHARACTERS = 1 << 18
+"""Parsing a row takes many times its size in memory."""
+MAX_TEXT_BYTES = 96 * 2**20
+"""Memory of all cells of a file. One rare character makes Python use four bytes for each."""
+
+SOURCE, REFERENCE, OUTPUT, SCORE = "source", "reference", "output", "score"
+LINKS, LINKS_FROM_0, LINKS_FROM_1 = "links", "links-from-0", "links-from-1"
+BOXES, FACTS, FILE, ID = "boxes", "facts", "file", "id"
+METADATA, CORPUS, IGNORE, SYSTEM = "metadata", "corpus", "ignore", "system"
+ROLES: Mapping[str, str] = {
+    SOURCE: "Source",
+    REFERENCE: "Reference",
+    OUTPUT: "Output of a system",
+    SCORE: "Score of a system",
+    METADATA: "Metadata",
+    ID: "Name of the example",
+    SYSTEM: "Name of the system of a row",
+    FILE: "Picture, sound or clip",
+    LINKS: "Gold links",
+    LINKS_FROM_0: "Gold links, counted from 0",
+    LINKS_FROM_1: "Gold links, counted from 1",
+    BOXES: "Boxes",
+    FACTS: "Facts",
+    CORPUS: "Corpus of word frequencies",
+    IGNORE: "Ignore",
+}
+"""The roles that a reader can give to a column, with their titles."""
+OF_SYSTEMS = (OUTPUT, SCORE)
+"""Roles that name a system, as in "output:alpha"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a file, or a file with one value a line."""
+
+    name: str
+    cells: tuple[Cell, ...]
+    role: str = METADATA
+    # The system of an output or a score, "" if nothing names it.
+    system: str = ""
+    # Whether the role is certain; if not, the reader is asked to check it.
+    is_sure: bool = True
+    # The file that the column is from, and the line of its first cell there.
+    file: str = ""
+    first_line: int = 1
+    # What a score measures, "" for the name of the column.
+    metric: str = ""
+
+    @property
+    def given_role(self) -> str:
+        """The role as a reader writes it, such as "output:alpha"."""
+        return f"{self.role}:{self.system}" if self.system else self.role
+
+    def with_role(self, given: str) -> Self:
+        """Return this column in the role that a reader gave, such as "score:alpha".
+
+        Raises:
+            InputError: there is no such role.
+        """
+        role, _, system = given.partition(":")
+        choice("column role", role, tuple(ROLES))
+        if system and role not in OF_SYSTEMS:
+            raise InputError(
+                f'The role "{shown(given)}" names a system, but only an output or a score has one.'
+                f' Write "{role}".'
+            )
+        return replace(self, role=role, system=system, is_sure=True)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The cells as text, "" where there is none; of several references the first."""
+        if set(map(type, self.cells)) == {str}:
+            return self.cells  # type: ignore[return-value]
+        return tuple(map(text_of, self.cells))
+
+    def where(self, place: int) -> str:
+        """Name a cell for people, by its line if the file has one example a line."""
+        return f'Line {self.first_line + place:,} of "{shown(self.file or self.name)}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What one file holds."""
+
+    # What the file is, for people, such as "CSV".
+    kind: str
+    columns: tuple[Column, ...]
+    # What the reader should know, one sentence each.
+    notes: tuple[str, ...] = ()
+    # Whether the file is a list of values without a header, one a line.
+    is_plain: bool = False
+
+
+def text_of(cell: Cell) -> str:
+    """Return a cell as one text: of several references the first, "" for none."""
+    if isinstance(cell, tuple):
+        return cell[0] if cell else ""
+    return cell or ""
+
+
+def too_many(name: str, most: int, what: str) -> InputError:
+    """Return the refusal of a file with more than `most` of something."""
+    return InputError(
+        f'"{shown(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
+    )
+
+
+class TextBudget:
+    """The memory that the texts of a file take, counted while it is read."""
+
+    def __init__(self, name: str) -> None:
+        """Start at 0 bytes; `name` is the file for people."""
+        self.name = name
+        self.taken = 0
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Count texts.
+
+        Raises:
+            InputError: the texts of the file take too much memory.
+        """
+        self.taken += sum(map(sys.getsizeof, texts))
+        if self.taken > MAX_TEXT_BYTES:
+            raise InputError(
+                f'The texts of "{shown(self.name)}" take more than {MAX_TEXT_BYTES >> 20} MB of'
+                " memory, which is the limit. Split the file."
+            )
+
+
+def check_header(name: str, header: Sequence[str]) -> None:
+    """Refuse a header that has no names, too many, or one of them twice.
+
+    Raises:
+        InputError: for each of these.
+    """
+    if not any(header):
+        raise InputError(
+            f'"{shown(name)}" has no header. Write the names of the columns into its first line.'
+        )
+    if len(header) > MAX_COLUMNS:
+        raise InputError(
+            f'"{shown(name)}" has {len(header):,} columns, but the limit is {MAX_COLUMNS}. Remove'
+            " some."
+        )
+    seen: set[str] = set()
+    for title in header:
+        if title and title.lower() in seen:
+            raise InputError(
+                f'"{shown(name)}" has two columns called "{shown(title)}". Rename one of them.'
+            )
+        seen.add(title.lower())
+
+
+def columns_of_rows(
+    name: str, header: Sequence[str], rows: Sequence[Sequence[str]], first_line: int = 2
+) -> tuple[Column, ...]:
+    """Return the columns of rows that are as long as the header.
+
+    A column without a name and without cells is left out; one with cells is called by its place.
+
+    Raises:
+        InputError: there are no rows.
+    """
+    if not rows:
+        raise InputError(f'"{shown(name)}" has a header but no rows. Add a row for each example.')
+    found = []
+    for number, (title, cells) in enumerate(zip(header, zip(*rows, strict=True), strict=True), 1):
+        if title or any(cells):
+            title = title or f"column {number}"
+            found.append(Column(title, cells, file=name, first_line=first_line))
+    return tuple(found)

@@ -1,0 +1,198 @@
+"""CSV and TSV. Every row must have as many cells as the header: nothing is dropped or filled in."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterator, Sequence
+
+from areaviz.intake.columns import (
+    MAX_COLUMNS,
+    MAX_ROWS,
+    Column,
+    TextBudget,
+    check_header,
+    columns_of_rows,
+    too_many,
+)
+from areaviz.intake.texts import check_row, decoded_lines
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+SEPARATORS = (",", ";", "\t")
+MAX_LINES_OF_A_CELL = 50
+"""A quotation mark that closes later was never meant to open a cell."""
+# Excel can write the separator into a line before the header.
+_SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
+# Blank lines are passed over, but a file of nothing else must end somewhere.
+_MAX_LINES = 50 * MAX_ROWS
+# Lines whose memory is added up at once: a call for each line takes as long as decoding it.
+_COUNTED_TOGETHER = 64
+Rows = Sequence[Sequence[str]]
+
+
+def read_delimited(
+    name: str, data: bytes, usual: str, known: Collection[str]
+) -> tuple[Column, ...]:
+    """Read the columns of a CSV or TSV file.
+
+    Args:
+        name: the file, for people.
+        data: its content.
+        usual: the separator that the file's name suggests.
+        known: names of columns in lower case, by which the separator is recognised.
+
+    Raises:
+        InputError: a row has more or fewer cells than the header, a quotation mark is not closed,
+            or the header cannot be used.
+    """
+    lines = _lines(name, data)
+    at = 0
+    separator = ""
+    if lines and (found := _SEPARATOR_LINE.fullmatch(lines[0])):
+        separator, at = found[1], 1
+    if not any(line.strip() for line in lines[at:]):
+        raise InputError(f'"{shown(name)}" is empty. Choose a file with a header and rows.')
+    header_line = lines[at]
+    separator = separator or separator_of(header_line, known, usual)
+    if header_line.count(separator) >= 2 * MAX_COLUMNS and '"' not in header_line:
+        check_header(name, header_line.split(separator))
+    rows = _unquoted_rows(lines[at:]) if separator == "\t" else None
+    if rows is None:
+        numbered = list(_quoted_rows(name, lines, at, separator))
+    else:
+        numbered = [(number, row) for number, row in enumerate(rows, 1) if row is not None]
+    header = [title.strip() for title in numbered[0][1]]
+    check_header(name, header)
+    kept = _checked_rows(name, header, numbered[1:])
+    return columns_of_rows(name, header, kept, numbered[0][0] + 1)
+
+
+def separator_of(header: str, known: Collection[str], usual: str) -> str:
+    """Return what separates the cells of a table.
+
+    Spreadsheets write ";" where numbers have a decimal comma, and call the file CSV all the same.
+    The separator that gives the most known names wins, then the usual one if it occurs, then the
+    one that occurs most often.
+
+    Args:
+        header: the first line of the table.
+        known: names of columns, in lower case.
+        usual: the separator that the file's name suggests.
+    """
+    best, best_rank = usual, (0, False, 0)
+    for separator in SEPARATORS:
+        cells = next(csv.reader([header], delimiter=separator), [])
+        names = sum(cell.strip().lower() in known for cell in cells)
+        rank = (names if len(cells) > 1 else 0, separator == usual and len(cells) > 1, len(cells))
+        if len(cells) > 1 and rank > best_rank:
+            best, best_rank = separator, rank
+    return best
+
+
+def _lines(name: str, data: bytes) -> list[str]:
+    found, budget = [], TextBudget(name)
+    for number, line in enumerate(decoded_lines(name, data), 1):
+        if number > _MAX_LINES:
+            raise too_many(name, MAX_ROWS, "rows")
+        found.append(line)
+        if number % _COUNTED_TOGETHER == 0:
+            budget.add(found[-_COUNTED_TOGETHER:])
+    return found
+
+
+def _checked_rows(
+    name: str, header: Sequence[str], numbered: Sequence[tuple[int, Sequence[str]]]
+) -> Rows:
+    kept = []
+    for number, row in numbered:
+        if not any(row):
+            continue
+        if len(row) != len(header):
+            raise InputError(
+                f'Line {number:,} of "{shown(name)}" has {len(row):,} cells, but the header names'
+                f" {len(header):,} columns. If a text contains the separator, put the text in"
+                " quotation marks or separate the cells by tabs."
+            )
+        kept.append(row)
+        if len(kept) > MAX_ROWS:
+            raise too_many(name, MAX_ROWS, "rows")
+    return kept
+
+
+def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
+    """Split lines at tabs, if all have as many tabs; None if they must be read as quoted cells.
+
+    Tab-separated files are seldom quoted. If every line has the tabs of the header, a quotation
+    mark is a letter, unless all marks look as a program writes them. None stands for a blank line.
+    """
+    tabs = lines[0].count("\t")
+    if not tabs:
+        return None
+    rows: list[list[str] | None] = []
+    for line in lines:
+        text = line.rstrip("\r\n")
+        if text and text.count("\t") != tabs:
+            return None
+        rows.append(text.split("\t") if text else None)
+    # A header is seldom quoted, whatever is done with the rows.
+    cells = [cell for row in rows[1:] if row for cell in row]
+    if not _is_quoted_by_a_program(cells):
+        return rows
+    return [[_without_quotes(cell) for cell in row] if row else None for row in rows]
+
+
+def _is_quoted_by_a_program(cells: Sequence[str]) -> bool:
+    """Return whether all quotation marks look like those of a program, and none like a writer's.
+
+    Programs quote all texts; or those that hold a quotation mark, which is then doubled; or, as
+    Excel, those that hold a comma, too.
+    """
+    with_marks = [cell for cell in cells if '"' in cell]
+    if not with_marks or not all(map(_is_well_quoted, with_marks)):
+        return False
+    without = [cell for cell in cells if cell and '"' not in cell]
+    if not any(any(letter.isalpha() for letter in cell) for cell in without):
+        return True
+    doubled = all('""' in cell[1:-1] for cell in with_marks)
+    needed = all('""' in cell[1:-1] or "," in cell for cell in with_marks)
+    return doubled or (needed and not any("," in cell for cell in without))
+
+
+def _is_well_quoted(cell: str) -> bool:
+    is_whole = len(cell) > 1 and cell[0] == cell[-1] == '"'
+    return is_whole and '"' not in cell[1:-1].replace('""', "")
+
+
+def _without_quotes(cell: str) -> str:
+    return cell[1:-1].replace('""', '"') if _is_well_quoted(cell) else cell
+
+
+def _quoted_rows(
+    name: str, lines: Sequence[str], at: int, separator: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table with the line in which each begins, from 1."""
+    begun, taken = at, 0
+
+    def counted() -> Iterator[str]:
+        nonlocal taken
+        for number, line in enumerate(lines[at:], at + 1):
+            taken += len(line)
+            check_row(name, number, taken)
+            if number - begun > MAX_LINES_OF_A_CELL:
+                raise InputError(
+                    f'Line {begun + 1:,} of "{shown(name)}" has a quotation mark that does not'
+                    f" close within {MAX_LINES_OF_A_CELL} lines. Close it, or write it twice."
+                )
+            yield line
+
+    reader = csv.reader(counted(), delimiter=separator, strict=True)
+    try:
+        for row in reader:
+            yield begun + 1, row
+            begun, taken = at + reader.line_num, 0
+    except csv.Error as error:
+        raise InputError(
+            f'Line {begun + 1:,} of "{shown(name)}" cannot be read as CSV ({error}). If a cell'
+            " begins with a quotation mark, write the mark three times and close the cell."
+        ) from error

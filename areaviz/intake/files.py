@@ -1,0 +1,229 @@
+"""One file read into columns: its kind is known by what is in it, then by its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+
+from areaviz.data.media import is_medium
+from areaviz.data.metadata import is_missing, number_of
+from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, too_many
+from areaviz.intake.comet_output import is_comet_output, read_comet_output
+from areaviz.intake.delimited import read_delimited
+from areaviz.intake.json_files import json_object, read_json, read_json_lines
+from areaviz.intake.names import NAMED_ROLES
+from areaviz.intake.texts import bytes_of, plain_lines
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+FORMATS = (
+    "Tables (CSV, TSV, JSON, JSON Lines, Excel, Parquet), test sets of WMT (XML, SGM), what"
+    " comet-score prints, and texts with one example a line, such as my.en, my.de and my.hyp.txt."
+    " You can choose several at once. Add the pictures, sounds (WAV, FLAC, Ogg, MP3, AIFF) or clips"
+    " (GIF, WebP, animated PNG) that a table names, or choose these alone."
+)
+"""What a set can be made of, for people."""
+CSV, TSV, LINES, MARKED = "CSV", "TSV", "text with one example a line", "errors marked by raters"
+# Endings of files that people have beside such files. A text may have any other ending.
+_OTHERS = frozenset(
+    (
+        *(".npz", ".npy", ".gz", ".bz2", ".xz", ".tar", ".7z", ".rar", ".html", ".htm", ".pt"),
+        *(".pkl", ".safetensors", ".xls", ".xlsb", ".pdf", ".doc", ".docx", ".odt", ".ods"),
+        *(".rtf", ".pptx", ".feather", ".arrow"),
+    )
+)
+# Columns by which a file of marked errors is known: MQM's, and Marot's of today.
+_MARKED = frozenset(("system", "doc", "rater", "severity"))
+_BEGINNING = 65_536
+_ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
+_SGM = re.compile(rb"\s*(?:<!doctype[^>]*>\s*)?<(?:srcset|refset|tstset|mteval)\b", re.IGNORECASE)
+_XML = re.compile(rb"\s*<(?:\?xml|!doctype|dataset\b)", re.IGNORECASE)
+_DELIMITED: Mapping[str, str] = {CSV: ",", TSV: "\t"}
+# Lines of a corpus that are shown; the whole is read where its words are counted.
+_SHOWN_LINES = 3
+
+
+def read_file(name: str, content: bytes | Path) -> Content:
+    """Read one file into columns.
+
+    Args:
+        name: the file, without folders.
+        content: its bytes, or where it lies.
+
+    Raises:
+        InputError: the file is of a kind that is not read, or damaged, or too large.
+    """
+    ending = PurePosixPath(name).suffix.lower()
+    if ending in _OTHERS:
+        raise InputError(
+            f'"{shown(name)}" is a {ending} file, which holds no examples that can be read.'
+            " Save the examples as CSV, JSON Lines, .xlsx or plain text."
+        )
+    data = bytes_of(name, content)
+    kind = _kind(name, ending, data)
+    if kind in _DELIMITED:
+        columns = read_delimited(name, data, _DELIMITED[kind], NAMED_ROLES)
+        is_marked = {column.name.lower() for column in columns} >= _MARKED
+        return Content(MARKED if is_marked else kind, columns)
+    return _READERS[kind](name, data)
+
+
+def read_beginning(name: str, content: bytes | Path) -> Content:
+    """Read the first lines of a corpus, to show what it is; it may be of any size."""
+    if isinstance(content, Path):
+        with content.open("rb") as file:
+            start = file.read(_BEGINNING)
+    else:
+        start = content[:_BEGINNING]
+    lines = []
+    for line in start.splitlines()[:_SHOWN_LINES]:
+        lines.append(line.decode("utf-8", "replace"))
+    return Content(LINES, (Column(name, tuple(lines), file=name),), is_plain=True)
+
+
+def _kind(name: str, ending: str, data: bytes) -> str:
+    """Return what a file is, by how it begins; a text that begins oddly stays a text."""
+    start = data[:_BEGINNING].removeprefix(b"\xef\xbb\xbf")
+    if start.startswith(b"PK\x03\x04"):
+        if b"xl/" not in data or ending == ".zip":
+            raise InputError(
+                f'"{shown(name)}" is a packed folder. Unpack it and choose the files inside.'
+            )
+        return "Excel"
+    if start.startswith(b"PAR1"):
+        return "Parquet"
+    if _SGM.match(start) and ending != ".xml":
+        return "SGM"
+    if _XML.match(start):
+        return "SGM" if ending in (".sgm", ".sgml") else "XML"
+    if is_comet_output(start):
+        return "comet-score"
+    found = _BY_ENDING.get(ending, "")
+    if found not in ("JSON", "JSON Lines"):
+        if start.lstrip().startswith(b"{") and _is_object(start.lstrip().splitlines()[0]):
+            return "JSON Lines"
+        if _ARRAY.match(start):
+            return "JSON"
+    if found:
+        return found
+    return _table_without_ending(start) or LINES
+
+
+def _is_object(line: bytes) -> bool:
+    try:
+        json_object("", 1, line.decode("utf-8", "replace"))
+    except InputError:
+        return False
+    return True
+
+
+def _table_without_ending(start: bytes) -> str:
+    """Return the kind of a table by its first line, "" for any other text.
+
+    The line must be a header: two names of columns at least that are known here.
+    """
+    encoding = "utf-16" if start.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8"
+    text = start[: len(start) // 2 * 2].decode(encoding, "replace")
+    first = re.split("[\r\n]", text, maxsplit=1)[0]
+    for kind, separator in (*_DELIMITED.items(), (CSV, ";")):
+        cells = [cell.strip(' "').lower() for cell in first.split(separator)]
+        if sum(cell in NAMED_ROLES for cell in cells) > 1:
+            return kind
+    return ""
+
+
+def _read_plain(name: str, data: bytes) -> Content:
+    """Read a text with one value a line.
+
+    A first line that is no number, before numbers alone, names them.
+    """
+    lines: list[str] = []
+    budget = TextBudget(name)
+    for line in plain_lines(name, data):
+        budget.add((line,))
+        lines.append(line)
+        if len(lines) > MAX_ROWS + 1:
+            raise too_many(name, MAX_ROWS, "lines")
+    rest = lines[1:]
+    has_numbers = any(number_of(line) is not None for line in rest)
+    if has_numbers and not _is_number(lines[0]) and all(map(_is_number, rest)):
+        column = Column(name, tuple(rest), SCORE, file=name, first_line=2, metric=lines[0].strip())
+        return Content(LINES, (column,), is_plain=True)
+    if len(lines) > MAX_ROWS:
+        raise too_many(name, MAX_ROWS, "lines")
+    return Content(LINES, (Column(name, tuple(lines or [""]), file=name),), is_plain=True)
+
+
+def _is_number(text: str) -> bool:
+    return number_of(text) is not None or is_missing(text)
+
+
+def _read_excel(name: str, data: bytes) -> Content:
+    from areaviz.intake.spreadsheets import read_spreadsheet
+
+    columns, notes = read_spreadsheet(name, data)
+    return Content("Excel", columns, notes)
+
+
+def _read_parquet(name: str, data: bytes) -> Content:
+    from areaviz.intake.parquet_files import read_parquet
+
+    return Content("Parquet", read_parquet(name, data))
+
+
+def _read_xml(name: str, data: bytes) -> Content:
+    from areaviz.intake.wmt_files import read_wmt_xml
+
+    return Content("WMT XML", read_wmt_xml(name, data))
+
+
+def _read_sgm(name: str, data: bytes) -> Content:
+    from areaviz.intake.wmt_files import read_sgm
+
+    return Content("SGM", read_sgm(name, data))
+
+
+def _read_json(name: str, data: bytes) -> Content:
+    if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and _has_second_object(data):
+        return _read_json_lines(name, data)
+    columns, notes = read_json(name, data)
+    return Content("JSON", columns, notes)
+
+
+def _has_second_object(data: bytes) -> bool:
+    """Return whether a file called JSON has an object on each line."""
+    lines = [line for line in data[:_BEGINNING].splitlines() if line.strip()]
+    return len(lines) > 1 and _is_object(lines[0]) and lines[1].lstrip().startswith(b"{")
+
+
+def _read_json_lines(name: str, data: bytes) -> Content:
+    if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
+        return _read_json(name, data)
+    return Content("JSON Lines", read_json_lines(name, data))
+
+
+def _read_comet(name: str, data: bytes) -> Content:
+    return Content("comet-score", read_comet_output(name, data))
+
+
+_BY_ENDING: Mapping[str, str] = {
+    **{".csv": CSV, ".tsv": TSV, ".json": "JSON", ".jsonl": "JSON Lines", ".ndjson": "JSON Lines"},
+    **{".xml": "XML", ".sgm": "SGM", ".sgml": "SGM", ".xlsx": "Excel", ".xlsm": "Excel"},
+    ".parquet": "Parquet",
+}
+_READERS: Mapping[str, Callable[[str, bytes], Content]] = {
+    LINES: _read_plain,
+    "JSON": _read_json,
+    "JSON Lines": _read_json_lines,
+    "XML": _read_xml,
+    "SGM": _read_sgm,
+    "Excel": _read_excel,
+    "Parquet": _read_parquet,
+    "comet-score": _read_comet,
+}
+
+
+def is_table_name(name: str) -> bool:
+    """Return whether a name says that the file holds a whole set: a table or a test set."""
+    return PurePosixPath(name).suffix.lower() in _BY_ENDING and not is_medium(name)

@@ -1,0 +1,92 @@
+"""Whether gold links count words from 0 or from 1, and whether all of them lie in their sentences.
+
+Pharaoh's form says neither, and links that are read with the wrong start look well and are wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from areaviz.data.examples import Links
+from areaviz.data.marks import read_links
+from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+# Words of a source, and of its reference or None if there is none.
+Lengths = tuple[int, int | None]
+Both = tuple[Links, Links]
+
+
+def links_of(
+    column: Column, sources: Sequence[str], references: Sequence[str]
+) -> tuple[list[Both], str]:
+    """Return the sure and the possible links of every example, counted from 0.
+
+    A link with a 0 says that they count from 0. If there is none and a link goes one beyond the
+    last word, they count from 1.
+
+    Args:
+        column: of links, in one of the three roles.
+        sources: the source of each example.
+        references: its first reference, "" if there is none.
+
+    Returns:
+        The links, and a note if they count from 1, else "".
+
+    Raises:
+        InputError: nothing says where links start, or a link lies outside its sentence.
+    """
+    texts = column.texts
+    given = [read_links(column.where(place), text) for place, text in enumerate(texts)]
+    lengths: list[Lengths] = []
+    for source, reference in zip(sources, references, strict=True):
+        lengths.append((len(source.split()), len(reference.split()) if reference else None))
+    first = _first(column, given, lengths)
+    found = []
+    for place, text in enumerate(texts):
+        both = read_links(column.where(place), text, first) if first else given[place]
+        _check(column, place, both[1], lengths[place], first)
+        found.append(both)
+    note = ""
+    if first and column.role != LINKS_FROM_1:
+        note = (
+            f'The links in "{shown(column.name)}" count words from 1: none has a 0, and some name'
+            " the last word by its number."
+        )
+    return found, note
+
+
+def _first(column: Column, given: Sequence[Both], lengths: Sequence[Lengths]) -> int:
+    """Return the number of the first word, 0 or 1."""
+    if column.role in (LINKS_FROM_0, LINKS_FROM_1):
+        return int(column.role == LINKS_FROM_1)
+    pairs = [(place, link) for place, (_, possible) in enumerate(given) for link in possible]
+    if not pairs or any(0 in link for _, link in pairs):
+        return 0
+    if any(_is_beyond(link, lengths[place]) for place, link in pairs):
+        return 1
+    raise InputError(
+        f'Nothing says whether the links in "{shown(column.name)}" count words from 0 or from 1:'
+        f' none has a 0, and none goes beyond its sentence. Choose "{LINKS_FROM_0}" or'
+        f' "{LINKS_FROM_1}" as the role of the column.'
+    )
+
+
+def _is_beyond(link: tuple[int, int], lengths: Lengths) -> bool:
+    source, reference = lengths
+    return link[0] >= source or (reference is not None and link[1] >= reference)
+
+
+def _check(column: Column, place: int, links: Links, lengths: Lengths, first: int) -> None:
+    """Refuse links to words that the sentences do not have."""
+    for link in sorted(links):
+        if _is_beyond(link, lengths):
+            source, reference = lengths
+            has = f"the source has {source:,} words"
+            has += "" if reference is None else f" and the reference {reference:,}"
+            raise InputError(
+                f"{column.where(place)} links word {link[0] + first:,} to word"
+                f" {link[1] + first:,}, but {has} (links count from {first}). Check that the links"
+                " are those of these sentences."
+            )

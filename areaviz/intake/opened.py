@@ -1,0 +1,231 @@
+"""All files together as one list of columns, in the roles that they have or that were chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from areaviz.data.examples import Files
+from areaviz.data.media import is_medium
+from areaviz.data.metadata import numbers_of
+from areaviz.intake.columns import (
+    CORPUS,
+    ID,
+    IGNORE,
+    METADATA,
+    OUTPUT,
+    SCORE,
+    SOURCE,
+    SYSTEM,
+    Column,
+    Content,
+)
+from areaviz.intake.files import MARKED, read_beginning, read_file
+from areaviz.intake.long_tables import widened
+from areaviz.intake.names import EITHER, named
+from areaviz.intake.plain_files import in_roles, is_corpus_name, is_score_name
+from areaviz.intake.roles import guessed, scored
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+Chosen = Mapping[str, str]
+"""Roles that a reader gave, by the names of columns, or of files for all of their columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The columns of all files, and what the reader should know about the files."""
+
+    columns: tuple[Column, ...]
+    notes: tuple[str, ...] = ()
+    # What each file is, by its name, such as "CSV".
+    kinds: Mapping[str, str] | None = None
+
+
+def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str] = ()) -> Opened:
+    """Read all files but pictures, sounds and clips into columns.
+
+    Args:
+        files: all files by name.
+        chosen: roles that the reader gave; the others are guessed.
+        models: systems that write their outputs later: a score can be of one of them.
+
+    Raises:
+        InputError: a file cannot be read, or a chosen role does not exist.
+    """
+    given = dict(chosen or {})
+    notes: list[str] = []
+    kinds: dict[str, str] = {}
+    tables: list[Column] = []
+    plain: list[Column] = []
+    for name, content in files.items():
+        if is_medium(name):
+            continue
+        role = given.get(name, "")
+        if role == CORPUS or (not role and is_corpus_name(name)):
+            found = read_beginning(name, content)
+        else:
+            found = read_file(name, content)
+        kinds[name] = found.kind
+        notes += found.notes
+        if found.kind == MARKED:
+            notes.append(
+                f'"{shown(name)}" holds errors that raters marked in a set. It is not used here.'
+                ' Bring it in under "Errors" below the results, or by --errors.'
+            )
+        elif found.is_plain:
+            plain += [_in_role(column, role) for column in found.columns]
+        else:
+            columns, more = _table(name, found, given)
+            tables += columns
+            notes += more
+    columns = _in_order(files, tables, _plain_in_roles(plain, tables, given))
+    columns = _unique_names(columns)
+    columns = [_in_role(column, given.get(column.name, "")) for column in columns]
+    columns = guessed(columns)
+    columns = [_kept_role(column, given.get(column.name, "")) for column in columns]
+    columns = scored(columns, models)
+    _check_chosen(given, columns, files)
+    return Opened(tuple(columns), tuple(notes), kinds)
+
+
+def _plain_in_roles(
+    plain: Sequence[Column], tables: Sequence[Column], given: Chosen
+) -> list[Column]:
+    """Return files of lines in their guessed roles; those with a given role keep it."""
+    free = [column for column in plain if not given.get(column.name)]
+    has_source = any(one.role == SOURCE for one in (*tables, *plain))
+    systems = {column.system for column in tables if column.role == SCORE}
+    guesses = {column.name: column for column in in_roles(free, has_source, systems)}
+    return [guesses.get(column.name, column) for column in plain]
+
+
+def _table(name: str, content: Content, given: Chosen) -> tuple[list[Column], list[str]]:
+    """Return the columns of a table in roles by their names, a row for each segment."""
+    columns = []
+    for column in content.columns:
+        columns.append(_in_role(named(column), given.get(column.name, "")))
+    columns, notes = widened(name, columns)
+    role = given.get(name, "")
+    if role or is_score_name(name):
+        columns = _of_file(name, columns, role or SCORE, bool(role))
+    return _lists_apart(columns), notes
+
+
+def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[Column]:
+    """Return the columns of a table that has one role as a whole.
+
+    Args:
+        name: the file.
+        columns: in the roles that their names suggest.
+        given: the role of the file.
+        must: whether some column has to have it.
+    """
+    role = given.partition(":")[0]
+    if role == IGNORE:
+        return [replace(column, role=IGNORE) for column in columns]
+    if role == SCORE:
+        return _scores_of_file(name, columns, must)
+    if any(column.role == role for column in columns) or not must:
+        return columns
+    open_ones = [column for column in columns if column.role == EITHER] or [
+        column for column in columns if column.role != ID
+    ]
+    if len(open_ones) != 1:
+        titles = ", ".join(f'"{shown(column.name)}"' for column in columns[:9])
+        raise InputError(
+            f'"{shown(name)}" has several columns ({titles}), and none is called "{role}". Give one'
+            f" of them this role, as in --column NAME={role}."
+        )
+    return [_in_role(one, given) if one is open_ones[0] else one for one in columns]
+
+
+def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column]:
+    found = []
+    for column in columns:
+        if column.role == METADATA and numbers_of(column.texts) is not None:
+            column = replace(column, role=SCORE, metric=column.name)
+        found.append(column)
+    if must and not any(column.role == SCORE for column in found):
+        raise InputError(
+            f'"{shown(name)}" has no column of numbers. Give one number a line, or a table whose'
+            " header names the scores."
+        )
+    return found
+
+
+def _lists_apart(columns: Sequence[Column]) -> list[Column]:
+    """Return each output that is a list of texts as one column for each place of the list."""
+    found = []
+    for column in columns:
+        lists = [cell for cell in column.cells if isinstance(cell, tuple)]
+        if column.role != OUTPUT or not lists:
+            found.append(column)
+            continue
+        for at in range(max(map(len, lists))):
+            cells = []
+            for cell in column.cells:
+                one = (cell,) if isinstance(cell, str) else cell or ()
+                cells.append(one[at] if at < len(one) else None)
+            title = f"{column.name} {at + 1}"
+            found.append(replace(column, name=title, cells=tuple(cells), system=title))
+    return found
+
+
+def _in_role(column: Column, given: str) -> Column:
+    """Return a column in a given role, or as it is without one."""
+    if not given:
+        return column
+    found = column.with_role(given)
+    if found.role == OUTPUT and not found.system:
+        return replace(found, system=column.system or column.name)
+    return found
+
+
+def _kept_role(column: Column, given: str) -> Column:
+    """Return a column in the given role again, if a guess has changed it."""
+    role, _, system = given.partition(":")
+    if not given or (column.role == role and system in ("", column.system)):
+        return column
+    return _in_role(column, given)
+
+
+def _in_order(files: Files, *groups: Sequence[Column]) -> list[Column]:
+    """Return columns in the order in which their files were given."""
+    places = {name: place for place, name in enumerate(files)}
+    found = [column for group in groups for column in group]
+    return sorted(found, key=lambda column: places[column.file])
+
+
+def _unique_names(columns: Sequence[Column]) -> list[Column]:
+    """Return columns whose names differ: a later one gets its system or its file added."""
+    taken: set[str] = set()
+    found = []
+    for column in columns:
+        name, metric = column.name, column.metric
+        if name in taken or (column.role == SCORE and column.system and _is_twice(name, columns)):
+            metric = metric or (name if column.role == SCORE else "")
+            name = f"{name} ({column.system})" if column.system else f"{column.file}: {name}"
+        number = 2
+        while name in taken:
+            name, number = f"{column.name} ({number})", number + 1
+        taken.add(name)
+        found.append(replace(column, name=name, metric=metric))
+    return found
+
+
+def _is_twice(name: str, columns: Sequence[Column]) -> bool:
+    return sum(column.name == name for column in columns) > 1
+
+
+def _check_chosen(given: Chosen, columns: Sequence[Column], files: Files) -> None:
+    """Refuse a role for a column that does not exist."""
+    names = {column.name for column in columns} | set(files)
+    unknown = [name for name in given if name not in names]
+    # A column with the names of systems is gone once its rows are columns.
+    unknown = [name for name in unknown if given[name].partition(":")[0] not in (SYSTEM, OUTPUT)]
+    if unknown:
+        raise InputError(
+            f'There is no column "{shown(unknown[0])}". The columns are:'
+            f" {', '.join(shown(column.name) for column in columns[:40])}."
+        )

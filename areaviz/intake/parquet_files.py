@@ -1,0 +1,84 @@
+"""Parquet files, read by pyarrow piece by piece, so that no piece fills the memory."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from areaviz.intake.columns import MAX_COLUMNS, MAX_ROWS, Column, check_header, too_many
+from areaviz.intake.json_files import columns_of_objects
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+MAX_UNPACKED = 256 * 2**20
+_ROWS_OF_A_PIECE = 500
+
+
+def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
+    """Read the columns of a Parquet file; nested ones get names with points.
+
+    Raises:
+        InputError: the file is damaged, has too many rows or columns, unpacks to too much, or
+            pyarrow is not installed.
+    """
+    try:
+        import pyarrow as arrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise InputError(
+            f'"{shown(name)}" is a Parquet file, which needs pyarrow. Install pyarrow or save the'
+            " file as JSON Lines."
+        ) from error
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        _check_footer(name, file.metadata)
+        texts = [field.path for field in map(file.schema.column, range(len(file.schema)))]
+        file = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)
+        objects: list[dict[str, Any]] = []
+        spread = 0
+        for piece in file.iter_batches(batch_size=_ROWS_OF_A_PIECE):
+            spread += sum(_spread(arrow, column) for column in piece.columns)
+            if spread > MAX_UNPACKED:
+                raise _too_large(name)
+            objects += piece.to_pylist()
+            if len(objects) > MAX_ROWS:
+                raise too_many(name, MAX_ROWS, "rows")
+    except InputError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds for files that are damaged
+        reason = shown(str(error).splitlines()[0]) if str(error) else "damaged"
+        raise InputError(
+            f'"{shown(name)}" cannot be read as Parquet ({reason}). Save it again, or as JSON'
+            " Lines."
+        ) from error
+    return columns_of_objects(name, objects)
+
+
+def _check_footer(name: str, footer: Any) -> None:
+    if footer.num_rows > MAX_ROWS:
+        raise too_many(name, MAX_ROWS, "rows")
+    if footer.num_columns > MAX_COLUMNS:
+        check_header(name, [str(number) for number in range(footer.num_columns)])
+    groups = [footer.row_group(number) for number in range(footer.num_row_groups)]
+    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
+        raise _too_large(name)
+
+
+def _spread(arrow: Any, column: Any) -> int:
+    """Return the bytes of a column once every cell stands for itself.
+
+    A Parquet file can hold a long text once and name it in every row.
+    """
+    if not arrow.types.is_dictionary(column.type):
+        return int(column.nbytes)
+    from pyarrow import compute
+
+    lengths = compute.binary_length(column.dictionary)
+    return int(compute.sum(lengths.take(column.indices)).as_py() or 0)
+
+
+def _too_large(name: str) -> InputError:
+    return InputError(
+        f'"{shown(name)}" unpacks to more than {MAX_UNPACKED >> 20:,} MB, which is the limit.'
+        " Split the file."
+    )

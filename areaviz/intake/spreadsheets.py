@@ -1,0 +1,153 @@
+"""Excel files (.xlsx): the first sheet that has rows, its first row the header."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import date, time
+
+from areaviz.intake.columns import (
+    MAX_ROWS,
+    Column,
+    TextBudget,
+    check_header,
+    columns_of_rows,
+    too_many,
+)
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+MAX_UNPACKED = 256 * 2**20
+MAX_RATIO = 150
+"""How many times its size a file may unpack to. Sheets of texts unpack to 5 to 20 times."""
+# Smaller files may have a higher ratio: their repeated parts weigh more.
+_SMALLEST = 2**16
+_CHUNK = 2**20
+_SHARED_TEXT = re.compile(rb"<si\b.*?</si>", re.DOTALL)
+_SHARED_CELL = re.compile(rb'<c\b[^>]*\bt="s"[^>]*>\s*<v>(\d{1,9})</v>')
+_SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
+
+
+def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Read the columns of the first filled sheet.
+
+    Returns:
+        The columns, and a note if further sheets are not used.
+
+    Raises:
+        InputError: the file is damaged, unpacks to too much, or has no usable sheet.
+    """
+    check_unpacked(name, data)
+    from python_calamine import CalamineWorkbook
+
+    with _damage_named(name):
+        book = CalamineWorkbook.from_filelike(io.BytesIO(data))
+        for title in book.sheet_names:
+            sheet = book.get_sheet_by_name(title)
+            rows = sheet.to_python(skip_empty_area=True)
+            if rows:
+                break
+        else:
+            raise InputError(f'"{shown(name)}" has no sheet with cells. Choose another file.')
+        first = (sheet.start or (0, 0))[0] + 1
+    others = [f'"{shown(other)}"' for other in book.sheet_names if other != title]
+    notes = ()
+    if others:
+        notes = (f'The sheet "{shown(title)}" is read. Not used: {", ".join(others)}.',)
+    return _columns(name, rows, first), notes
+
+
+def _columns(name: str, rows: list[list[object]], first: int) -> tuple[Column, ...]:
+    header = [_text(value).strip() for value in rows[0]]
+    check_header(name, header)
+    budget = TextBudget(name)
+    kept = []
+    for values in rows[1:]:
+        cells = [_text(value) for value in values]
+        if not any(cells):
+            continue
+        budget.add(cells)
+        kept.append(cells)
+        if len(kept) > MAX_ROWS:
+            raise too_many(name, MAX_ROWS, "rows")
+    return columns_of_rows(name, header, kept, first + 1)
+
+
+def _text(value: object) -> str:
+    """Return a cell's value as a spreadsheet shows it: whole numbers without a point."""
+    if type(value) is str:
+        return value
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value)
+
+
+def check_unpacked(name: str, data: bytes) -> None:
+    """Refuse an archive that unpacks to too much, whatever its own table of contents says.
+
+    The table is checked first. Then each entry is unpacked piece by piece and counted, since the
+    table can lie. A sheet can also name one long shared text in millions of cells, so the texts of
+    all its cells are added up before they are made.
+
+    Raises:
+        InputError: the archive is damaged or unpacks to too much.
+    """
+    most = min(MAX_UNPACKED, MAX_RATIO * max(len(data), _SMALLEST))
+    unpacked = 0
+    sizes: list[int] = []
+    cells: Counter[int] = Counter()
+    with _damage_named(name), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        entries = archive.infolist()
+        _check_size(name, sum(entry.file_size for entry in entries), most)
+        for entry in entries:
+            is_shared = entry.filename == "xl/sharedStrings.xml"
+            is_sheet = _SHEET.fullmatch(entry.filename) is not None
+            content = bytearray()
+            with archive.open(entry) as file:
+                while piece := file.read(_CHUNK):
+                    unpacked += len(piece)
+                    _check_size(name, unpacked, most)
+                    if is_shared or is_sheet:
+                        content += piece
+            if is_shared:
+                sizes = [len(text) for text in _SHARED_TEXT.findall(content)]
+            elif is_sheet:
+                cells.update(map(int, _SHARED_CELL.findall(content)))
+    spread = sum(sizes[at] * count for at, count in cells.items() if at < len(sizes))
+    _check_size(name, spread, MAX_UNPACKED)
+
+
+def _check_size(name: str, size: int, most: int) -> None:
+    if size > most:
+        raise InputError(
+            f'"{shown(name)}" unpacks to more than {most >> 20:,} MB, which is the limit for a'
+            " file of its size. Save the sheet as CSV."
+        )
+
+
+@contextmanager
+def _damage_named(name: str) -> Iterator[None]:
+    """Raise whatever damage makes the libraries raise as InputError.
+
+    `zipfile` and zlib raise many kinds of errors, and calamine is written in Rust, whose panics are
+    no `Exception`.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
+        raise InputError(
+            f'"{shown(name)}" cannot be read as a spreadsheet ({shown(str(error))}). Save it again'
+            " as .xlsx or as CSV."
+        ) from error

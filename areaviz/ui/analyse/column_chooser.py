@@ -1,0 +1,156 @@
+"""The column chooser: a row for each column, with its name, three of its cells and its role."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import streamlit as st
+
+from areaviz.intake.columns import OF_SYSTEMS, OUTPUT, ROLES, SCORE, Column
+from areaviz.intake.opened import Chosen, Opened
+from areaviz.intake.roles import systems_of
+from areaviz.trace.errors import InputError
+from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
+
+# In the session: which files the choice is of, the roles that were chosen, whether it was open.
+CHOICE = "analyse_column_choice"
+# Keys of widgets; behind them stands the name of a column.
+ROLE, SYSTEM_NAME = "analyse_role ", "analyse_system "
+_CELLS, _LONGEST = 3, 44
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The roles that were chosen for some files."""
+
+    identity: tuple[str, ...]
+    roles: Mapping[str, str]
+    # Whether the chooser opens by itself: once it does, it stays so while roles are chosen.
+    is_open: bool | None = None
+
+
+def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
+    """Return the roles that the reader has chosen for some files in this session.
+
+    Args:
+        identity: of the files.
+        kept: the roles that were chosen for them in an earlier session.
+    """
+    held: _Choice | None = st.session_state.get(CHOICE)
+    if held is None or held.identity != identity:
+        st.session_state[CHOICE] = held = _Choice(identity, dict(kept))
+    return held.roles
+
+
+def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
+    """Draw the chooser; it opens by itself if a guess is unsure or the set was refused.
+
+    Args:
+        opened: the columns, or why there are none.
+        chosen: the roles that the reader has chosen.
+        is_refused: whether no set could be made of the columns.
+    """
+    if isinstance(opened, InputError):
+        if chosen:
+            st.button("Undo all choices of roles", on_click=_take_all_back)
+        return
+    if not opened.columns:
+        return
+    unsure = sum(not column.is_sure for column in opened.columns)
+    label = f"Columns: {len(opened.columns)}"
+    with st.expander(label, expanded=_is_open(bool(unsure) or is_refused), key="analyse_columns"):
+        if unsure:
+            what = "is a guess" if unsure == 1 else "are guesses"
+            st.caption(f"{counted(unsure, 'role')} {what}. Please check what is marked.")
+        for column in opened.columns:
+            _row(column, systems_of(opened.columns))
+        if chosen:
+            st.button("Undo all choices", on_click=_take_all_back, type="tertiary")
+
+
+def _is_open(wanted: bool) -> bool:
+    held: _Choice = st.session_state[CHOICE]
+    is_open = bool(held.is_open) or wanted
+    st.session_state[CHOICE] = _Choice(held.identity, held.roles, is_open)
+    return is_open
+
+
+def _row(column: Column, systems: list[str]) -> None:
+    """Draw the row of a column: name, cells, role, and the system of an output or a score."""
+    name, cells, role = st.columns([3, 5, 4], vertical_alignment="center")
+    with name:
+        st.markdown(f"**{escaped(column.name)}**")
+        if not column.is_sure:
+            st.badge("please check", color="orange")
+    cells.caption("  \n".join(_shown_cells(column)))
+    with role:
+        key = f"{ROLE}{column.name}"
+        # A guess can change with another column's role, so the widget follows it.
+        st.session_state[key] = column.role
+        st.selectbox(
+            f"Role of {column.name}",
+            list(ROLES),
+            key=key,
+            format_func=ROLES.__getitem__,
+            label_visibility="collapsed",
+            on_change=_choose,
+            args=(column,),
+        )
+        if column.role in OF_SYSTEMS:
+            _system(column, systems)
+
+
+def _shown_cells(column: Column) -> list[str]:
+    texts = [text for text in column.texts if text.strip()][:_CELLS]
+    return [escaped(shortened(text, _LONGEST)) for text in texts] or ["(empty)"]
+
+
+def _system(column: Column, systems: list[str]) -> None:
+    """Draw the name of the system: free for an output, one of those that there are for a score."""
+    key = f"{SYSTEM_NAME}{column.name}"
+    if column.role == OUTPUT:
+        st.session_state[key] = column.system or column.name
+        st.text_input(
+            f"System of {column.name}",
+            key=key,
+            max_chars=80,
+            label_visibility="collapsed",
+            on_change=_name_system,
+            args=(column,),
+        )
+    elif systems:
+        st.session_state[key] = column.system if column.system in systems else None
+        st.selectbox(
+            f"System of {column.name}",
+            systems,
+            key=key,
+            index=None,
+            placeholder="Choose the system",
+            format_func=visible,
+            label_visibility="collapsed",
+            on_change=_name_system,
+            args=(column,),
+        )
+
+
+def _choose(column: Column) -> None:
+    role = st.session_state[f"{ROLE}{column.name}"]
+    is_same_system = role in OF_SYSTEMS and column.role in OF_SYSTEMS and column.system
+    _set(column.name, f"{role}:{column.system}" if is_same_system else role)
+
+
+def _name_system(column: Column) -> None:
+    system = (st.session_state[f"{SYSTEM_NAME}{column.name}"] or "").strip()
+    role = OUTPUT if column.role == OUTPUT else SCORE
+    _set(column.name, f"{role}:{system}" if system else role)
+
+
+def _set(name: str, role: str) -> None:
+    held: _Choice = st.session_state[CHOICE]
+    st.session_state[CHOICE] = _Choice(held.identity, {**held.roles, name: role}, held.is_open)
+
+
+def _take_all_back() -> None:
+    held: _Choice = st.session_state[CHOICE]
+    st.session_state[CHOICE] = _Choice(held.identity, {}, held.is_open)

@@ -1,0 +1,81 @@
+"""What reading 5,000 examples takes in every kind of file: processor time and memory.
+
+    python -m benchmarks.intake [--rounds N] [--write]
+
+Each file is read in a process of its own, which has NumPy and this package's lower layers loaded
+already. So the figures hold the reader's own imports, such as those of pyarrow. Processor time
+hardly depends on what else the machine does. Memory is what the process grows by at its peak.
+"""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from areaviz.data.places import ROOT
+from benchmarks.intake_files import FILES, LINES, example_rows
+from benchmarks.report import command, markdown, processor, publish
+
+# Limits in milliseconds and megabytes; pyarrow alone takes most of the second pair.
+LIMITS, PARQUET_LIMITS = (200, 20), (600, 160)
+_MEASURED = """
+import re, sys, time
+import areaviz.data.examples
+from pathlib import Path
+path = Path(sys.argv[1])
+files = {path.name: path.read_bytes()}
+def peak():
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(r"VmHWM:\\s*(\\d+) kB", status)[1]) / 1024
+memory, began = peak(), time.process_time()
+from areaviz.intake.brought import bring
+from areaviz.intake.opened import open_files
+opened = open_files(files)
+read = time.process_time() - began
+found = bring(files, opened)
+print(read * 1e3, (time.process_time() - began) * 1e3, peak() - memory)
+"""
+
+
+def measure(path: Path) -> tuple[float, float, float]:
+    """Return milliseconds until there are columns, until there is a set, and megabytes."""
+    asked = [sys.executable, "-c", _MEASURED, str(path)]
+    done = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True)
+    read, whole, memory = map(float, done.stdout.split())
+    return read, whole, memory
+
+
+def table(rounds: int) -> str:
+    """Return a Markdown table with a line for each kind of file, medians of some rounds."""
+    rows = example_rows()
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, write in FILES.items():
+            path = Path(folder) / name
+            path.write_bytes(write(rows))
+            found = [measure(path) for _ in range(rounds)]
+            read, whole, memory = (statistics.median(one) for one in zip(*found, strict=True))
+            size = path.stat().st_size / 2**20
+            limits = PARQUET_LIMITS if name.endswith("parquet") else LIMITS
+            limit = f"{limits[0]} ms, {limits[1]} MB"
+            lines.append(
+                [name, f"{size:.1f}", f"{read:.0f}", f"{whole:.0f}", f"{memory:.0f}", limit]
+            )
+    heads = ["file", "MB", "columns, ms", "whole set, ms", "memory, MB", "limit"]
+    about = f"Measured on {processor()}: {LINES:,} examples, medians of {rounds} rounds."
+    return markdown(about, heads, lines)
+
+
+def main() -> None:
+    """Measure and print the table; put it into README.md if asked to."""
+    options = command("Reading 5,000 examples in every kind of file.")
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    publish("intake", table(given.rounds), given.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""Short ways to read data sets of lines, tables and media in tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from areaviz.data.examples import Dataset, Files
+from areaviz.data.media import is_medium
+from areaviz.intake.brought import read_set
+from areaviz.intake.columns import LINKS_FROM_0, REFERENCE, SOURCE
+from areaviz.intake.files import is_table_name
+
+
+def read_lines(
+    source: str, files: Files, references: Sequence[str] = (), links: str = ""
+) -> Dataset:
+    """Read line-aligned files as one set, in given roles."""
+    chosen = {source: SOURCE, **dict.fromkeys(references, REFERENCE)}
+    if links:
+        chosen[links] = LINKS_FROM_0
+    return read_set({name: files[name] for name in chosen}, chosen).dataset
+
+
+def read_table(table: str, files: Files) -> Dataset:
+    """Read a table and the media that it names."""
+    others = {name: content for name, content in files.items() if not is_table_name(name)}
+    return read_set({**others, table: files[table]}).dataset
+
+
+def read_media(files: Files) -> Dataset:
+    """Read pictures, sounds or clips alone."""
+    return read_set({name: files[name] for name in files if is_medium(name)}).dataset
