@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from streamlit import config
 
-from areaviz.data import example_files, pictures
+from areaviz.data import pictures
+from areaviz.intake import texts
 from areaviz.notes import exchange
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
 from areaviz.ui.look import opened
@@ -97,9 +98,7 @@ def test_an_upload_may_have_one_size_everywhere() -> None:
     """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and
     the page nothing.
     """
-    assert (
-        SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == example_files.MAX_MEGABYTES
-    )
+    assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
     assert (
         max(pictures.MAX_MEGABYTES, exchange.MAX_MEGABYTES, opened.MAX_MEGABYTES)
         <= MAX_UPLOAD_MEGABYTES

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,8 @@ from areaviz.trace.limits import shown
 BEYOND = np.inf
 # Buckets by the values of a measure.
 PARTS = 5
+# A column of metadata with at most so many different numbers, such as years, has a bucket for each.
+MAX_NUMBERS = 12
 MAX_CORPUS_MEGABYTES = 500
 _PUNCTUATION = ".,;:!?\"'()[]„“”‚‘’«»…"
 # Edges of the buckets of words, by how often the references have a word, or a corpus, which may
@@ -141,12 +144,17 @@ def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | Non
         The buckets, or None if the column has one value only or holds free text.
     """
     values = table[column]
-    if values.dtype != object:
-        return by_values(table, column, title)
-    names = categories_of(tuple(values))
-    if len(names) < 2:
+    found: list[Any]
+    if values.dtype == object:
+        found = list(categories_of(tuple(values)))
+    else:
+        found = sorted(values.dropna().unique().tolist())
+        if len(found) > MAX_NUMBERS:
+            return by_values(table, column, title)
+    if len(found) < 2:
         return None
-    places = {name: place for place, name in enumerate(names)}
+    names = tuple(one if isinstance(one, str) else f"{one:.15g}" for one in found)
+    places = {one: place for place, one in enumerate(found)}
     edges = tuple(float(place) for place in range(len(names) + 1))
 
     def number(some: pd.DataFrame) -> pd.Series:
@@ -210,20 +218,27 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
 
 
 def _names(edges: Sequence[float]) -> list[str]:
-    """What buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
-    names = []
-    for low, high in pairwise(edges):
-        if low == -BEYOND:
-            names.append("all" if high == BEYOND else f"below {high:.3g}")
-        elif edges[0] == -BEYOND:
-            names.append(f"{low:.3g}+" if high == BEYOND else f"{low:.3g} to {high:.3g}")
-        elif high == BEYOND:
-            names.append(f"{low:,}+")
-        elif high == low + 1:
-            names.append(f"{low}")
-        else:
-            names.append(f"{low:,}–{high - 1:,}")
+    """Return what buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
+    if edges[0] != -BEYOND:
+        return [_count_name(low, high) for low, high in pairwise(edges)]
+    for digits in range(3, 18):
+        names = [_value_name(low, high, digits) for low, high in pairwise(edges)]
+        # Large values that lie close together need more digits.
+        if len(set(names)) == len(names):
+            break
     return names
+
+
+def _count_name(low: float, high: float) -> str:
+    if high == BEYOND:
+        return f"{low:,}+"
+    return f"{low}" if high == low + 1 else f"{low:,}–{high - 1:,}"
+
+
+def _value_name(low: float, high: float, digits: int) -> str:
+    if low == -BEYOND:
+        return "all" if high == BEYOND else f"below {high:.{digits}g}"
+    return f"{low:.{digits}g}+" if high == BEYOND else f"{low:.{digits}g} to {high:.{digits}g}"
 
 
 def _references(table: pd.DataFrame) -> pd.Series:

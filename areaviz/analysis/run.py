@@ -148,7 +148,7 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[
     for (index, output), found in zip(known, scores, strict=True):
         measures = {name: float(found[name]) for name in MEASURES if name in found}
         rows[index] = Row(index, output, "", measures)
-    return rows
+    return dict(sorted(rows.items()))
 
 
 def outputs_digest(outputs: Sequence[str | None]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from areaviz.data.examples import Files
 from areaviz.data.media import is_medium
-from areaviz.data.metadata import numbers_of
+from areaviz.data.metadata import number_of
 from areaviz.intake.columns import (
     CORPUS,
     ID,
@@ -143,7 +143,8 @@ def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[C
 def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column]:
     found = []
     for column in columns:
-        if column.role == METADATA and numbers_of(column.texts) is not None:
+        if column.role == METADATA and any(number_of(text) is not None for text in column.texts):
+            # A cell that is no number is refused later, with its line.
             column = replace(column, role=SCORE, metric=column.name)
         found.append(column)
     if must and not any(column.role == SCORE for column in found):

@@ -69,7 +69,7 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
     places = _places(rows, dataset)
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
-        groups.setdefault(row.key, []).append(row)
+        groups.setdefault((*row.key, *_segment(row)), []).append(row)
     found = []
     for group in groups.values():
         first = group[0]
@@ -204,15 +204,16 @@ def _metadata(row: Row) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _places(rows: Sequence[Row], dataset: Dataset) -> dict[tuple[str, str], int]:
+def _places(rows: Sequence[Row], dataset: Dataset) -> dict[tuple[str, ...], int]:
     """The place in the set of each segment; segments with one source are its examples in turn."""
     by_source: dict[str, list[int]] = {}
     for place, example in enumerate(dataset.examples):
         by_source.setdefault(_known(example.text), []).append(place)
     taken: dict[str, int] = {}
-    found: dict[tuple[str, str], int] = {}
+    found: dict[tuple[str, ...], int] = {}
     for row in rows:
-        segment, source = _segment(row), _known(_plain(row.cell("source")))
+        segment = _segment(row)
+        source = segment[-1]
         if segment in found:
             continue
         places = by_source.get(source, [])
@@ -227,8 +228,13 @@ def _places(rows: Sequence[Row], dataset: Dataset) -> dict[tuple[str, str], int]
     return found
 
 
-def _segment(row: Row) -> tuple[str, str]:
-    return row.cell("doc"), row.cell("docSegId")
+def _segment(row: Row) -> tuple[str, ...]:
+    """Return what tells segments apart: document, number and source.
+
+    Some files count the segments of several documents of one name from 1, so the number alone does
+    not say which segment is meant.
+    """
+    return row.cell("doc"), row.cell("docSegId"), _known(row.cell("source"))
 
 
 def _known(text: str) -> str:

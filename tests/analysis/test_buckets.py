@@ -16,6 +16,7 @@ from areaviz.analysis.buckets import (
     BUCKETINGS,
     bucket_table,
     bucketings,
+    by_metadata,
     by_values,
     read_corpus,
     word_table,
@@ -127,3 +128,27 @@ def test_a_corpus_that_is_no_text_or_too_large_is_refused(
     monkeypatch.setattr(buckets, "MAX_CORPUS_MEGABYTES", 0)
     with pytest.raises(InputError, match="at most 0 are possible for a corpus"):
         read_corpus("c", {"c": b"x" * 2**21})
+
+
+def test_by_metadata_has_a_bucket_for_each_category_or_few_numbers() -> None:
+    table = pd.DataFrame(
+        {"meta:d": ["b", "a", "b", ""], "meta:y": [2019.0, 2020.0, 2019.0, np.nan]}
+    )
+    for column, names, counts in (
+        ("meta:d", ("a", "b"), (1, 2)),
+        ("meta:y", ("2019", "2020"), (2, 1)),
+    ):
+        how = by_metadata(table, column, column[5:])
+        assert how is not None and how.names == names
+        assert tuple(how.number(table).value_counts().sort_index()) == counts
+    free = pd.DataFrame({"meta:t": [f"text {n}" for n in range(40)]})
+    assert by_metadata(free, "meta:t", "t") is None
+    assert by_metadata(free.assign(**{"meta:o": "one"}), "meta:o", "o") is None
+
+
+def test_buckets_of_large_close_values_have_names_of_their_own() -> None:
+    table = pd.DataFrame({"year": [2000.0 + n for n in range(40)]})
+    how = by_values(table, "year", "Year")
+    assert how is not None
+    names = buckets._names(how.edges)
+    assert len(set(names)) == len(names) == 5

@@ -162,3 +162,13 @@ def test_lines_of_one_judgement_are_bounded() -> None:
     lines = [line_with()] * (MAX_LINES + 1)
     with pytest.raises(InputError, match="Line 1 and 200 others are one rater's on one output"):
         read(b"\n".join(lines))
+
+
+def test_segments_of_one_name_and_number_with_other_sources_stay_apart() -> None:
+    rows = [
+        "a\tdoc\t1\t1\tr1\tA dog runs.\tEin <v>Hund</v>.\tOther\tMajor\t{}",
+        "a\tdoc\t1\t1\tr1\tIt <v>rains</v>.\tEs regnet.\tOther\tMinor\t{}",
+    ]
+    first, second = read("\n".join(rows).encode())
+    assert (first.example, first.source, len(first.spans)) == (0, "A dog runs.", 1)
+    assert (second.example, second.source, len(second.spans)) == (1, "It rains.", 1)

@@ -130,9 +130,9 @@ def test_scores_from_files_order_the_table_and_both_fail(open_page: Open, use_ba
 def test_scores_without_outputs_and_scores_that_are_none_are_refused(open_page: Open) -> None:
     alone = {name: FILES[name] for name in ("my.en.txt", "my.de.txt", "hyp.a.comet.csv")}
     (error,) = given(open_page, alone).error
-    assert "choose the files with the outputs, too" in said(error)
+    assert "Choose the file with the outputs, too" in said(error)
     (error,) = given(open_page, FILES | {"hyp.a.comet.csv": b"COMET\n1\nx\n2\n"}).error
-    assert 'has "x" as its COMET, which is no number' in said(error)
+    assert 'has "x" as its COMET, which is not a number' in said(error)
 
 
 def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(

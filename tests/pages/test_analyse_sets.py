@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from streamlit.testing.v1.element_tree import Selectbox
 
 from areaviz.analysis.rows import SETTING
 from areaviz.backend.base import Backend
@@ -15,7 +16,7 @@ from areaviz.data.clip_files import gif
 from areaviz.data.sound_files import flac
 from areaviz.ui.analyse import dataset_form
 from tests import fakes
-from tests.pages.analysed import listed, opened_first, ran, uploading
+from tests.pages.analysed import button, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
 from tests.pages.pictured import Pictured, captioner
 from tests.pages.test_listen import Listeners
@@ -90,16 +91,44 @@ def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
 
 def test_the_english_file_is_run_though_it_comes_second(open_page: Open) -> None:
     app = given(open_page, ("my.de.txt", b"Ein Hund.\n"), ("my.en.txt", b"A dog.\n"))
-    sentences = next(one for one in app.selectbox if one.label == "Sentences to run")
-    references = next(one for one in app.multiselect if one.label == "References")
-    assert sentences.value == "my.en.txt" and references.value == ["my.de.txt"]
+    roles = {one.label: one.value for one in app.selectbox if one.label.startswith("Role of")}
+    assert roles == {"Role of my.en.txt": "source", "Role of my.de.txt": "reference"}
     assert "1 example, 1 with a reference" in shown(app)
 
 
-@pytest.mark.parametrize("name", ["run.npz", "rows.json"])
-def test_a_file_of_another_kind_is_refused_in_one_sentence(open_page: Open, name: str) -> None:
+def role(app: AppTest, column: str) -> Selectbox:
+    return next(one for one in app.selectbox if one.label == f"Role of {column}")
+
+
+def test_column_chooser_changes_a_role_and_keeps_it(open_page: Open) -> None:
+    table = b"source,reference,translation,domain\nA dog.,Ein Hund.,Hund.,street\n"
+    app = given(open_page, ("t.csv", table))
+    assert role(app, "translation").value == "output" and "please check" in shown(app)
+    assert "outputs of 1 system" in shown(app) and "metadata: domain" in shown(app)
+    role(app, "translation").set_value("reference").run()
+    assert "outputs of" not in shown(app) and "please check" not in shown(app)
+    role(app, "domain").set_value("ignore").run()
+    assert not app.error and 'not used: "domain"' in shown(app)
+    assert role(app, "translation").value == "reference"
+    button(app, "Undo all choices").click().run()
+    assert "outputs of 1 system" in shown(app) and "metadata: domain" in shown(app)
+
+
+def test_column_chooser_stays_when_no_column_is_a_source(open_page: Open) -> None:
+    app = given(open_page, ("t.csv", b"words,mt\nA dog.,Ein Hund.\n"))
+    assert "no column is a source" in app.error[0].value
+    role(app, "words").set_value("source").run()
+    assert not app.error and "1 example" in shown(app)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("run.npz", "holds no examples"), ("rows.json", "has no header")]
+)
+def test_a_file_of_another_kind_is_refused_in_one_sentence(
+    open_page: Open, name: str, said: str
+) -> None:
     app = given(open_page, (name, b"{}"))
-    assert len(app.error) == 1 and "of which no examples are read here" in app.error[0].value
+    assert len(app.error) == 1 and said in app.error[0].value
 
 
 def test_sounds_with_references_are_run_by_a_listener(
@@ -168,4 +197,4 @@ def test_the_app_has_sets_of_sounds_and_clips(
 def test_the_page_says_which_files_it_takes(open_page: Open) -> None:
     app = given(open_page, ("sheet.csv", b"text;reference\r\nA dog.;Ein Hund.\r\n"))
     assert "1 example, 1 with a reference" in shown(app)
-    assert "Texts with a sentence a line" in shown(app)
+    assert "texts with one example a line" in shown(app)

@@ -16,10 +16,11 @@ from areaviz.analysis.buckets import (
     Frequency,
     bucket_table,
     bucketings,
+    by_metadata,
     by_values,
     word_table,
 )
-from areaviz.analysis.table import measures_of
+from areaviz.analysis.table import measures_of, metadata_of
 from areaviz.ui.analyse.brush import place_of
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows, let_go
 from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
@@ -99,6 +100,10 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
         own = by_values(table, column, title)
         if own:
             kinds[MEASURE] = title
+    ways = dict(bucketings(corpus))
+    for name, title in metadata_of(table).items():
+        if by := by_metadata(table, name, title):
+            ways[name], kinds[name] = by, title
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         kind = page.segments("Sort by", "bucket", kinds)
         if kind == WORDS:
@@ -113,9 +118,9 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
             )
         shown = page.choose(st.selectbox, "Show", "bucket_shown", names, width=260)
     is_corpus = shown in CORPUS
-    how = own if own and kind == MEASURE else bucketings(corpus)[kind]
+    how = own if own and kind == MEASURE else ways[kind]
     found = bucket_table(table, how, "length" if is_corpus else shown, runs)
-    title = f"{names[shown]} by {kinds[kind] if kind == MEASURE else kinds[kind].lower()}"
+    title = f"{names[shown]} by {how.caption}"
     axes = how.about, names[shown]
     return Buckets(found, kind, shown if is_corpus else "mean", "examples", axes, title)
 

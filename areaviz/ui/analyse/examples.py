@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from areaviz.analysis.table import table_csv
+from areaviz.analysis.table import metadata_of, table_csv
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
@@ -44,8 +44,8 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     measures = measure_titles(table, runs)
     columns, cells = [], []
     for name, title in titles.items():
-        is_number = name in measures
-        columns.append(Column(title, name if is_number else "", is_number))
+        is_number = name in measures or part[name].dtype.kind == "f"
+        columns.append(Column(title, name if name in measures else "", is_number))
         values = part[name]
         cells.append(list(map(_figure, values)) if is_number else list(values))
     order = rising(page, table)
@@ -81,6 +81,7 @@ def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str
             titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
         titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
     titles |= {"reference": "Reference"}
+    titles |= {name: visible(title) for name, title in metadata_of(table).items()}
     titles |= {name: title for name, title in measures.items() if name not in titles}
     return {name: title for name, title in titles.items() if _has_values(table, name)}
 

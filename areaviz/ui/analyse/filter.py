@@ -7,10 +7,11 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.contrast import both_fail
-from areaviz.analysis.table import measures_of
+from areaviz.analysis.table import measures_of, metadata_of
+from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
 from areaviz.ui.analyse.state import AS_GIVEN, BEST, WORST, AnalysePage, let_go
-from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.markdown import counted, visible
 
 
 def run_mark(run: int, runs: int) -> str:
@@ -58,6 +59,60 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     if against is None:
         return brushed_bars(page, table, chosen, titles[chosen])
     return brushed_points(page, table, (against, chosen), (titles[against], titles[chosen]))
+
+
+def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
+    """Draw a filter by metadata; return the rows with the chosen values."""
+    titles = {}
+    for name, title in metadata_of(table).items():
+        # Numbers that differ everywhere, and free texts, have no values to choose from.
+        if len(_choices(table[name])) > 1:
+            titles[name] = title
+    if not titles:
+        return table
+    if page.state.filter_column not in titles:
+        page.set(filter_column=None, filter_values=())
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        column = page.widget(
+            st.selectbox,
+            "Filter by",
+            "filter_column",
+            list(titles),
+            index=None,
+            placeholder="no column",
+            format_func=lambda name: visible(titles[name]),
+            width=220,
+            then=lambda: page.set(filter_values=(), first_row=0),
+        )
+        if column is None:
+            return table
+        choices = _choices(table[column])
+        kept = [value for value in page.state.filter_values if value in choices]
+        page.set(filter_values=kept)
+        wanted = page.widget(
+            st.multiselect,
+            f"Values of {visible(titles[column])}",
+            "filter_values",
+            choices,
+            placeholder="all values",
+            format_func=visible,
+            width=340,
+        )
+    if not wanted:
+        return table
+    found: pd.DataFrame = table[table[column].map(_choice_text).isin(wanted)]
+    return found
+
+
+def _choices(values: pd.Series) -> list[str]:
+    """Return the values of a metadata column that can be chosen, [] if there are too many."""
+    known = values.dropna().unique().tolist() if values.dtype != object else list(set(values))
+    found = sorted(value for value in known if value != "")
+    return list(map(_choice_text, found)) if len(found) <= MAX_CATEGORIES else []
+
+
+def _choice_text(value: object) -> str:
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:

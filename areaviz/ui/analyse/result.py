@@ -14,7 +14,7 @@ from areaviz.backend.base import Backend
 from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.contrast import against
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
-from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched
+from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
 from areaviz.ui.analyse.judged import exchange_errors, measured, raters, report_button
 from areaviz.ui.analyse.notes_files import exchange
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of
@@ -51,7 +51,7 @@ def result(
     themes = show_themes(page, backend, analyses, dataset, whole)
     st.header("Example by example", anchor=False)
     table = in_slice(page, whole, slices)
-    found = searched(page, table, len(runs))
+    found = searched(page, with_metadata(page, table), len(runs))
     chosen = in_order(page, failing_rows(page, kept_rows(page, found)))
     examples_list(page, chosen, len(runs))
     if len(chosen):

@@ -63,6 +63,9 @@ class AnalyseState(ModelState):
     measure: str = ""
     against: str | None = None
     order: str = WORST
+    # The column of metadata that filters the table, and its values that are kept, () for all.
+    filter_column: str | None = None
+    filter_values: tuple[str, ...] = ()
     # The name of the slice that is looked at; "" for all examples.
     slice: str = ""
     kept: Kept | None = None
@@ -133,7 +136,7 @@ class AnalyseState(ModelState):
     def of_another_set(self, digest: str = "") -> Self:
         """This state for other examples: what was looked at among the former ones is gone."""
         first = replace(self, digest=digest, example=None, first_row=0)
-        return replace(first, kept=None, slice="", search="")
+        return replace(first, kept=None, slice="", search="", filter_column=None, filter_values=())
 
 
 AnalysePage = Page[AnalyseState]
