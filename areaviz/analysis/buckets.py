@@ -145,7 +145,7 @@ def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | Non
     """
     values = table[column]
     found: list[Any]
-    if values.dtype == object:
+    if not pd.api.types.is_numeric_dtype(values):
         found = list(categories_of(tuple(values)))
     else:
         found = sorted(values.dropna().unique().tolist())

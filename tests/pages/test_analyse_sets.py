@@ -114,6 +114,16 @@ def test_column_chooser_changes_a_role_and_keeps_it(open_page: Open) -> None:
     assert "outputs of 1 system" in shown(app) and "metadata: domain" in shown(app)
 
 
+def test_metadata_filters_the_table_and_sorts_into_buckets(open_page: Open) -> None:
+    rows = "".join(f"A dog {n}.,Ein Hund {n}.,Hund {n}.,{'ab'[n % 2]},{n}\n" for n in range(6))
+    app = given(open_page, ("t.csv", f"source,reference,mt,domain,year\n{rows}".encode()))
+    assert not app.exception and len(listed(app)) == 6
+    assert list(listed(app)["domain"])[:2] != ["", ""] and "year" in listed(app).columns
+    app.selectbox(key="analyse_filter_column").set_value("meta:domain").run()
+    app.multiselect(key="analyse_filter_values").set_value(["a"]).run()
+    assert not app.exception and list(listed(app)["domain"]) == ["a", "a", "a"]
+
+
 def test_column_chooser_stays_when_no_column_is_a_source(open_page: Open) -> None:
     app = given(open_page, ("t.csv", b"words,mt\nA dog.,Ein Hund.\n"))
     assert "no column is a source" in app.error[0].value

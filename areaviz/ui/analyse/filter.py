@@ -106,7 +106,7 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 def _choices(values: pd.Series) -> list[str]:
     """Return the values of a metadata column that can be chosen, [] if there are too many."""
-    known = values.dropna().unique().tolist() if values.dtype != object else list(set(values))
+    known = values.dropna().unique().tolist()
     found = sorted(value for value in known if value != "")
     return list(map(_choice_text, found)) if len(found) <= MAX_CATEGORIES else []
 
