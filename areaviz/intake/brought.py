@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files
 from areaviz.data.marks import read_boxes, read_facts
 from areaviz.data.media import PICTURE, is_medium, medium_of
-from areaviz.data.metadata import is_missing, number_of
+from areaviz.intake.aligned import aligned
 from areaviz.intake.columns import (
     BOXES,
     CORPUS,
@@ -34,6 +33,7 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.links import links_of
 from areaviz.intake.opened import Chosen, Opened, open_files
+from areaviz.intake.systems import Outputs, Scores, outputs_of, scores_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
@@ -41,8 +41,6 @@ MAX_LINKS, MAX_BOXES = 500_000, 100_000
 """Of all examples together."""
 _SINGLE = (SOURCE, ID, FILE, BOXES, FACTS)
 _LISTED = 8
-Outputs = Mapping[str, tuple[str | None, ...]]
-Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
     """
     if not opened.columns and any(map(is_medium, files)):
         return _media_alone(files)
-    columns = _aligned(opened)
+    columns = aligned(opened)
     by_role = _by_role(columns)
     notes = list(opened.notes)
     dataset = _dataset(files, by_role, notes)
@@ -118,8 +116,8 @@ def _with_systems(
     models: Sequence[str],
     notes: list[str],
 ) -> Brought:
-    outputs = _outputs(by_role[OUTPUT])
-    scores = _scores(by_role[SCORE], [*outputs, *models])
+    outputs = outputs_of(by_role[OUTPUT])
+    scores = scores_of(by_role[SCORE], [*outputs, *models])
     for system, texts in outputs.items():
         missing = texts.count(None)
         if missing:
@@ -157,93 +155,6 @@ def _by_role(columns: Sequence[Column]) -> dict[str, list[Column]]:
                 ' another role, such as "metadata" or "ignore".'
             )
     return found
-
-
-def _aligned(opened: Opened) -> list[Column]:
-    """Return the columns in use, all with a cell for each example in one order.
-
-    Tables with the same ids in another order are brought into the order of the examples.
-    """
-    used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
-    leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
-    if leading is None:
-        raise _no_examples(opened)
-    orders: dict[str, list[int] | None] = {}
-    for file in {column.file for column in used if column.file != leading.file}:
-        orders[file] = _order(opened.columns, leading.file, file)
-    found = []
-    for column in used:
-        order = orders.get(column.file)
-        if len(column.cells) != len(leading.cells):
-            raise InputError(
-                f'"{shown(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
-                f' but "{shown(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
-                " both one for each example, in the same order."
-            )
-        if order is not None:
-            column = replace(column, cells=tuple(column.cells[at] for at in order))
-        found.append(column)
-    return [*found, *(one for one in opened.columns if one.role == CORPUS)]
-
-
-def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
-    """Return the rows of the second file in the order of the first one's ids, None if alike.
-
-    Raises:
-        InputError: both files have ids, but not the same ones.
-    """
-    documents = [
-        next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)
-        for file in (first, second)
-    ]
-    if None not in documents and documents[0] != documents[1]:
-        raise InputError(
-            f'"{shown(first)}" and "{shown(second)}" differ in their documents, so their segments'
-            " do not belong together. Choose files of the same test set."
-        )
-    ids = []
-    for file in (first, second):
-        found = [one for one in columns if one.file == file and _is_id(one)]
-        if len(found) != 1 or len(set(found[0].texts)) < len(found[0].texts):
-            return None
-        ids.append(found[0].texts)
-    if ids[0] == ids[1] or len(ids[0]) != len(ids[1]):
-        return None
-    places = {one: place for place, one in enumerate(ids[1])}
-    unknown = [one for one in ids[0] if one not in places]
-    if unknown:
-        raise InputError(
-            f'"{shown(second)}" has no row with the id "{shown(unknown[0])}" of "{shown(first)}".'
-            ' Give both files the same ids, or set the column with the ids to "ignore".'
-        )
-    return [places[one] for one in ids[0]]
-
-
-def _is_id(column: Column) -> bool:
-    is_further = column.role in (METADATA, IGNORE) and _base(column) in ("id", "segment_id")
-    return column.role == ID or is_further
-
-
-def _base(column: Column) -> str:
-    """Return the name of a column without its file."""
-    return column.name.removeprefix(f"{column.file}: ").lower()
-
-
-def _no_examples(opened: Opened) -> InputError:
-    columns = [one for one in opened.columns if one.role != IGNORE]
-    if not columns:
-        said = opened.notes[0] if opened.notes else "There are no files."
-        return InputError(f"The files have no examples. {said}")
-    files = ", ".join(f'"{shown(file)}"' for file in dict.fromkeys(one.file for one in columns))
-    if all(column.role == SCORE for column in columns):
-        return InputError(
-            f"{files}: there are scores, but no examples. Choose the file with the sources, too."
-        )
-    titles = ", ".join(shown(column.name) for column in columns[:40])
-    return InputError(
-        f"{files}: no column is a source or names files. The columns are: {titles}. Give one of"
-        ' them the role "source".'
-    )
 
 
 def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]) -> Dataset:
@@ -308,60 +219,6 @@ def _check_marks(name: str, examples: Sequence[Example]) -> None:
         raise too_many(name, MAX_LINKS, "links")
     if sum(len(one.boxes) for one in examples) > MAX_BOXES:
         raise too_many(name, MAX_BOXES, "boxes")
-
-
-def _outputs(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
-    found: dict[str, tuple[str | None, ...]] = {}
-    for column in columns:
-        system = column.system or column.name
-        if system in found:
-            raise InputError(
-                f'Two columns are outputs of the system "{shown(system)}". Name the system of'
-                f' "{shown(column.name)}", as in the role "output:NAME".'
-            )
-        found[system] = tuple(None if one is None else _one(one) for one in column.cells)
-    return found
-
-
-def _one(cell: str | tuple[str, ...]) -> str:
-    return cell if isinstance(cell, str) else " ".join(cell)
-
-
-def _scores(
-    columns: Sequence[Column], systems: Sequence[str]
-) -> dict[str, dict[str, tuple[float, ...]]]:
-    if columns and not systems:
-        raise InputError(
-            f'"{shown(columns[0].name)}" has scores, but there are no outputs that they could be'
-            ' of. Choose the file with the outputs, too, or set the role "metadata".'
-        )
-    found: dict[str, dict[str, tuple[float, ...]]] = {}
-    for column in columns:
-        if column.system not in systems:
-            known = ", ".join(map(shown, systems))
-            raise InputError(
-                f'Nothing says which system "{shown(column.name)}" is a score of. Set the role'
-                f' "score:NAME" with one of these systems: {known}.'
-            )
-        of_system = found.setdefault(column.system, {})
-        metric = column.metric or column.name
-        if metric in of_system:
-            metric = column.name
-        of_system[metric] = tuple(
-            _number(column, place, text) for place, text in enumerate(column.texts)
-        )
-    return found
-
-
-def _number(column: Column, place: int, text: str) -> float:
-    value = number_of(text)
-    if value is None and not is_missing(text):
-        raise InputError(
-            f'{column.where(place)} has "{shown(text.strip())}" as its'
-            f" {shown(column.metric or column.name)}, which is not a number. Correct it or leave"
-            " it empty."
-        )
-    return math.nan if value is None else value
 
 
 def _unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[str]:

@@ -288,9 +288,9 @@ def test_analyse_reads_outputs_scores_and_metadata_of_a_table(
     assert [row["year"] for row in rows] == ["2019.0", "2020.0", "2021.0"]
     html = (place / "r.html").read_text()
     assert ">domain<" in html and ">garden<" in html
-    assert run(*asked, "--where", "domain=street") == 0
+    assert run(asked[0], "--where", "domain=street") == 0
     assert "alpha:\n  examples: 2" in capsys.readouterr().out
-    assert run(*asked[:3], "--column", "output_beta=ignore", "--column", "comet_beta=ignore") == 0
+    assert run(asked[0], "--column", "output_beta=ignore", "--column", "comet_beta=ignore") == 0
     told = capsys.readouterr()
     assert "beta:" not in told.out
     assert 'Columns that are not used: "output_beta", "comet_beta".' in told.err

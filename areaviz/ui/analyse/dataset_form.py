@@ -19,9 +19,10 @@ from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.table import score_columns, score_measure
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.examples import Dataset, Files, content_digest
-from areaviz.intake.brought import Brought, Outputs, bring
+from areaviz.intake.brought import Brought, bring
 from areaviz.intake.files import FORMATS
 from areaviz.intake.opened import Chosen, Opened, open_files
+from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser

@@ -1,0 +1,108 @@
+"""Columns of several files brought into one order, with one cell for each example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from areaviz.intake.columns import (
+    CORPUS,
+    FILE,
+    ID,
+    IGNORE,
+    METADATA,
+    SCORE,
+    SOURCE,
+    SYSTEM,
+    Column,
+)
+from areaviz.intake.opened import Opened
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+
+def aligned(opened: Opened) -> list[Column]:
+    """Return the columns in use, all with a cell for each example in one order.
+
+    Tables with the same ids in another order are brought into the order of the examples.
+    """
+    used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
+    leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
+    if leading is None:
+        raise _no_examples(opened)
+    orders: dict[str, list[int] | None] = {}
+    for file in {column.file for column in used if column.file != leading.file}:
+        orders[file] = _order(opened.columns, leading.file, file)
+    found = []
+    for column in used:
+        order = orders.get(column.file)
+        if len(column.cells) != len(leading.cells):
+            raise InputError(
+                f'"{shown(column.file or column.name)}" has {len(column.cells):,} lines or rows,'
+                f' but "{shown(leading.file or leading.name)}" has {len(leading.cells):,}. Give'
+                " both one for each example, in the same order."
+            )
+        if order is not None:
+            column = replace(column, cells=tuple(column.cells[at] for at in order))
+        found.append(column)
+    return [*found, *(one for one in opened.columns if one.role == CORPUS)]
+
+
+def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
+    """Return the rows of the second file in the order of the first one's ids, None if alike.
+
+    Raises:
+        InputError: both files have ids, but not the same ones.
+    """
+    documents = [
+        next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)
+        for file in (first, second)
+    ]
+    if None not in documents and documents[0] != documents[1]:
+        raise InputError(
+            f'"{shown(first)}" and "{shown(second)}" differ in their documents, so their segments'
+            " do not belong together. Choose files of the same test set."
+        )
+    ids = []
+    for file in (first, second):
+        found = [one for one in columns if one.file == file and _is_id(one)]
+        if len(found) != 1 or len(set(found[0].texts)) < len(found[0].texts):
+            return None
+        ids.append(found[0].texts)
+    if ids[0] == ids[1] or len(ids[0]) != len(ids[1]):
+        return None
+    places = {one: place for place, one in enumerate(ids[1])}
+    unknown = [one for one in ids[0] if one not in places]
+    if unknown:
+        raise InputError(
+            f'"{shown(second)}" has no row with the id "{shown(unknown[0])}" of "{shown(first)}".'
+            ' Give both files the same ids, or set the column with the ids to "ignore".'
+        )
+    return [places[one] for one in ids[0]]
+
+
+def _is_id(column: Column) -> bool:
+    is_further = column.role in (METADATA, IGNORE) and _base(column) in ("id", "segment_id")
+    return column.role == ID or is_further
+
+
+def _base(column: Column) -> str:
+    """Return the name of a column without its file."""
+    return column.name.removeprefix(f"{column.file}: ").lower()
+
+
+def _no_examples(opened: Opened) -> InputError:
+    columns = [one for one in opened.columns if one.role != IGNORE]
+    if not columns:
+        said = opened.notes[0] if opened.notes else "There are no files."
+        return InputError(f"The files have no examples. {said}")
+    files = ", ".join(f'"{shown(file)}"' for file in dict.fromkeys(one.file for one in columns))
+    if all(column.role == SCORE for column in columns):
+        return InputError(
+            f"{files}: there are scores, but no examples. Choose the file with the sources, too."
+        )
+    titles = ", ".join(shown(column.name) for column in columns[:40])
+    return InputError(
+        f"{files}: no column is a source or names files. The columns are: {titles}. Give one of"
+        ' them the role "source".'
+    )
