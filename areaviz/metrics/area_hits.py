@@ -19,10 +19,12 @@ def area_figures(
 ) -> dict[str, float]:
     """The figures of the heaviest area of many words, of equal ones the first.
 
-    multi_words: share of the words whose heaviest area has several cells. overlap: mean
-    intersection over union of the heaviest area and the boxes; overlap_cell: of the single cell
-    that overlaps the boxes most, the best that single cells could do; overlap_lift: the first
-    divided by the second.
+    multi_words: share of the words whose heaviest area has several cells.
+
+    overlap: mean intersection over union of the heaviest area and the boxes. overlap_cell: of the
+    heaviest single cell. overlap_lift: the first divided by the second. overlap_best_cell and
+    overlap_best: of the cell and of the area that overlap the boxes most, whatever the weights, so
+    the most that single cells and areas could have.
 
     area_hit: share of the words whose heaviest area has its middle in a box. area_hit_fixed: what
     areas of the same shapes would have that always lie at one place, the best for each shape on
@@ -35,7 +37,7 @@ def area_figures(
         ValueError: there are no words.
     """
     words = several = hits = 0
-    overlap = overlap_cell = 0.0
+    overlaps_4 = np.zeros(4)
     sums: dict[tuple[int, int], FloatArray] = {}
     for weights_A, grid, boxes in rows:
         top = grid.area(int(weights_A.argmax()))
@@ -45,17 +47,22 @@ def area_figures(
         sums[shape] = sums.get(shape, np.zeros(hit_RC.shape)) + hit_RC
         hits += int(hit_RC[top.top, top.left])
         several += top.size > 1
-        overlap += float(overlap_A[grid.index(top)])
         # Single cells come first in the order of areas.
-        overlap_cell += float(overlap_A[: grid.items].max())
+        cells_N = overlap_A[: grid.items]
+        cell = int(weights_A[: grid.items].argmax())
+        own = overlap_A[grid.index(top)]
+        overlaps_4 += own, cells_N[cell], cells_N.max(), overlap_A.max()
         words += 1
     if not words:
         raise ValueError("Figures need at least one word that has gold boxes, got none.")
+    overlap, overlap_cell, best_cell, best = (overlaps_4 / words).tolist()
     return {
         "multi_words": several / words,
-        "overlap": overlap / words,
-        "overlap_cell": overlap_cell / words,
+        "overlap": overlap,
+        "overlap_cell": overlap_cell,
         "overlap_lift": overlap / max(overlap_cell, 1e-9),
+        "overlap_best_cell": best_cell,
+        "overlap_best": best,
         "area_hit": hits / words,
         "area_hit_fixed": float(sum(hit_RC.max() for hit_RC in sums.values())) / words,
     }

@@ -22,9 +22,16 @@ def on(area: Area) -> np.ndarray:
 
 def test_a_rectangle_that_fits_its_box_overlaps_it_four_times_as_much_as_any_cell() -> None:
     box = (0.25, 0.25, 0.75, 0.75)
-    figures = area_figures([(on(Area(1, 1, 2, 2)), GRID, [box])])
-    assert figures["overlap"] == 1.0 and figures["overlap_cell"] == 0.25
+    weights = on(Area(1, 1, 2, 2))
+    weights[GRID.index(Area(2, 2, 1, 1))] = 0.5
+    figures = area_figures([(weights, GRID, [box])])
+    assert figures["overlap"] == figures["overlap_best"] == 1.0
+    assert figures["overlap_cell"] == figures["overlap_best_cell"] == 0.25
     assert figures["overlap_lift"] == 4.0
+    # The heaviest cell lies elsewhere, the best does not.
+    weights[GRID.index(Area(0, 0, 1, 1))] = 0.6
+    figures = area_figures([(weights, GRID, [box])])
+    assert (figures["overlap_cell"], figures["overlap_best_cell"]) == (0.0, 0.25)
     assert figures["multi_words"] == figures["area_hit"] == figures["area_hit_fixed"] == 1.0
 
 
