@@ -143,6 +143,25 @@ def test_timm_is_what_its_projections_say_and_stays(timm_vit: Any, fused: bool) 
     assert "encoder self as areas" in trace.maps and "class token as areas" in trace.maps
 
 
+def test_timm_siglip_has_pooling_latents_and_no_class_token() -> None:
+    import timm
+
+    torch.manual_seed(0)
+    sizes = {"img_size": 64, "depth": 2, "embed_dim": 32, "num_heads": 4, "num_classes": 0}
+    model = timm.create_model("vit_base_patch16_siglip_224", **sizes).eval()
+    values = torch.rand(1, 3, 64, 64)
+    trace = areaviz.attend(model, values, area_size=1)
+    assert set(trace.maps) == {"encoder self", "pooling"}
+    assert trace.fields["pooling"].labels == ("⟨latent 1⟩",)
+    pool = model.attn_pool
+    with torch.no_grad():
+        cells = model.forward_features(values)
+        query = pool.q(pool.latent).view(1, 1, 4, -1).transpose(1, 2)
+        key = pool.kv(cells).view(1, 16, 2, 4, -1)[:, :, 0].transpose(1, 2)
+        own = (query @ key.transpose(-1, -2) * pool.scale).softmax(-1)
+    np.testing.assert_allclose(trace.maps["pooling"].weights[0], own[0], atol=1e-5)
+
+
 def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
     import timm
 
