@@ -24,8 +24,8 @@ from websockets.typing import Origin, Subprotocol
 
 from areaviz.backend.access import new_reader, reader_cookie
 from benchmarks.report import command, markdown, processor, publish
-from tests.door.client import port_of, put
 from tests.faults.served import Served, served
+from tests.gateway.client import port_of, put
 
 COOKIES = ("one", "fresh", "none")
 WIDGETS, SOCKETS, IDLE_UPLOADS, UPLOAD_BYTES = 1_700_000, 3, 11, 50_000_000

@@ -38,7 +38,7 @@ LAYERS: Mapping[str, int] = {
     "areaviz.evaluation": 3,
     "areaviz.publish": 3,
     "areaviz.training": 3,
-    "areaviz.door": 4,
+    "areaviz.gateway": 4,
     "areaviz.server": 4,
     "areaviz.ui": 4,
     "areaviz.lessons": 5,
@@ -61,10 +61,10 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "timm": ("areaviz.adapters",),
     "plotly": _PICTURES,
     "matplotlib": _PICTURES,
-    "streamlit": ("areaviz.ui", "areaviz.lessons", "areaviz.door", "app", "pages"),
-    "uvicorn": ("areaviz.door",),
-    "httptools": ("areaviz.door",),
-    "starlette": ("areaviz.door", "areaviz.server"),
+    "streamlit": ("areaviz.ui", "areaviz.lessons", "areaviz.gateway", "app", "pages"),
+    "uvicorn": ("areaviz.gateway",),
+    "httptools": ("areaviz.gateway",),
+    "starlette": ("areaviz.gateway", "areaviz.server"),
     "ray": ("areaviz.server", "areaviz.analysis"),
 }
 """Where a package may be imported, and nowhere else."""

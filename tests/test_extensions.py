@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import pytest
 from areaviz.analysis import measures
 from areaviz.analysis.measure import Measure, OwnMeasure, measure_problem
 from areaviz.data.examples import Example
+from areaviz.trace import extensions
 from areaviz.trace.errors import BackendError
 from areaviz.trace.extensions import Joined
 from tests import fakes
@@ -80,12 +82,13 @@ def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A package on the path with good and bad entries for one table."""
     (tmp_path / "brings.py").write_text("GOOD = 3\nNONE = 'text'\n")
     (tmp_path / "breaks.py").write_text("raise RuntimeError('no driver')\n")
+    (tmp_path / "leaves.py").write_text("raise SystemExit('goodbye')\n")
     told = tmp_path / "brings-1.0.dist-info"
     told.mkdir()
     (told / "METADATA").write_text("Metadata-Version: 2.1\nName: brings\nVersion: 1.0\n")
     (told / "entry_points.txt").write_text(
         "[areaviz.numbers]\ngood = brings:GOOD\none = brings:GOOD\nlost = brings:LOST\n"
-        "broken = breaks:GOOD\nabsent = nowhere:GOOD\nwrong = brings:NONE\n"
+        "broken = breaks:GOOD\nabsent = nowhere:GOOD\nwrong = brings:NONE\nleaving = leaves:GOOD\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     importlib.invalidate_caches()
@@ -103,13 +106,41 @@ def test_what_cannot_be_used_is_left_out_with_a_warning(
     with caplog.at_level(logging.WARNING):
         assert dict(numbers) == {"one": 1, "good": 3}
     said = {record.args[0]: record.getMessage() for record in caplog.records}  # type: ignore[index]
-    assert said.keys() == {"one", "lost", "broken", "absent", "wrong"}
+    assert said.keys() == {"one", "lost", "broken", "absent", "wrong", "leaving"}
+    assert "SystemExit: goodbye" in said["leaving"]
     assert 'there is a "one" already' in said["one"]
     assert "RuntimeError: no driver" in said["broken"] and "nowhere" in said["absent"]
     assert "it is no whole number" in said["wrong"] and "LOST" in said["lost"]
     assert all("brings" in one and one.endswith(".") for one in said.values())
     # Once: the table is put together at its first reading.
-    assert (len(numbers), "lost" in numbers, len(caplog.records)) == (2, False, 5)
+    assert (len(numbers), "lost" in numbers, len(caplog.records)) == (2, False, 6)
+
+
+def test_check_that_raises_leaves_the_entry_out(
+    brought: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(thing: object) -> str:
+        raise AttributeError("no such attribute")
+
+    assert dict(Joined("numbers", {"one": 1}, fail)) == {"one": 1}
+    assert "AttributeError: no such attribute" in caplog.text
+
+
+def test_slow_import_is_named_in_the_log(
+    brought: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The import waits until the warning is there, so it takes as long as it has to."""
+    is_named = threading.Event()
+    monkeypatch.setattr(extensions, "SLOW_SECONDS", 0.01)
+    monkeypatch.setattr(extensions.log, "warning", lambda *_: is_named.set())
+    load = extensions.EntryPoint.load
+
+    def slow(point: extensions.EntryPoint) -> object:
+        assert is_named.wait(30)
+        return load(point)
+
+    monkeypatch.setattr(extensions.EntryPoint, "load", slow)
+    assert dict(Joined("numbers", {}, whole)) == {"good": 3, "one": 3}
 
 
 def test_ours_are_there_while_others_are_imported(

@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from areaviz import __version__
 from areaviz.cli.serve import serve
-from areaviz.door.door import HEALTH
+from areaviz.gateway.gateway import HEALTH
 
 ROOT = Path(__file__).parents[1]
 

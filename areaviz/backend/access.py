@@ -2,8 +2,8 @@
 
 A token is read from a file, known by its digest alone where that is enough, and compared in
 constant time. One cookie holds the reader's id, the other shows that its browser gave the token.
-The door in front of the app sets them; the pages read them. Cookies of one host are shared by all
-its ports, so both names have the port in them.
+The gateway in front of the app sets them, and the pages read them. Cookies of one host are shared
+by all its ports, so both names have the port in them.
 """
 
 from __future__ import annotations

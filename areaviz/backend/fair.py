@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -35,7 +35,7 @@ class FairBackend(Wrapper):
         self._table = read_costs()
         self._lock = threading.Lock()
         # The predicted seconds of those questions, by reader.
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
@@ -66,7 +66,7 @@ class FairBackend(Wrapper):
         found: list[dict[str, object]] = []
         for reader, count in self.questions.by_reader().items():
             with self._lock:
-                seconds = round(self._seconds[reader], 1)
+                seconds = round(self._seconds.get(reader, 0.0), 1)
             mark = mark_of(reader)
             found.append({"reader": mark, "questions": int(count), "seconds": seconds})
         return found

@@ -27,7 +27,8 @@ class TurnQueue:
 
     def __contains__(self, job: Job) -> bool:
         address, reader = _place(job)
-        return job in self._addresses.get(address, {}).get(reader, ())
+        readers = self._addresses.get(address)
+        return readers is not None and job in readers.get(reader, ())
 
     def add(self, job: Job) -> None:
         """Put a job behind the other jobs of its reader."""

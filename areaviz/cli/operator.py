@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from areaviz.door.operator import ask
 from areaviz.drawing.labels import readable
+from areaviz.gateway.operator import ask
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="The port of the app.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Write JSON, for programs.")]

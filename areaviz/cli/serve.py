@@ -16,8 +16,8 @@ import typer
 from areaviz.backend.access import EVERY_ADDRESS, digest_of, is_loopback, read_token, write_token
 from areaviz.cli.options import CHECKPOINTS, Checkpoints, Device
 from areaviz.data.places import FOLDERS_SETTING, ROOT
-from areaviz.door.limits import Connections
-from areaviz.door.operator import Command
+from areaviz.gateway.limits import Connections
+from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace.errors import BackendError, InputError
 
@@ -91,9 +91,9 @@ def app(
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
     # Imported here, so that a refusal does not wait for Streamlit.
-    from areaviz.door.base_path import check_base_path
-    from areaviz.door.door import AppPlace
-    from areaviz.door.serving import serve_app
+    from areaviz.gateway.base_path import check_base_path
+    from areaviz.gateway.gateway import AppPlace
+    from areaviz.gateway.serving import serve_app
 
     set_trace(trace)
     set_models(model or [])
@@ -237,8 +237,8 @@ def check_origins(origins: list[str]) -> None:
 
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
-    """The operator's commands, by name; see `areaviz/door/operator.py`."""
-    from areaviz.door.serving import visitors
+    """The operator's commands, by name; see `areaviz/gateway/operator.py`."""
+    from areaviz.gateway.serving import visitors
     from areaviz.ui.shell.jobs import analyses, stop_analysis, work
 
     started = time.monotonic()

@@ -111,7 +111,8 @@ def _encode_characters(texts: Iterable[Sequence[str]]) -> Counts:
 def _remaining_items(lengths: Counts) -> Counts:
     """Return for every item how many items its text has from there on, itself included."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return np.repeat(lengths, lengths) - (np.arange(lengths.sum()) - starts)
+    remaining: Counts = np.repeat(lengths, lengths) - (np.arange(lengths.sum()) - starts)
+    return remaining
 
 
 def _extend(grams: Counts, codes: Counts, order: int, texts: int) -> Counts:

@@ -1,20 +1,24 @@
-"""What other packages bring along, by entry points: docs/extensions.md says how.
+"""Entries that other packages add by entry points: docs/extensions.md says how.
 
-A table such as `VIEWS` is `Joined`: its own entries, then those of the packages that are installed
-beside this one. Theirs are imported when the table is first read through, so a package may import
-any of our modules; what cannot be used is left out, with a warning that says why.
+A table such as `VIEWS` is `Joined`: it has its own entries, then those of installed packages. These
+are imported when the table is first read through, so a package may import any of our modules. An
+entry that cannot be used is left out, with a warning that says why.
 """
 
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+# Seconds after which the log names an entry that is still being imported.
+SLOW_SECONDS = 10.0
 
 
 def is_right(thing: object) -> str:
@@ -58,13 +62,14 @@ class Joined(Mapping[str, T]):
         return found
 
     def _loaded(self, point: EntryPoint) -> tuple[T | None, str]:
-        """The thing of an entry point, and what is wrong with it."""
+        """Return the thing of an entry point, and what is wrong with it."""
         try:
-            thing: T = point.load()
-        except Exception as error:
+            with _slow_warning(point):
+                thing: T = point.load()
+            problem = self._problem(thing)
+        except (Exception, SystemExit) as error:
             # Whatever another package raises, the app starts without it.
             return None, f"it cannot be imported ({type(error).__name__}: {error})"
-        problem = self._problem(thing)
         return thing, f"it {problem}" if problem else ""
 
     def __getitem__(self, name: str) -> T:
@@ -76,6 +81,23 @@ class Joined(Mapping[str, T]):
 
     def __len__(self) -> int:
         return len(self._all)
+
+
+@contextmanager
+def _slow_warning(point: EntryPoint) -> Iterator[None]:
+    """Name an entry whose import takes long: nothing can end an import that hangs."""
+    said = (
+        'The entry "%s" of %s, which the package "%s" brings, is still being imported after %g'
+        " seconds. The app waits for it. Remove that package if this does not end."
+    )
+    about = point.name, point.group, package_of(point), SLOW_SECONDS
+    timer = threading.Timer(SLOW_SECONDS, log.warning, (said, *about))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def package_of(point: EntryPoint) -> str:

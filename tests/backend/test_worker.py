@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -362,7 +363,10 @@ class Asking:
         for number, (caller, question) in enumerate(self.questions, start=1):
             asked = Request("a", question)
             self.answers.append(self.pool.submit(self.worker.submit, asked, None, caller))
-            wait_for(lambda expected=number: self.worker.waiting() >= expected)
+            wait_for(partial(self._are_waiting, number))
+
+    def _are_waiting(self, count: int) -> bool:
+        return self.worker.waiting() >= count
 
     def finish(self) -> None:
         for answer in self.answers:

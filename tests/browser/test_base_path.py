@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import App, settled
-from tests.door.proxy import Proxy, proxied
+from tests.gateway.proxy import Proxy, proxied
 
 BASE = "/tools/areaviz"
 TOKEN = "a-token-that-only-friends-have"

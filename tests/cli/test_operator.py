@@ -11,8 +11,8 @@ import pytest
 from areaviz.analysis.jobs import Job, Jobs
 from areaviz.cli import main
 from areaviz.cli.serve import operator_commands
-from areaviz.door.limits import Connections
-from areaviz.door.operator import SETTING, listening
+from areaviz.gateway.limits import Connections
+from areaviz.gateway.operator import SETTING, listening
 from areaviz.ui.shell import jobs as module
 
 PORT = 8598
@@ -66,7 +66,7 @@ def test_the_running_ones_are_listed_and_one_is_stopped(
 
 
 def test_no_app_and_no_analysis_are_told(jobs: Jobs, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "No app of yours runs at port 8597" in told(capsys, "--port", "8597")
+    assert "You have no app at port 8597" in told(capsys, "--port", "8597")
     for job in jobs.running():
         job.stop()
         job.wait(10)

@@ -1,4 +1,4 @@
-"""`serve` starts the app behind its door, on loopback, and beyond it only with an access token."""
+"""`serve` starts the app on loopback, and on other addresses only with an access token."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 from areaviz.backend.access import digest_of, read_token
 from areaviz.cli import build, main
 from areaviz.cli import serve as serve_module
-from areaviz.door import serving as door
-from areaviz.door.door import AppPlace
+from areaviz.gateway import serving as gateway
+from areaviz.gateway.gateway import AppPlace
 from areaviz.server.on_ray import Place, Scale
 from areaviz.ui.look import opened
 
@@ -31,7 +31,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
     (tmp_path / "app.py").touch()
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
     monkeypatch.setattr(
-        door, "serve_app", lambda place, folder, commands: found.append((place, folder))
+        gateway, "serve_app", lambda place, folder, commands: found.append((place, folder))
     )
     return found
 

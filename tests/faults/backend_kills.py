@@ -106,12 +106,12 @@ class Struck(LocalBackend):
         self._hit = self.victim in requests
         return super()._run(requests, report)
 
-    def _model(self, name: str, area_size: int | None) -> Model:
-        """Where a model begins to work, so that all of the backend's handling meets the failure."""
+    def load(self, request: Request) -> Model:
+        """Fail where a model begins to work, so that all handling of the backend meets it."""
         if self.fault and self._hit:
             self.when = time.monotonic()
             self.fault()
-        return super()._model(name, area_size)
+        return super().load(request)
 
 
 def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:

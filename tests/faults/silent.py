@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from areaviz.door.limits import raise_limit
+from areaviz.gateway.limits import raise_limit
 from tests.faults.client import Session
 from tests.faults.served import Served
 

@@ -1,8 +1,8 @@
 """The frame of every page: who may see it, a title, and what the page is for in one line.
 
-This is the second lock, behind the door that `python -m areaviz serve` puts before the app. Where
-an access token is wanted, a page is drawn only for a session whose socket brought the cookie of
-admission; where none is, only while the app listens on this machine alone.
+This is the second lock, behind the gateway that `python -m areaviz serve` puts before the app.
+Where an access token is needed, a page is drawn only for a session whose socket brought the cookie
+of admission. Where none is needed, it is drawn only while the app listens on this machine alone.
 """
 
 from __future__ import annotations

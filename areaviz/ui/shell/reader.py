@@ -1,7 +1,7 @@
 """Who is reading: a random id in a cookie, so that lists can show readers what is their own.
 
-The door in front of the app sets the cookie, with and without an access token. Where the app runs
-without the door (`streamlit run app.py`), the id lasts as long as the session.
+The gateway in front of the app sets the cookie, with and without an access token. Where the app
+runs without the gateway (`streamlit run app.py`), the id lasts as long as the session.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def reader_id() -> str:
 def visitor() -> Visitor:
     """Return the reader and the network address, by which shares are counted.
 
-    The door hides addresses that many readers come from, so that they have no share. All sessions
-    without a cookie are one visitor.
+    The gateway hides addresses that many readers come from, so that they have no share. All
+    sessions without a cookie are one visitor.
     """
     return Visitor(_cookie(), network_of(st.context.ip_address or ""))
 

@@ -1,0 +1,206 @@
+"""The gateway before the app: the checks that requests and sockets pass before Streamlit sees them.
+
+It is plain ASGI, because sockets do not pass through other kinds of middleware.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from areaviz.backend import access
+from areaviz.gateway.http import Head, answer_text, name_and_port, redirect, refuse_socket
+from areaviz.gateway.media import MEDIA, Media
+from areaviz.gateway.messages import SocketRules, converse
+from areaviz.gateway.protocols import SOCKET
+from areaviz.gateway.sign_in import PATH, SignIn, without_token
+from areaviz.gateway.uploads import UPLOADS, Uploads
+from areaviz.shares.counters import Rates
+from areaviz.shares.limits import MESSAGE_KILOBYTES_PER_SECOND, MESSAGES_PER_SECOND
+from areaviz.shares.visitors import Visitor, network_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Seconds whose messages and bytes a reader may send at once.
+MESSAGE_BURST_SECONDS, BYTE_BURST_SECONDS = 10.0, 30.0
+
+HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"
+_CORE = "/_stcore/"
+_OPEN_CORE = (HEALTH, "/_stcore/host-config", UPLOADS, "/_stcore/bidi-components/")
+
+# Streamlit's own sign-in, which the app does not use.
+_CLOSED = ("/auth/", "/oauth2callback")
+
+NOT_OURS = (
+    "This server does not answer to the name in this address. Open the app by a name that it knows,"
+    " or start it with: python -m areaviz serve --allow-host NAME."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AppPlace:
+    """Where the app listens, and who may use it.
+
+    Args:
+        host: the address to listen at.
+        port: the port to listen at.
+        names: the names by which readers reach this machine, besides its address and loopback.
+        token: the access token, "" where none is needed.
+        proxies: addresses of proxies that tell the addresses of readers.
+        framing: origins of websites that may show the app in a frame.
+        base: the path that the app is served below, such as "/areaviz", or "".
+    """
+
+    host: str
+    port: int
+    names: tuple[str, ...] = ()
+    token: str = field(default="", repr=False)
+    proxies: tuple[str, ...] = ()
+    framing: tuple[str, ...] = ()
+    base: str = ""
+
+    @property
+    def known_as(self) -> frozenset[str]:
+        """The names in lower case that a request may use for this server."""
+        names = {*access.LOOPBACK_NAMES, *self.names}
+        if self.host not in access.EVERY_ADDRESS:
+            names.add(self.host)
+        return frozenset(name_and_port(access.bracketed(name))[0] for name in names)
+
+    @property
+    def key(self) -> str:
+        """The key that signs admissions, "" where no token is needed."""
+        return access.admission_key(self.token) if self.token else ""
+
+
+class Gateway:
+    """Passes on to `app` what may come in, and refuses everything else.
+
+    Args:
+        app: the app of Streamlit.
+        place: where the app listens, and who may use it.
+        back_seconds: how long a session is kept for a reader who may come back.
+    """
+
+    def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
+        self._app, self._names, self._framed = app, place.known_as, bool(place.framing)
+        self._sign_in = (
+            SignIn(place.key, place.port, place.framing, place.base) if place.token else None
+        )
+        self._uploads, self._media = Uploads(app), Media(back_seconds)
+        self._proxies, self._base = place.proxies, place.base
+        self._message_rates = Rates(MESSAGES_PER_SECOND, MESSAGE_BURST_SECONDS)
+        self._byte_rates = Rates(MESSAGE_KILOBYTES_PER_SECOND, BYTE_BURST_SECONDS)
+        self._cookie = access.reader_cookie(place.port)
+        self._headers = _headers_of_all(place.framing)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request or a socket, or pass it on."""
+        if scope["type"] == "websocket":
+            return await self._socket(Head.of(scope), scope, receive, send)
+        if scope["type"] == "http":
+            return await self._request(Head.of(scope), scope, receive, send)
+        return await self._app(scope, receive, send)
+
+    def _admits(self, head: Head) -> bool:
+        return self._sign_in is None or self._sign_in.admits(head)
+
+    async def _socket(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
+        if not (head.is_for(self._names) and head.path == STREAM and self._admits(head)):
+            return await refuse_socket(receive, send)
+        visitor = self._visitor_of(head)
+        reader = visitor.reader
+        if not visitor.address:
+            # Pages ask Streamlit for the address of a reader. They must not count the readers
+            # behind one proxy as one.
+            scope = {**scope, "client": None}
+
+        async def send_noted(message: Message) -> None:
+            if message["type"] == "websocket.send":
+                self._media.note(reader, message.get("bytes") or b"")
+            await send(message)
+
+        self._media.enter(reader)
+        try:
+            socket = scope["state"][SOCKET]
+            socket.charge_with(lambda count: self._byte_rates.charge(visitor, count / 1000))
+            rules = SocketRules(socket.begin_session, lambda: self._message_rates.charge(visitor))
+            return await converse(self._app, head, scope, receive, send_noted, rules)
+        finally:
+            self._media.leave(reader)
+
+    async def _request(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
+        if not head.is_for(self._names):
+            return await answer_text(send, 403, NOT_OURS)
+        # Monitors have no cookie; they learn that the server runs, and nothing of the app.
+        if head.path == HEALTH and not self._admits(head):
+            return await answer_text(send, 200, "ok")
+        if self._sign_in is not None:
+            if not self._sign_in.admits(head):
+                return await self._sign_in.answer(head, receive, send)
+            # A token in an address would stay in the browser's history and in copied links.
+            token, where = without_token(head)
+            if token or head.path == PATH:
+                return await redirect(send, where)
+        if not _is_open(head):
+            return await answer_text(send, 404, "This address does not exist here.")
+        send_ours = self._with_headers(head, send)
+        if head.path.startswith(UPLOADS):
+            visitor = self._visitor_of(head)
+            return await self._uploads(head, visitor, scope, receive, send_ours)
+        is_media = head.path.startswith(MEDIA)
+        if is_media and not self._media.may_see(self._reader_of(head), head.path):
+            return await answer_text(send, 404, "This file is no longer here. Load the page again.")
+        return await self._app(scope, receive, send_ours)
+
+    def _with_headers(self, head: Head, send: Send) -> Send:
+        """Return `send` with our headers, and with the cookie of a new reader on pages."""
+
+        async def send_ours(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = [*message["headers"], *self._headers]
+                kind = dict(message["headers"]).get(b"content-type", b"")
+                if kind.startswith(b"text/html") and not self._reader_of(head):
+                    headers.append((b"set-cookie", self._new_reader(head).encode()))
+                message = {**message, "headers": headers}
+            await send(message)
+
+        return send_ours
+
+    def _visitor_of(self, head: Head) -> Visitor:
+        return Visitor(self._reader_of(head), network_of(head.client, self._proxies))
+
+    def _reader_of(self, head: Head) -> str:
+        """Return the reader's id, or "" where no cookie has one."""
+        given = head.cookie(self._cookie)
+        return given if access.is_reader(given) else ""
+
+    def _new_reader(self, head: Head) -> str:
+        reader = access.new_reader()
+        return access.set_cookie(
+            self._cookie, reader, access.READER_DAYS, head.secure, self._framed, self._base
+        )
+
+
+def _is_open(head: Head) -> bool:
+    """Return whether readers may ask the app for this address by this method."""
+    if head.path.startswith(UPLOADS):
+        return head.method in ("PUT", "DELETE", "OPTIONS")
+    if head.path.startswith(_CORE) and not head.path.startswith(_OPEN_CORE):
+        return False
+    return head.method in ("GET", "HEAD", "OPTIONS") and not head.path.startswith(_CLOSED)
+
+
+def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
+    """Return the headers of every answer; `framing` is that of `AppPlace`."""
+    ancestors = " ".join(framing) or "'none'"
+    pairs = {
+        "content-security-policy": f"frame-ancestors {ancestors}",
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+    }
+    if not framing:
+        pairs["x-frame-options"] = "DENY"
+    return [(name.encode(), value.encode()) for name, value in pairs.items()]

@@ -1,0 +1,152 @@
+"""Bounds the number of connections, and closes a waiting one where a new one finds no room.
+
+Room is counted in file descriptors, because they run out first. A connection takes one. A session
+takes three more, which Streamlit frees only minutes after the visitor has left. So the open
+descriptors are counted by the system and not added up here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import time
+from collections import Counter
+from dataclasses import dataclass
+
+from areaviz.backend.access import is_loopback
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]
+
+log = logging.getLogger(__name__)
+
+# Descriptors of a session besides its connection, and those that are kept free for files,
+# databases and sessions that are about to begin.
+SESSION_DESCRIPTORS, RESERVE = 3, 64
+
+# Connections in all, and from one address that is neither this machine's nor a named proxy's.
+MOST, FROM_ONE = 4096, 128
+UNLIMITED = 65536
+LOOK_SECONDS = 0.25
+FULL = "This server has no room for more visitors at the moment. Try again in a minute."
+
+
+@dataclass(slots=True)
+class Seat:
+    """The address of a connection, and whether it waits for its next request."""
+
+    client: str
+    waiting: bool = True
+
+
+class Connections:
+    """The connections of the server, the oldest first.
+
+    Args:
+        limit: the file descriptors that the process may have, or None where there is no limit.
+        proxies: addresses from which the connections of many readers come.
+    """
+
+    def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
+        self._limit, self._proxies = limit, proxies
+        self._seats: dict[asyncio.BaseTransport, Seat] = {}
+        self._by_client: Counter[str] = Counter()
+        # Descriptors in use at the last look, those taken since, and when it was.
+        self._seen, self._since, self._looked = 0, 0, -1.0
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    def enter(self, transport: asyncio.BaseTransport) -> bool:
+        """Count a new connection, and return whether there is room for it.
+
+        The oldest waiting connection is closed where a new one would find no room.
+        """
+        client = str((transport.get_extra_info("peername") or [""])[0])
+        if self._by_client[client] >= FROM_ONE and not self._is_shared(client):
+            log.warning("%s has %d connections; another one was refused.", client, FROM_ONE)
+            return False
+        if not self._make_room(1, RESERVE):
+            return False
+        self._seats[transport] = Seat(client)
+        self._by_client[client] += 1
+        self._since += 1
+        return True
+
+    def begin_session(self, transport: asyncio.BaseTransport) -> bool:
+        """Count the session of a socket, and return whether there is room for it."""
+        self.settle(transport)
+        if not self._make_room(SESSION_DESCRIPTORS, RESERVE // 2):
+            return False
+        self._since += SESSION_DESCRIPTORS
+        return True
+
+    def settle(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has sent its request. It no longer makes room for new ones."""
+        if seat := self._seats.get(transport):
+            seat.waiting = False
+
+    def wait(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has its answer. It is now the newest of those that wait."""
+        if seat := self._seats.pop(transport, None):
+            seat.waiting = True
+            self._seats[transport] = seat
+
+    def leave(self, transport: asyncio.BaseTransport) -> None:
+        """Note that a connection has ended."""
+        seat = self._seats.pop(transport, None)
+        if seat is None:
+            return
+        self._by_client[seat.client] -= 1
+        if not self._by_client[seat.client]:
+            del self._by_client[seat.client]
+
+    def descriptors(self) -> tuple[int, int | None]:
+        """Return the number of file descriptors in use, and the limit."""
+        if self._limit is None:
+            return 0, None
+        now = time.monotonic()
+        if now - self._looked > LOOK_SECONDS:
+            self._seen, self._since, self._looked = len(os.listdir("/dev/fd")), 0, now
+        return self._seen + self._since, self._limit
+
+    def _make_room(self, descriptors: int, reserve: int) -> bool:
+        """Return whether descriptors are free besides the reserve, after closing one that waits."""
+        used, limit = self.descriptors()
+        if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
+            return True
+        oldest = next((transport for transport, seat in self._seats.items() if seat.waiting), None)
+        if oldest is None:
+            text = "A visitor was refused: %d of %s file descriptors are used (ulimit -Hn)."
+            log.warning(text, used, limit)
+            return False
+        text = "A silent connection was closed for a new one: %d of %s file descriptors are used."
+        log.warning(text, used, limit)
+        self.leave(oldest)
+        # The event loop closes it and frees its descriptor before it takes another connection.
+        self._since -= 1
+        assert isinstance(oldest, asyncio.WriteTransport)
+        oldest.abort()
+        return True
+
+    def _is_shared(self, client: str) -> bool:
+        """Return whether many readers share an address: this machine's own, or a proxy's."""
+        return client in self._proxies or is_loopback(client)
+
+
+def raise_limit() -> int | None:
+    """Raise the soft limit of file descriptors to the hard one.
+
+    Returns:
+        The new limit, or None where the system has none.
+    """
+    if resource is None:
+        return None
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = UNLIMITED if hard == resource.RLIM_INFINITY else hard
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    return wanted

@@ -1,0 +1,143 @@
+"""What a socket may say: how soon, how much at once and how often. Needless messages are dropped.
+
+A message that says too much is refused on the page, and the session goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+from streamlit.proto.RootContainer_pb2 import RootContainer
+
+from areaviz.gateway.frames import TOO_LARGE
+from areaviz.gateway.http import Head
+from areaviz.gateway.message_check import BrokenMessage, is_wanted
+from areaviz.gateway.streamlit_parts import is_known_session
+from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES
+from areaviz.trace.errors import InputError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+# Messages up to this length are checked in less than 10 ms, so they need no thread.
+SHORT_BYTES = 8192
+
+# Codes that a socket is closed with.
+SILENT, UNSUPPORTED, BROKEN, FULL = 1000, 1003, 1002, 1013
+
+
+@dataclass(frozen=True, slots=True)
+class SocketRules:
+    """What depends on the server and on the other sockets of the same reader.
+
+    Args:
+        has_room: returns whether the server has room for a session.
+        next_wait: notes a message, and returns the seconds to wait before it is passed on.
+    """
+
+    has_room: Callable[[], bool]
+    next_wait: Callable[[], float]
+
+
+async def converse(
+    app: ASGIApp, head: Head, scope: Scope, receive: Receive, send: Send, rules: SocketRules
+) -> None:
+    """Run the app for a socket that was admitted, once its first message is there.
+
+    Streamlit begins a session, which takes memory and file descriptors, as soon as it gets a
+    socket. So it gets the socket late. A socket that comes back to its session is passed on at
+    once, because its page may have nothing to say.
+    """
+    connect = await receive()
+    socket = _Socket(receive, send, rules)
+    if connect["type"] != "websocket.connect":
+        return
+    # Streamlit's list of protocols has its own name first, and third the session to come back to.
+    protocols = [word.strip() for word in head.one("sec-websocket-protocol").split(",")]
+    session = protocols[2] if len(protocols) > 2 else ""
+    if not is_known_session(session):
+        await send({"type": "websocket.accept", "subprotocol": protocols[0] or None})
+        socket.is_accepted = True
+        first = await _first_message(socket)
+        if first is None:
+            return
+        socket.held.append(first)
+    if not rules.has_room():
+        await send({"type": "websocket.close", "code": FULL})
+        return
+    socket.held.appendleft(connect)
+    await app(scope, socket.receive, socket.send)
+
+
+class _Socket:
+    """A socket as the app gets it. `held` has the messages that came before the app ran."""
+
+    def __init__(self, receive: Receive, send: Send, rules: SocketRules) -> None:
+        self._receive, self._send, self._rules = receive, send, rules
+        self.held: deque[Message] = deque()
+        self.is_accepted = False
+
+    async def receive(self) -> Message:
+        """Return the next message that may pass."""
+        if self.held:
+            return self.held.popleft()
+        while True:
+            message = await self._receive()
+            if message["type"] != "websocket.receive":
+                return message
+            await asyncio.sleep(self._rules.next_wait())
+            content = message.get("bytes")
+            if content is None:
+                return await self._close(UNSUPPORTED)
+            try:
+                if await _passes(content):
+                    return message
+            except BrokenMessage:
+                return await self._close(BROKEN)
+            except InputError as error:
+                await self._send({"type": "websocket.send", "bytes": refusal(str(error))})
+
+    async def send(self, message: Message) -> None:
+        """Send what the app sends, except for accepting again what was accepted."""
+        if self.is_accepted and message["type"] == "websocket.accept":
+            return
+        await self._send(message)
+
+    async def _close(self, code: int) -> Message:
+        await self._send({"type": "websocket.close", "code": code})
+        return {"type": "websocket.disconnect", "code": code}
+
+
+async def _first_message(socket: _Socket) -> Message | None:
+    """Return the first message, or None where none came in time."""
+    try:
+        async with asyncio.timeout(FIRST_MESSAGE_SECONDS.value()):
+            message = await socket.receive()
+    except TimeoutError:
+        await socket.send({"type": "websocket.close", "code": SILENT})
+        return None
+    return message if message["type"] == "websocket.receive" else None
+
+
+async def _passes(content: bytes) -> bool:
+    """Return whether a message goes to the app; raise InputError where it says too much."""
+    if content.endswith(TOO_LARGE):
+        raise InputError(MESSAGE_KILOBYTES.refusal())
+    if len(content) <= SHORT_BYTES:
+        return is_wanted(content)
+    return await asyncio.to_thread(is_wanted, content)
+
+
+def refusal(sentence: str) -> bytes:
+    """Return the message that makes a page show that its last change was not accepted."""
+    message = ForwardMsg()
+    message.metadata.delta_path[:] = [RootContainer.EVENT, 0]
+    toast = message.delta.new_element.toast
+    toast.body, toast.duration = f"Your last change was not accepted. {sentence}", 0
+    content: bytes = message.SerializeToString()
+    return content

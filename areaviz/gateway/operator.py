@@ -1,0 +1,153 @@
+"""The operator's channel: commands from the user who runs the app, on the same machine.
+
+The app listens on a socket of the file system, in a folder that only its owner can open. A command
+is a function from words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a
+command line sends them with `ask`:
+
+    with listening({"status": status}, port=8501): ...
+    ask(8501, "status")
+
+A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or
+{"problem": "..."}. A thread of its own answers, even while the web server is busy.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import socket
+import socketserver
+import stat
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from areaviz.trace.errors import BackendError, InputError
+
+log = logging.getLogger(__name__)
+
+# Gets the words of the command line and returns what JSON can hold. The operator is told the
+# message of an InputError or a BackendError.
+Command = Callable[[Sequence[str]], object]
+
+# The environment variable that names the socket's folder in place of the user's runtime folder.
+SETTING = "AREAVIZ_RUNTIME"
+LINE_BYTES, SECONDS = 2**20, 20.0
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+@contextmanager
+def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
+    """Answer commands while the block runs.
+
+    Where the system has no such sockets, the app runs without them, and its log says why.
+
+    Args:
+        commands: the commands by name.
+        port: the port of the app, by which the operator names it.
+    """
+    try:
+        path = _socket_path(port)
+        # A run that was killed has left it. No other app can listen at this port.
+        path.unlink(missing_ok=True)
+        server = _Server(commands, path)
+    except (OSError, AttributeError, InputError) as error:
+        log.warning("`areaviz status` will not work for this app: %s", error)
+        yield
+        return
+    thread = threading.Thread(target=server.serve_forever, name="areaviz-operator", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        path.unlink(missing_ok=True)
+
+
+def ask(port: int, command: str, *words: str) -> Any:
+    """Send a command to the app at a port of this machine, and return its answer.
+
+    Raises:
+        InputError: no app runs there, or the command cannot be carried out.
+        BackendError: the app did not answer.
+    """
+    question = json.dumps({"command": command, "words": words}).encode() + b"\n"
+    try:
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(SECONDS)
+            line.connect(str(_socket_path(port)))
+            line.sendall(question)
+            with line.makefile("rb") as lines:
+                reply = lines.readline()
+    except (FileNotFoundError, ConnectionRefusedError) as error:
+        raise InputError(
+            f"You have no app at port {port} of this machine. Name the app's port with --port."
+        ) from error
+    except OSError as error:
+        raise BackendError(
+            f"The app at port {port} did not answer ({error}). Try again."
+        ) from error
+    if not reply.endswith(b"\n"):
+        raise BackendError(f"The app at port {port} ended before it answered. Look at its log.")
+    found = json.loads(reply)
+    if "problem" in found:
+        raise InputError(found["problem"])
+    return found["answer"]
+
+
+class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
+    daemon_threads = True
+
+    def __init__(self, commands: Mapping[str, Command], path: Path) -> None:
+        self.commands = commands
+        super().__init__(str(path), _Handler)
+        path.chmod(0o600)
+
+
+class _Handler(socketserver.StreamRequestHandler):
+    server: _Server
+    timeout = SECONDS
+
+    def handle(self) -> None:
+        """Answer one question."""
+        reply = self._reply(self.rfile.readline(LINE_BYTES))
+        self.wfile.write(json.dumps(reply).encode() + b"\n")
+
+    def _reply(self, line: bytes) -> dict[str, object]:
+        try:
+            asked = json.loads(line)
+            name, words = str(asked["command"]), [str(word) for word in asked["words"]]
+        except (ValueError, KeyError, TypeError):
+            return {"problem": "This is not a command. Use: python -m areaviz status."}
+        if name not in self.server.commands:
+            known = ", ".join(self.server.commands)
+            return {"problem": f'The app has no command "{name}". Its commands are: {known}.'}
+        try:
+            return {"answer": self.server.commands[name](words)}
+        except (InputError, BackendError) as error:
+            return {"problem": str(error)}
+        except Exception:
+            log.exception("While the operator asked for %s", name)
+            return {"problem": "The command failed. The app's log says why."}
+
+
+def _socket_path(port: int) -> Path:
+    """Return the path of the socket; raise InputError where other users can open its folder."""
+    folder = Path(os.environ.get(SETTING) or _default_folder())
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    about = folder.stat()
+    if about.st_uid != os.getuid() or about.st_mode & _OTHERS:
+        raise InputError(
+            f"Other users can open the folder {folder}. Remove it, or name another in {SETTING}."
+        )
+    return folder / f"{port}.sock"
+
+
+def _default_folder() -> Path:
+    own = os.environ.get("XDG_RUNTIME_DIR")
+    return Path(own) / "areaviz" if own else Path(tempfile.gettempdir()) / f"areaviz-{os.getuid()}"

@@ -1,0 +1,211 @@
+"""Serves the app with uvicorn behind its gateway, with a bounded log and figures of visitors."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import uvicorn
+from streamlit import config
+from streamlit.starlette import App
+
+from areaviz.backend import access
+from areaviz.gateway import streamlit_parts
+from areaviz.gateway.base_path import BasePath
+from areaviz.gateway.gateway import AppPlace, Gateway
+from areaviz.gateway.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
+from areaviz.gateway.operator import Command, listening
+from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
+from areaviz.trace.errors import InputError
+
+SCRIPT = Path(__file__).with_name("script.py")
+PING_SECONDS, LEAVE_SECONDS = 30.0, 5
+
+# Connections that the system queues, and how many of them are accepted at once.
+QUEUE, AT_ONCE = 2048, 8
+
+# File descriptors that suffice for the largest number of connections.
+ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+LOG_SECONDS, LOG_CAUSES = 1.0, 1024
+
+
+def serve_app(
+    place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]
+) -> None:
+    """Serve the app until it is stopped.
+
+    Args:
+        place: where the app listens, and who may use it.
+        folder: the folder with Streamlit's configuration.
+        commands: makes the operator's commands for an app with these connections.
+
+    Raises:
+        InputError: the app cannot listen at this place.
+    """
+    os.chdir(folder)
+    opened = listen(place.host, place.port)
+    os.environ[access.KEY_SETTING] = place.key
+    _configure_streamlit(place)
+    gateway = Gateway(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
+    connections = Connections(raise_limit(), place.proxies)
+    _bound_log()
+    url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")
+    print(f"areaviz is open at {url}; stop it with Ctrl-C.", flush=True)
+    with listening(commands(connections), place.port):
+        _Server(server_options(gateway, place, connections)).run(sockets=[opened])
+
+
+def visitors(started: float, connections: Connections) -> dict[str, object]:
+    """Return figures of the process and its visitors, for the operator.
+
+    Args:
+        started: when the app began, by `time.monotonic`.
+        connections: the connections of the app.
+    """
+    active, waiting = streamlit_parts.sessions()
+    used, limit = connections.descriptors()
+    return {
+        "process": os.getpid(),
+        "running_minutes": round((time.monotonic() - started) / 60),
+        "memory_megabytes": _memory_megabytes(),
+        "threads": threading.active_count(),
+        "connections": len(connections),
+        "file_descriptors": used,
+        "file_descriptors_limit": limit,
+        "sessions": active,
+        "sessions_kept_for_return": waiting,
+        "uploaded_megabytes": round(sum(streamlit_parts.uploaded_bytes().values()) / 2**20, 1),
+    }
+
+
+def _memory_megabytes() -> int | None:
+    """Return the memory of the process, or None where the system does not tell it."""
+    try:
+        found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
+    except OSError:
+        return None
+    return round(int(found[1]) / 1024) if found else None
+
+
+class OncePerSecond(logging.Filter):
+    """Drops a line if its cause was logged within the last second, and counts dropped lines.
+
+    A cause is the logger, the text without its arguments, and the type of error. So nobody fills
+    the disk by causing one error again and again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: dict[tuple[object, ...], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Return whether the line is written."""
+        error = record.exc_info[0] if record.exc_info else None
+        cause = (record.name, record.levelno, str(record.msg)[:200], error)
+        now = time.monotonic()
+        when, dropped = self._last.get(cause, (-LOG_SECONDS, 0))
+        if now - when < LOG_SECONDS:
+            self._last[cause] = when, dropped + 1
+            return False
+        if len(self._last) >= LOG_CAUSES:
+            self._last.clear()
+        self._last[cause] = now, 0
+        if dropped:
+            record.msg = f"{record.getMessage()} ({dropped:,} more like this were not written)"
+            record.args = None
+        return True
+
+
+def _bound_log() -> None:
+    """Add the filter to every handler. Call this when all loggers exist."""
+    logging.basicConfig(format=LOG_FORMAT, level=logging.WARNING)
+    loggers = [logging.getLogger(name) for name in logging.root.manager.loggerDict]
+    for handler in {handler for logger in (logging.root, *loggers) for handler in logger.handlers}:
+        handler.addFilter(OncePerSecond())
+
+
+class _Server(uvicorn.Server):
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as uvicorn does, but with a long queue in the system.
+
+        asyncio accepts as many connections at once as the backlog says, even without a free file
+        descriptor. So the backlog is short (`AT_ONCE`), and the queue is set here.
+        """
+        await super().startup(sockets)
+        for one in sockets or ():
+            one.listen(QUEUE)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket; raise InputError where the port or the address is not free."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        both = host == "::" and socket.has_dualstack_ipv6()
+        return socket.create_server((host, port), family=family, backlog=QUEUE, dualstack_ipv6=both)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise InputError(f"Port {port} is in use. Choose another with --port.") from error
+        raise InputError(
+            f"The app cannot listen at {host}, port {port} ({error.strerror}). Choose others."
+        ) from error
+
+
+def _configure_streamlit(place: AppPlace) -> None:
+    """Set the options of Streamlit for a server that it does not run itself."""
+    config.set_option("server.address", place.host)
+    config.set_option("server.port", place.port)
+    config.set_option("server.allowedHosts", sorted(place.known_as))
+    # Otherwise Streamlit asks the internet for this machine's address to print it.
+    config.set_option("browser.serverAddress", place.host)
+    config.set_option("server.headless", True)
+    config.set_option("client.allowedOrigins", list(place.framing))
+    if place.framing:
+        config.set_option("server.xsrfCookieSameSite", "none")
+
+
+def server_options(gateway: Gateway, place: AppPlace, connections: Connections) -> uvicorn.Config:
+    """Return the options of the web server for the app at a place."""
+    return uvicorn.Config(
+        BasePath(gateway, place.base),
+        host=place.host,
+        port=place.port,
+        loop=_loop(connections),
+        http=cast("Any", partial(BoundedRequests, connections)),
+        ws=cast("Any", partial(BoundedSocket, connections)),
+        ws_ping_interval=PING_SECONDS,
+        ws_ping_timeout=PING_SECONDS,
+        ws_max_size=config.get_option("server.maxWidgetStateSize") * 2**20,
+        ws_per_message_deflate=False,
+        # URLs carry readers' texts, so no request is logged.
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(place.proxies),
+        forwarded_allow_ips=list(place.proxies),
+        timeout_graceful_shutdown=LEAVE_SECONDS,
+        ssl_certfile=config.get_option("server.sslCertFile"),
+        ssl_keyfile=config.get_option("server.sslKeyFile"),
+        backlog=AT_ONCE,
+    )
+
+
+def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
+    """Return "asyncio" where file descriptors may run out, else let uvicorn choose uvloop.
+
+    uvloop is faster. But it accepts all queued connections at once, and closes those without a
+    file descriptor before anybody sees them.
+    """
+    _, limit = connections.descriptors()
+    return "asyncio" if limit is not None and limit < ROOMY else "auto"

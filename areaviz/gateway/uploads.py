@@ -1,0 +1,186 @@
+"""Uploads of readers, within the shares of a session, a reader, an address and the whole app.
+
+Bytes count when they arrive. So a reader who announces files and sends nothing takes no room from
+other readers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from areaviz.gateway.http import Head, answer_text
+from areaviz.gateway.streamlit_parts import is_active_session, uploaded_bytes
+from areaviz.shares.counters import Shares
+from areaviz.shares.limits import (
+    UPLOADED_MEGABYTES,
+    UPLOADED_MEGABYTES_ALL,
+    UPLOADS_AT_ONCE,
+    Scope,
+)
+from areaviz.shares.visitors import OverLimit, Visitor, most_of
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Send
+    from starlette.types import Scope as AsgiScope
+
+UPLOADS = "/_stcore/upload_file/"
+
+# How often an upload that sends nothing is looked at, to end it with its session.
+LOOK_SECONDS = 2.0
+# How long an upload waits for others of the same reader.
+TURN_SECONDS = 60.0
+
+_MEGABYTE = 2**20
+NO_SESSION = "This page is no longer connected to the app. Load it again, then choose the file."
+NO_LENGTH = "An upload needs the header Content-Length."
+
+
+@dataclass(slots=True, eq=False)
+class _Upload:
+    """An upload on its way: whose it is, and the bytes that have arrived."""
+
+    session: str
+    visitor: Visitor
+    arrived: int = 0
+
+
+class _Refused(Exception):
+    """An upload cannot go on; says why, with the HTTP status."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence = status, sentence
+
+
+class Uploads:
+    """Lets uploads of a connected session through to `app`, within the table of shares."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._at_once, self._changed = Shares(UPLOADS_AT_ONCE), asyncio.Condition()
+        self._arriving: list[_Upload] = []
+        # Who uploaded to a session that has files.
+        self._visitors: dict[str, Visitor] = {}
+
+    async def __call__(
+        self, head: Head, visitor: Visitor, scope: AsgiScope, receive: Receive, send: Send
+    ) -> None:
+        """Pass an upload on, or answer why not."""
+        if head.method != "PUT":
+            return await self._app(scope, receive, send)
+        upload = _Upload(head.path.removeprefix(UPLOADS).split("/")[0], visitor)
+        try:
+            self._check_head(head, upload)
+            await self._wait_for_turn(visitor)
+            try:
+                await self._pass_on(upload, scope, receive, send)
+            finally:
+                await self._end_turn(visitor)
+        except _Refused as error:
+            await answer_text(send, error.status, error.sentence)
+
+    def _check_head(self, head: Head, upload: _Upload) -> None:
+        """Raise _Refused for an upload that its head shows to be too much."""
+        length = head.one("content-length")
+        self._check_session(upload)
+        # Chunks have no length in advance, so a reader could not be refused in time.
+        if not length.isdigit() or len(length) > 12 or "transfer-encoding" in head.headers:
+            raise _Refused(411, NO_LENGTH)
+        self._check_room(upload, int(length))
+
+    async def _wait_for_turn(self, visitor: Visitor) -> None:
+        """Take a place among the uploads that run; raise _Refused where none becomes free.
+
+        Browsers send all files that a reader chose at once, behind a proxy with HTTP/2.
+        """
+        try:
+            async with self._changed, asyncio.timeout(TURN_SECONDS):
+                await self._changed.wait_for(lambda: self._at_once.try_take(visitor) is None)
+        except TimeoutError as error:
+            raise _Refused(429, UPLOADS_AT_ONCE.refusal()) from error
+
+    async def _end_turn(self, visitor: Visitor) -> None:
+        self._at_once.release(visitor)
+        async with self._changed:
+            self._changed.notify_all()
+
+    async def _pass_on(
+        self, upload: _Upload, scope: AsgiScope, receive: Receive, send: Send
+    ) -> None:
+        """Run the app while the upload may go on; raise _Refused as soon as it may not."""
+        is_refused = False
+
+        async def receive_counted() -> Message:
+            nonlocal is_refused
+            try:
+                message = await self._next_part(upload, receive)
+                upload.arrived += len(message.get("body", b""))
+                self._check_room(upload, 0)
+                return message
+            except _Refused:
+                is_refused = True
+                raise
+
+        async def send_own(message: Message) -> None:
+            # The app answers an error of `receive` with status 500 before it raises the error.
+            if not is_refused:
+                await send(message)
+
+        self._arriving.append(upload)
+        self._visitors[upload.session] = upload.visitor
+        try:
+            await self._app(scope, receive_counted, send_own)
+        finally:
+            self._arriving.remove(upload)
+
+    async def _next_part(self, upload: _Upload, receive: Receive) -> Message:
+        """Return the next part of the body; raise _Refused when the session ends meanwhile."""
+        while True:
+            self._check_session(upload)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_SECONDS):
+                    return await receive()
+
+    def _check_session(self, upload: _Upload) -> None:
+        if not is_active_session(upload.session):
+            raise _Refused(403, NO_SESSION)
+
+    def _check_room(self, upload: _Upload, more: int) -> None:
+        """Raise _Refused where an upload would have more bytes than there is room for.
+
+        Args:
+            more: bytes that are announced beside those that have arrived.
+        """
+        held = dict(uploaded_bytes())
+        for other in self._arriving:
+            held[other.session] = held.get(other.session, 0) + other.arrived
+        self._forget(held)
+        by_account: dict[tuple[Scope, str], int] = {}
+        for session, count in held.items():
+            owner = upload.visitor if session == upload.session else self._visitors.get(session)
+            for account in owner.accounts() if owner else ():
+                by_account[account] = by_account.get(account, 0) + count
+        for account in upload.visitor.accounts():
+            most = _most_megabytes(account[0]) * _MEGABYTE
+            if by_account.get(account, 0) + more > most:
+                raise _Refused(413, str(OverLimit(UPLOADED_MEGABYTES, account[0])))
+        if sum(held.values()) + more > UPLOADED_MEGABYTES_ALL.value() * _MEGABYTE:
+            raise _Refused(413, UPLOADED_MEGABYTES_ALL.refusal())
+
+    def _forget(self, held: dict[str, int]) -> None:
+        """Forget who uploaded to sessions that have no files any more."""
+        for session in list(self._visitors):
+            if session not in held:
+                del self._visitors[session]
+
+
+def _most_megabytes(scope: Scope) -> float:
+    """Return how much an account may hold.
+
+    An address never gets everything, so that the readers at other addresses have room as well.
+    """
+    most = most_of(UPLOADED_MEGABYTES, scope)
+    return min(most, UPLOADED_MEGABYTES_ALL.value() * 3 / 4) if scope is Scope.ADDRESS else most

@@ -1,0 +1,113 @@
+"""Requests to the gateway, with a plain app behind it in place of Streamlit."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from areaviz.backend import access
+from areaviz.gateway.gateway import AppPlace, Gateway
+from areaviz.gateway.limits import Connections
+from areaviz.gateway.serving import server_options
+from areaviz.gateway.sign_in import ATTEMPTS
+from tests.gateway.asgi import Answer, Behind, ask
+
+TOKEN = "a-token-that-only-friends-have"
+WRONG = "a-token-that-nobody-has"
+VICTIM = "203.0.113.7"
+
+
+@pytest.fixture
+def gateway() -> Gateway:
+    """A gateway that asks for the token."""
+    return Gateway(Behind(), AppPlace("localhost", 8501, token=TOKEN), 120.0)
+
+
+def typed(gateway: Gateway, token: str, client: str = VICTIM) -> Answer:
+    """The answer to a token in the form."""
+    body = urlencode({"token": token, "next": "/models"})
+    return ask(gateway, "POST", "/sign-in", body, client=client)
+
+
+@pytest.mark.parametrize("prefix", ["//evil.example", "/%2f%2fevil.example", "/%5cevil.example"])
+@pytest.mark.parametrize("token", [TOKEN, WRONG])
+def test_redirect_stays_on_this_server(gateway: Gateway, prefix: str, token: str) -> None:
+    cookie = typed(gateway, TOKEN).headers["set-cookie"].partition(";")[0]
+    for headers in ({}, {"cookie": cookie}):
+        answer = ask(gateway, "GET", f"{prefix}/a?token={token}", **headers)
+        assert answer.status == 303 or (token == WRONG and answer.status == 401)
+        location = answer.headers.get("location", "/")
+        assert location == "/" or not location.startswith(("//", "/\\"))
+        assert "evil.example" not in location or location.startswith("/%5C")
+
+
+def test_wrong_links_do_not_lock_out_the_form(gateway: Gateway) -> None:
+    """A foreign page can make a reader's browser ask for any link."""
+    links = [
+        ask(gateway, "GET", f"/?token={WRONG}{number}").status for number in range(2 * ATTEMPTS)
+    ]
+    assert links == [401] * ATTEMPTS + [429] * ATTEMPTS
+    refused = ask(gateway, "GET", f"/?token={TOKEN}")
+    assert refused.status == 429
+    assert "Enter the token here" in refused.text
+    assert typed(gateway, TOKEN).status == 303
+
+
+def test_wrong_tokens_in_the_form_make_an_address_wait(
+    gateway: Gateway, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert [typed(gateway, WRONG).status for _ in range(7)] == [401] * 5 + [429] * 2
+    assert caplog.text.count(f"wrong access token was given from {VICTIM}") == 5
+    assert WRONG not in caplog.text
+    assert typed(gateway, TOKEN).status == 429
+    assert typed(gateway, TOKEN, client="203.0.113.8").status == 303
+    assert ask(gateway, "GET", f"/?token={TOKEN}").status == 303
+
+
+def test_restart_keeps_readers_in_and_a_new_token_puts_them_out(gateway: Gateway) -> None:
+    cookie = typed(gateway, TOKEN).headers["set-cookie"].partition(";")[0]
+    for token, status in ((TOKEN, 200), ("another-token-since-then", 401)):
+        restarted = Gateway(Behind(), AppPlace("localhost", 8501, token=token), 120.0)
+        assert ask(restarted, "GET", "/translate", cookie=cookie).status == status
+
+
+def test_website_that_is_named_may_show_the_app_in_a_frame() -> None:
+    framing = ("https://holder.example",)
+    gateway = Gateway(Behind(), AppPlace("localhost", 8501, token=TOKEN, framing=framing), 120.0)
+    form = typed(gateway, TOKEN)
+    page = ask(gateway, "GET", "/", cookie=form.headers["set-cookie"].partition(";")[0])
+    for cookie in (form.headers["set-cookie"], page.headers["set-cookie"]):
+        assert cookie.endswith("HttpOnly; SameSite=None; Secure")
+    assert page.headers["content-security-policy"] == "frame-ancestors https://holder.example"
+    assert "x-frame-options" not in page.headers
+
+
+@pytest.mark.parametrize(
+    ("proxies", "statuses"), [((), [401] * 5 + [429]), (("127.0.0.1",), [401] * 6)]
+)
+def test_only_a_proxy_that_is_named_tells_the_address(
+    proxies: tuple[str, ...], statuses: list[int]
+) -> None:
+    place = AppPlace("localhost", 8501, token=TOKEN, proxies=proxies)
+    options = server_options(Gateway(Behind(), place, 120.0), place, Connections(None, proxies))
+    options.load()
+    body = urlencode({"token": WRONG, "next": "/"})
+    found = []
+    for number in range(6):
+        reader = f"203.0.113.{number}"
+        answer = ask(
+            options.loaded_app,
+            "POST",
+            "/sign-in",
+            body,
+            client="127.0.0.1",
+            x_forwarded_for=reader,
+        )
+        found.append(answer.status)
+    assert found == statuses
+
+
+def test_admission_ends_after_its_days(gateway: Gateway) -> None:
+    old = access.admission(access.admission_key(TOKEN), now=0)
+    assert ask(gateway, "GET", "/", cookie=f"areaviz_admission_8501={old}").status == 401

@@ -1,0 +1,91 @@
+"""The app logs one line per second for one cause, and contacts nobody."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from areaviz.gateway.serving import OncePerSecond
+from tests.faults.client import Session
+from tests.faults.served import Served
+from tests.gateway.client import connected, handshake
+from tests.gateway.listener import Listener
+from tests.gateway.test_serving import FOREIGN_ORIGINS
+
+
+def test_foreign_page_makes_the_app_contact_nobody(open_app: Served, contacted: Listener) -> None:
+    """Streamlit looks up its own address on the internet, which took 2 s for each origin."""
+    began = time.monotonic()
+    assert {handshake(open_app, origin) for origin in FOREIGN_ORIGINS * 4} == {403}
+    assert time.monotonic() - began < 4
+    with Session.open(open_app.url) as visitor:
+        visitor.visit("models")
+    assert contacted.asked == []
+
+
+def test_nobody_fills_the_log(open_app: Served) -> None:
+    before = open_app.log.read_text().count("\n")
+    until = time.monotonic() + 2
+    while time.monotonic() < until:
+        with connected(open_app) as line:
+            line.sendall(b"\x16\x03\x01 not HTTP\r\n\r\n")
+            line.recv(1000)
+    lines = open_app.log.read_text().splitlines()[before:]
+    assert 1 <= len(lines) <= 4
+    assert all("Invalid HTTP request" in line for line in lines)
+
+
+class Lines(logging.Handler):
+    """Keeps the records that pass the filter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records: list[logging.LogRecord] = []
+        self.addFilter(OncePerSecond())
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.records.append(record)
+
+
+@pytest.fixture
+def lines() -> Iterator[list[logging.LogRecord]]:
+    handler, log = Lines(), logging.getLogger("areaviz.test")
+    log.addHandler(handler)
+    yield handler.records
+    log.removeHandler(handler)
+
+
+def test_one_cause_has_one_line_a_second(
+    lines: list[logging.LogRecord], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    log = logging.getLogger("areaviz.test")
+    for number in range(50):
+        log.warning("number %d", number)
+        log.warning("another %d", number)
+    assert [one.getMessage() for one in lines] == ["number 0", "another 0"]
+    now = 101.0
+    log.warning("number %d", 50)
+    log.error("number %d", 51)
+    assert [one.getMessage() for one in lines][2:] == [
+        "number 50 (49 more like this were not written)",
+        "number 51",
+    ]
+
+
+def test_errors_of_two_kinds_are_two_causes(lines: list[logging.LogRecord]) -> None:
+    log = logging.getLogger("areaviz.test")
+    for error in (ValueError("a"), ValueError("b"), OSError("c")):
+        log.error("While it ran", exc_info=error)
+    assert len(lines) == 2
+
+
+def test_memory_for_causes_is_bounded() -> None:
+    once = OncePerSecond()
+    for number in range(5000):
+        once.filter(logging.LogRecord("a", 30, "", 0, f"text {number}", None, None))
+    assert len(once._last) <= 1024

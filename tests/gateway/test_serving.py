@@ -1,0 +1,195 @@
+"""The gateway in front of the real app: `python -m areaviz serve` in a process of its own."""
+
+from __future__ import annotations
+
+from urllib.parse import quote, urlencode
+
+import pytest
+
+from tests.faults.client import Session
+from tests.faults.served import Served
+from tests.gateway.client import PAGES, TOKEN, cookie_of, handshake, port_of, request, sign_in
+
+# Stands for what a reader wrote.
+SECRET = "wm07x011"
+CLOSED = (
+    "/",
+    "/translate",
+    "/_stcore/metrics",
+    "/_stcore/host-config",
+    "/_stcore/agent/openapi.json",
+    "/static/x.js",
+    "/media/a.png",
+    "/favicon.png",
+    "/component/x/y",
+    "/_stcore/script-health-check",
+)
+
+
+def test_fresh_server_shows_nothing_to_many_at_once(
+    locked_app: Served, fresh_sockets: list[int]
+) -> None:
+    """Streamlit runs files of `pages` by themselves for the first visitors of a process."""
+    assert fresh_sockets == [0] * len(PAGES)
+
+
+@pytest.mark.parametrize("path", CLOSED)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
+def test_before_the_token_there_is_the_form_alone(
+    locked_app: Served, method: str, path: str
+) -> None:
+    answer = request(locked_app, method, path)
+    assert answer.status == 401
+    said = {"GET": "Access token", "HEAD": ""}.get(method, "wants its access token")
+    assert said in answer.text
+    assert "streamlit" not in answer.text.lower()
+    assert "set-cookie" not in answer.headers
+
+
+def test_health_says_ok_and_no_more(locked_app: Served) -> None:
+    answer = request(locked_app, "GET", "/_stcore/health")
+    assert (answer.status, answer.text) == (200, "ok")
+    assert "set-cookie" not in answer.headers
+
+
+def test_sockets_without_the_cookie_are_refused(locked_app: Served) -> None:
+    genuine = cookie_of(sign_in(locked_app))
+    name, _, value = genuine.partition("=")
+    forged = [
+        "",
+        f"{name}=1.{'0' * 64}",
+        f"{name}x={value}",
+        f"{name}={value[:-1]}",
+        f"{name}=9{value}",
+    ]
+    statuses = [handshake(locked_app, locked_app.url, cookie=cookie) for cookie in forged]
+    assert statuses == [403] * 5
+    assert handshake(locked_app, locked_app.url, cookie=genuine) == 101
+
+
+def test_token_opens_every_page(locked_app: Served) -> None:
+    cookie = cookie_of(sign_in(locked_app))
+    assert request(locked_app, "GET", "/translate", Cookie=cookie).status == 200
+    with Session.open(locked_app.url, cookie) as session:
+        for page in PAGES:
+            assert len(session.visit(page).messages) > 5
+
+
+def test_admission_cookie_has_the_attributes_that_browsers_need(locked_app: Served) -> None:
+    body = urlencode({"token": f" {TOKEN} ", "next": "/translate?text=a+dog"})
+    answer = request(locked_app, "POST", "/sign-in", body)
+    assert (answer.status, answer.headers["location"]) == (303, "/translate?text=a+dog")
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith(f"areaviz_admission_{port_of(locked_app)}=")
+    assert "HttpOnly; SameSite=Lax" in cookie
+    assert TOKEN not in cookie
+
+
+@pytest.mark.parametrize(
+    "where", ["//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nx: y", ""]
+)
+def test_form_leads_nowhere_else(locked_app: Served, where: str) -> None:
+    body = urlencode({"token": TOKEN, "next": where})
+    answer = request(locked_app, "POST", "/sign-in", body)
+    assert (answer.status, answer.headers["location"]) == (303, "/")
+
+
+def test_token_in_an_address_is_taken_out_of_it(locked_app: Served) -> None:
+    answer = request(locked_app, "GET", f"/translate?text=a%20dog&token={TOKEN}&beam=2")
+    assert (answer.status, answer.headers["location"]) == (303, "/translate?text=a+dog&beam=2")
+    again = request(locked_app, "GET", f"/translate?token={TOKEN}", Cookie=cookie_of(answer))
+    assert (again.status, again.headers["location"]) == (303, "/translate")
+    wrong = request(locked_app, "GET", "/translate?token=xxxxxxxxxxxxxxxx&text=a")
+    assert wrong.status == 401
+    assert 'value="/translate?text=a"' in wrong.text
+    assert "xxxx" not in wrong.text
+    assert TOKEN not in locked_app.log.read_text()
+
+
+def test_attempts_are_limited_and_logged(locked_app: Served) -> None:
+    address = "203.0.113.50"
+    wrong = [sign_in(locked_app, f"guess-number-{n}", address).status for n in range(7)]
+    right = sign_in(locked_app, TOKEN, address)
+    assert wrong == [401] * 5 + [429] * 2
+    assert right.status == 429
+    assert int(right.headers["retry-after"]) == 60
+    assert "Try again in a minute" in right.text
+    log = locked_app.log.read_text()
+    # Another test may have given a wrong token within the same second, which has one line.
+    assert "wrong access token was given from" in log
+    assert "guess-number" not in log
+    assert TOKEN not in log
+
+
+def test_proxy_that_is_named_tells_the_address(locked_app: Served) -> None:
+    readers = [f"198.51.100.{number}" for number in range(6)]
+    statuses = [sign_in(locked_app, "a-token-that-nobody-has", reader).status for reader in readers]
+    assert statuses == [401] * 6
+
+
+FOREIGN_HOSTS = ("evil.example", "127.0.0.1.evil.example", "evil@127.0.0.1", "127.0.0.1/", "")
+FOREIGN_ORIGINS = (
+    "http://evil.example",
+    "null",
+    "http://127.0.0.1:1",
+    "file://",
+    "http://127.0.0.1@evil.example",
+)
+ROUTES = (
+    "/",
+    "/_stcore/health",
+    "/_stcore/host-config",
+    "/_stcore/metrics",
+    "/media/a.png",
+    "/static/x.js",
+)
+
+
+@pytest.mark.parametrize("path", ROUTES)
+def test_every_route_checks_host_and_origin(open_app: Served, path: str) -> None:
+    for host in FOREIGN_HOSTS:
+        assert request(open_app, "GET", path, Host=host).status in (400, 403), host
+    for origin in FOREIGN_ORIGINS:
+        assert request(open_app, "GET", path, Origin=origin).status == 403, origin
+    assert request(open_app, "GET", path, Origin=open_app.url).status != 403
+
+
+def test_sockets_check_host_and_origin(open_app: Served) -> None:
+    for origin in FOREIGN_ORIGINS:
+        assert handshake(open_app, origin) == 403, origin
+    for host in FOREIGN_HOSTS[:3]:
+        assert handshake(open_app, open_app.url, host) == 403, host
+    assert handshake(open_app, open_app.url) == 101
+
+
+def test_what_readers_write_is_not_logged(open_app: Served) -> None:
+    text = quote(f"A dog {SECRET}")
+    request(open_app, "GET", f"/translate?text={text}")
+    request(open_app, "GET", f"/{SECRET}?text={text}")
+    handshake(open_app, f"http://{SECRET}.example")
+    with Session.open(open_app.url) as session:
+        session.visit("translate", f"text={text}")
+    assert SECRET not in open_app.log.read_text()
+
+
+def test_nobody_frames_it_and_scripts_read_no_cookie(open_app: Served) -> None:
+    answer = request(open_app, "GET", "/")
+    assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
+    assert answer.headers["x-frame-options"] == "DENY"
+    cookie = answer.headers["set-cookie"]
+    assert cookie.startswith("areaviz_reader_")
+    assert "HttpOnly; SameSite=Lax" in cookie
+    known = cookie_of(answer)
+    assert "set-cookie" not in request(open_app, "GET", "/", Cookie=known).headers
+    assert "set-cookie" in request(open_app, "GET", "/", Cookie=known[:-1]).headers
+
+
+def test_metrics_and_the_agents_routes_are_closed(open_app: Served) -> None:
+    for path in (
+        "/_stcore/metrics",
+        "/_stcore/agent/openapi.json",
+        "/_stcore/agent/mcp",
+        "/auth/login",
+    ):
+        assert request(open_app, "GET", path).status == 404, path
+    assert request(open_app, "POST", "/_stcore/agent/interact", "{}").status == 404

@@ -1,0 +1,68 @@
+"""What is read of Streamlit that is not public, with its own classes and sessions of an id."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from streamlit.runtime import Runtime
+from streamlit.runtime.memory_session_storage import MemorySessionStorage
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner.script_cache import ScriptCache
+from streamlit.runtime.session_manager import ActiveSessionInfo, SessionInfo
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
+from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
+
+from areaviz.gateway import streamlit_parts
+
+
+class Streamlit:
+    """A runtime with the parts that are read."""
+
+    def __init__(self) -> None:
+        self.files = MemoryUploadedFileManager("/_stcore/upload_file")
+        self.storage = MemorySessionStorage(ttl_seconds=120)
+        self.manager = WebsocketSessionManager(self.storage, self.files, ScriptCache(), None)
+
+    def open(self, name: str) -> None:
+        session = SimpleNamespace(id=name)
+        self.manager._active_session_info_by_id[name] = ActiveSessionInfo(
+            SimpleNamespace(), cast(Any, session)
+        )
+
+    def leave(self, name: str) -> None:
+        info = self.manager._active_session_info_by_id.pop(name)
+        self.storage.save(SessionInfo(None, info.session))
+
+
+@pytest.fixture
+def streamlit(monkeypatch: pytest.MonkeyPatch) -> Streamlit:
+    made = Streamlit()
+    runtime = SimpleNamespace(_session_mgr=made.manager, uploaded_file_mgr=made.files)
+    monkeypatch.setattr(Runtime, "instance", lambda: runtime)
+    return made
+
+
+def test_sessions_that_are_here_and_that_are_kept(streamlit: Streamlit) -> None:
+    for name in "abc":
+        streamlit.open(name)
+    streamlit.leave("c")
+    assert streamlit_parts.sessions() == (2, 1)
+    assert [streamlit_parts.is_known_session(name) for name in ("a", "c", "d", "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert [streamlit_parts.is_active_session(name) for name in ("a", "c", "d")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_the_bytes_of_uploads_by_session(streamlit: Streamlit) -> None:
+    for session, file, size in (("a", "1", 10), ("a", "2", 5), ("b", "1", 7), ("a", "1", 20)):
+        streamlit.files.add_file(session, UploadedFileRec(file, "name", "type", b"x" * size))
+    assert streamlit_parts.uploaded_bytes() == {"a": 25, "b": 7}
