@@ -70,9 +70,10 @@ def attend(
             Only safetensors are opened, and no code beside the model is run.
         inputs: a text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
             3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a chat as a
-            list of messages with a role and a content; a recording; or the mapping that a tokenizer
-            or processor makes of these, masks included. For any other module its argument, or a
-            tuple or mapping of them.
+            list of messages with a role and a content; a recording (a file, samples [N] or
+            [channels, N], or a mapping with "array" and "sampling_rate"); or the mapping that a
+            tokenizer or processor makes of these, masks included. For any other module its
+            argument, or a tuple or mapping of them.
         target: what an encoder-decoder should write, text or token ids; None: it writes, greedily
             or with the beams that its configuration asks for.
         steps: most tokens it writes, 1..1024.

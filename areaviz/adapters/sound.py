@@ -1,22 +1,29 @@
-"""Recordings as others' models hear them: their samples or spectrum, and the times of the items."""
+"""Recordings as other people's models hear them: samples or a spectrum, and times of the items.
+
+Shapes: N samples, C channels.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from math import ceil
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from areaviz.adapters.calls import CROSS, ENCODER, Found, some_items
 from areaviz.adapters.model_run import Options
+from areaviz.adapters.recordings import Samples, samples_of
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 
-# Samples a second, and steps of a spectrum a second, where a processor says nothing else.
 RATE, STEPS = 16_000, 100
+"""Samples a second, and steps of a spectrum a second, where a processor says nothing else."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,17 +36,32 @@ class Sound:
     length: int | None
     # How many of them are a second.
     rate: int
+    # How many of them are the recording itself, without padding.
+    heard: int | None = None
+    # What the reader should know of how it was heard.
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    def items_heard(self, items: int) -> int:
+        """Return how many of the model's items lie within the recording, the rest being padding."""
+        if self.length is None or self.heard is None:
+            return items
+        return max(1, min(items, ceil(items * self.heard / self.length)))
 
     def times(self, items: int) -> Field:
-        """The field "source": the time at which each item begins, or its number."""
+        """Return the field "source": the time at which each item begins, or its number.
+
+        Args:
+            items: how many the model makes of the whole, padding included.
+        """
+        kept = self.items_heard(items)
         if self.length is None:
-            return text_of("source", [str(item) for item in range(1, items + 1)])
-        starts = np.arange(items) * (self.length / self.rate) / items
+            return text_of("source", [str(item) for item in range(1, kept + 1)])
+        starts = np.arange(kept) * (self.length / self.rate) / items
         return text_of("source", [f"{start:.2f}s" for start in starts])
 
 
 def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
-    """One row, and how many items a model makes of a recording, before it has heard it.
+    """Return one row, and how many items a model makes of a recording, before it has heard it.
 
     None where the model does not say what its convolutions leave of a length.
     """
@@ -51,33 +73,115 @@ def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
     return 1, int(left(torch.tensor(heard.length))) // together
 
 
+def without_padding(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
+    """Return the heads over the recording alone, and for the reader what was left out.
+
+    Whisper pads each recording to 30 seconds, and most attention may go to that silence. The
+    weights that are shown are shares of the attention within the recording.
+    """
+    shown, shares = dict(found), []
+    for site, layers in found.items():
+        if site not in (CROSS, ENCODER) or not layers:
+            continue
+        items = layers[0].shape[-1]
+        kept = heard.items_heard(items)
+        if kept == items:
+            continue
+        memory = torch.arange(kept)
+        queries = [memory if site == ENCODER else torch.arange(one.shape[1]) for one in layers]
+        pairs = list(zip(layers, queries, strict=True))
+        shares += [float(one.weights[:, rows, kept:].sum(-1).mean()) for one, rows in pairs]
+        shown[site] = [some_items(one, rows, memory) for one, rows in pairs]
+    if not shares:
+        return found, {}
+    share = np.mean(shares)
+    said = (
+        f"left out: {share:.0%} of the attention goes to silence that was added behind the"
+        " recording; the weights shown are shares of the rest"
+    )
+    return shown, {"padding": said}
+
+
 def sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
-    """Samples, a spectrum or a mapping of them, as a model takes it.
+    """Return a recording as a model takes it.
 
     Args:
         name: of the model's input: "input_values" are samples, "input_features" a spectrum.
-        inputs: samples [N] (with a processor also for models of spectra), what the model takes
-            [1, ...], or a mapping that has it.
-        bands: of a spectrum [1, bands, steps], one step for each hundredth of a second.
+        inputs: a file, samples [N] or [channels, N] (with a processor also for models of spectra),
+            what the model takes [1, ...], or a mapping that has it.
         options: the processor, and which example of a batch is meant.
+        bands: of a spectrum [1, bands, steps], one step for each hundredth of a second.
 
     Raises:
         InputError: it is none of these.
     """
-    if isinstance(inputs, Mapping):
+    details: dict[str, str] = {}
+    samples = None
+    rate = _rate(options.processor)
+    if _is_raw(name, inputs, options):
+        if name == "input_features" and options.processor is None:
+            raise InputError(
+                "This model hears a spectrum; give the processor that makes it (processor=)."
+            )
+        samples = samples_of(inputs, rate)
+        details |= samples.details
+    if isinstance(inputs, Mapping) and samples is None:
         given = dict(inputs)
-    elif options.processor is not None:
-        read = options.processor(np.asarray(inputs), sampling_rate=RATE, return_tensors="pt")
+    elif samples is not None and options.processor is not None:
+        read = options.processor(samples.values_N, sampling_rate=rate, return_tensors="pt")
         given = dict(read)
+    elif samples is not None:
+        given = {name: samples.values_N}
     else:
         given = {name: inputs}
     if name not in given:
-        raise InputError(f"This model hears {name}; give them, or samples and its processor.")
+        raise InputError(
+            f"This model hears {name}; give it these, or a recording and its processor."
+        )
+    values, beside = _batch_of_one(name, given, options)
+    whole = 2 if name == "input_values" else 3
+    length = values.shape[-1] if whole == 2 or values.shape[1] == bands else None
+    steps = rate if whole == 2 else STEPS
+    heard = _heard(values, beside, length, samples, rate, steps)
+    if samples is not None and length is not None and samples.seconds > length / steps + 0.5:
+        details["recording"] = (
+            f"the first {length / steps:g} s of {samples.seconds:.1f} s are heard; the model takes"
+            " no more at once, so cut the recording to hear the rest"
+        )
+    return Sound({name: values, **beside}, length, steps, heard, details)
+
+
+def _is_raw(name: str, inputs: object, options: Options) -> bool:
+    """Return whether inputs are a recording that has to be prepared for the model."""
+    if isinstance(inputs, Mapping):
+        return "array" in inputs and name not in inputs
+    if isinstance(inputs, str | Path):
+        return True
+    if name == "input_features" and options.processor is None:
+        return False
+    # Of a batch of samples an example is asked for by its number.
+    return options.example == 0
+
+
+def _rate(processor: Any) -> int:
+    """Return the samples a second that a processor expects."""
+    extractor = getattr(processor, "feature_extractor", processor)
+    return int(getattr(extractor, "sampling_rate", None) or RATE)
+
+
+def _batch_of_one(
+    name: str, given: Mapping[str, Any], options: Options
+) -> tuple[Tensor, dict[str, Any]]:
+    """Return the values of the example that is meant, and what belongs to it.
+
+    Raises:
+        InputError: these are not values that a model takes.
+    """
     try:
         values = torch.as_tensor(given[name]).float()
     except (TypeError, ValueError, RuntimeError) as error:
         raise InputError(
-            "The input must be a recording, as samples or a spectrum; give one of them."
+            "The input must be a recording, as a file, samples or a spectrum; give one of these."
         ) from error
     whole = 2 if name == "input_values" else 3
     values = values[None] if values.dim() == whole - 1 else values
@@ -86,9 +190,40 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
             f"The recording has the shape {tuple(values.shape)} but must have {whole} axes, the"
             " first of which is the batch."
         )
-    if len(values) > 1:
-        values = values[options.example : options.example + 1]
-    has_length = whole == 2 or values.shape[1] == bands
+    count = len(values)
+    if count > 1 and not 0 <= options.example < count:
+        raise InputError(
+            f"The batch has {count} examples, so there is no example {options.example}; count them"
+            " from 0."
+        )
     beside = {key: value for key, value in given.items() if key != name}
-    length, rate = values.shape[-1], RATE if whole == 2 else STEPS
-    return Sound({name: values, **beside}, length if has_length else None, rate)
+    if count > 1:
+        one = slice(options.example, options.example + 1)
+        values = values[one]
+        for key, value in beside.items():
+            if isinstance(value, Tensor) and value.dim() and len(value) == count:
+                beside[key] = value[one]
+    return values, beside
+
+
+def _heard(
+    values: Tensor,
+    beside: Mapping[str, Any],
+    length: int | None,
+    samples: Samples | None,
+    rate: int,
+    steps: int,
+) -> int | None:
+    """Return how many samples or steps are the recording, or None where that is not known."""
+    if length is None:
+        return None
+    mask = beside.get("attention_mask")
+    if isinstance(mask, Tensor) and mask.shape[-1] == length:
+        return int(mask.sum())
+    if samples is not None:
+        return min(length, ceil(len(samples.values_N) * steps / rate))
+    if values.dim() != 3:
+        return length
+    # Silence that was added is a run of equal steps at the end.
+    differs = (values[0] != values[0, :, -1:]).any(0).nonzero()
+    return int(differs[-1]) + 1 if len(differs) else length

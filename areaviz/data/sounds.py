@@ -43,11 +43,19 @@ def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
     return np.clip(as_numbers * (LOUDNESS / max(loudness, 1e-5)), -1.0, 1.0) + noise
 
 
-def resampled(samples_S: FloatArray, rate: int) -> FloatArray:
-    """The same sound at `RATE`, without what half of it cannot carry."""
+def resampled(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray:
+    """Return a sound at another rate, without the frequencies that this rate cannot carry.
+
+    Args:
+        samples_S: the sound.
+        rate: its samples a second.
+        wanted: the samples a second of the result.
+    """
+    if rate == wanted:
+        return samples_S
     # Takes a third of a second to import, which only files of another rate are worth.
     from scipy.signal import resample_poly
 
-    common = gcd(RATE, rate)
-    found: FloatArray = resample_poly(samples_S, RATE // common, rate // common)
+    common = gcd(wanted, rate)
+    found: FloatArray = resample_poly(samples_S, wanted // common, rate // common)
     return found.astype(np.float32)

@@ -1,0 +1,103 @@
+"""Recordings of any form as one row of samples: files, arrays of any layout, and data sets' rows.
+
+Shapes: N samples, C channels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.data.sounds import resampled
+from areaviz.trace.errors import InputError
+from areaviz.trace.sound import RATE, Sound
+
+MOST_SECONDS = 600
+MAX_CHANNELS = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """One channel of a recording."""
+
+    # float32 [N], from -1 to 1.
+    values_N: npt.NDArray[np.float32]
+    # Samples a second.
+    rate: int
+    # What the reader should know of how it was read.
+    details: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """The length of the recording."""
+        return len(self.values_N) / self.rate
+
+
+def samples_of(given: object, rate: int) -> Samples:
+    """Return a recording as one channel of samples at a rate.
+
+    Args:
+        given: a path, an array or a list of samples at this rate (several channels become their
+            mean), a mapping with "array" and "sampling_rate", or a `Sound`.
+        rate: samples a second.
+
+    Raises:
+        InputError: it is none of these, or the file cannot be read.
+    """
+    if isinstance(given, str | Path):
+        return _from_file(Path(given).expanduser(), rate)
+    own_rate = rate
+    if isinstance(given, Sound):
+        given, own_rate = given.samples, RATE
+    elif isinstance(given, Mapping):
+        own_rate = int(given.get("sampling_rate", rate))
+        given = given["array"]
+    try:
+        values = np.asarray(given)
+        numbers = values.astype(np.float32)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(
+            "The input must be a recording, as a file, samples or a spectrum; give one of these."
+        ) from error
+    if values.dtype.kind in "iu":
+        # Whole numbers are those of a file; models expect -1 to 1.
+        numbers /= np.float32(np.iinfo(values.dtype).max)
+    mean_N, channels = _mixed(numbers)
+    return Samples(resampled(mean_N, own_rate, rate), rate, _told(channels))
+
+
+def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
+    """Return the mean of the channels, whichever axis they are, and how many there are."""
+    if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
+        axis = int(np.argmin(values.shape))
+        return values.mean(axis), values.shape[axis]
+    if values.ndim != 1 or not values.size:
+        raise InputError(
+            f"The recording has the shape {values.shape} but must be one row of samples, or two"
+            " axes of channels and samples."
+        )
+    return values, 1
+
+
+def _told(channels: int) -> dict[str, str]:
+    return {"channels": f"the mean of {channels} channels is heard"} if channels > 1 else {}
+
+
+def _from_file(path: Path, rate: int) -> Samples:
+    if not path.is_file():
+        raise InputError(
+            f'There is no file "{path}"; check the path, or give the samples themselves.'
+        )
+    try:
+        from areaviz.data.sound_files import read_recording
+    except ImportError as error:
+        raise InputError(
+            "Reading a recording needs the package soundfile; install areaviz[app], or give the"
+            " samples themselves."
+        ) from error
+    found = read_recording(path.read_bytes(), MOST_SECONDS)
+    return Samples(resampled(found.mean_S, found.rate, rate), rate, _told(found.channels))
