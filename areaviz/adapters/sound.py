@@ -73,7 +73,7 @@ def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
     return 1, int(left(torch.tensor(heard.length))) // together
 
 
-def without_padding(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
+def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
     """Return the heads over the recording alone, and for the reader what was left out.
 
     Whisper pads each recording to 30 seconds, and most attention may go to that silence. The

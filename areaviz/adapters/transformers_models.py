@@ -22,7 +22,7 @@ from areaviz.adapters.pixels import is_picture, left_out, picture_fields, pictur
 from areaviz.adapters.scene_sites import grid_sites
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before
-from areaviz.adapters.sound import sound, times_before, without_padding
+from areaviz.adapters.sound import keep_recording, sound, times_before
 from areaviz.adapters.texts import Texts
 from areaviz.adapters.transformers_both import (
     PIXELS,
@@ -216,7 +216,7 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
     if not layers:
         return ModelRun([], [], details=written.details)
     source = heard.times(layers[0].shape[-1])
-    found, padding = without_padding(written.found, heard)
+    found, padding = keep_recording(written.found, heard)
     sites = time_sites(replace(written, found=found), len(source))
     fields = [source, *target_fields(written.target)]
     details = {**written.details, **heard.details, **padding}

@@ -20,7 +20,7 @@ from areaviz.adapters.model_run import ModelRun, Options, most_probable, output_
 from areaviz.adapters.pixels import Patches, Pixels, patches, picture_run, pixels
 from areaviz.adapters.sinks import Site
 from areaviz.adapters.sizes import cells_before, check_size
-from areaviz.adapters.sound import sound, times_before, without_padding
+from areaviz.adapters.sound import keep_recording, sound, times_before
 from areaviz.adapters.texts import Texts, Tokens
 from areaviz.adapters.transformers_run import (
     attribution_of,
@@ -147,7 +147,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
     layers = seen.found.get(ENCODER, [])
     if not layers:
         return ModelRun([], [], details=seen.details)
-    found, padding = without_padding(seen.found, heard)
+    found, padding = keep_recording(seen.found, heard)
     source = heard.times(layers[0].shape[-1])
     logits = logits_of(seen.outputs)
     if logits is not None and logits.dim() == 3:

@@ -20,6 +20,14 @@ from areaviz.trace.logits_file import logits_to_bytes
 
 log = logging.getLogger(__name__)
 
+ROUTES: Mapping[str, str] = {
+    wire.MODELS: "GET",
+    wire.TRACE: "POST",
+    wire.LAYER: "POST",
+    wire.LOGITS: "POST",
+}
+"""Every path with its method; docs/openapi.json is made of them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -45,11 +53,11 @@ class Api:
 
     def __init__(self, backend: Backend, digest: str) -> None:
         self._backend, self._digest = backend, digest
-        self._routes: Mapping[str, tuple[str, Callable[[bytes], Reply]]] = {
-            wire.MODELS: ("GET", self._about),
-            wire.TRACE: ("POST", self._trace),
-            wire.LAYER: ("POST", self._layer),
-            wire.LOGITS: ("POST", self._logits),
+        self._answers: Mapping[str, Callable[[bytes], Reply]] = {
+            wire.MODELS: self._about,
+            wire.TRACE: self._trace,
+            wire.LAYER: self._layer,
+            wire.LOGITS: self._logits,
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
@@ -62,10 +70,10 @@ class Api:
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
-        if path not in self._routes:
-            known = ", ".join(self._routes)
+        if path not in ROUTES:
+            known = ", ".join(ROUTES)
             return Reply.failed("route", f"There is no such place here; there are: {known}.")
-        expected, _ = self._routes[path]
+        expected = ROUTES[path]
         if method != expected:
             return Reply.failed("method", f"{path} is asked with {expected}; use that.")
         if length > wire.MAX_REQUEST_BYTES:
@@ -81,7 +89,7 @@ class Api:
         if refused := self.refusal(method, path, authorization, len(body)):
             return refused
         try:
-            return self._routes[path][1](body)
+            return self._answers[path](body)
         except InputError as error:
             return Reply.failed("input", str(error))
         except Busy as error:

@@ -1,0 +1,120 @@
+"""A trace as a tidy table of pandas: one row for each weight of a query on an area."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import AttentionMap, Field, Trace
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 20_000_000
+COLUMNS = (
+    *("site", "layer", "head", "query", "query_label"),
+    *("top", "left", "height", "width", "area_label", "weight"),
+)
+
+
+def frame_of(
+    trace: Trace,
+    sites: Sequence[str] | None = None,
+    layers: Sequence[int] | None = None,
+    min_weight: float = 0.0,
+) -> pd.DataFrame:
+    """Return the weights as a tidy table of pandas: a row for each query and area.
+
+    Its columns are `COLUMNS`: the sides of an area are counted in items, its label has those of its
+    items, and numbers count from 0.
+
+    Args:
+        trace: has the weights.
+        sites: the maps that are taken; None for all.
+        layers: the layers that are taken, from 0; None for all.
+        min_weight: weights up to this one are left out.
+
+    Raises:
+        InputError: there is no such site or layer, pandas is missing, or the table would have more
+            than 20 million rows.
+    """
+    chosen = tuple(trace.maps) if sites is None else tuple(sites)
+    for site in chosen:
+        if site not in trace.maps:
+            raise InputError(f'The trace has no site "{site}"; it has {", ".join(trace.maps)}.')
+    parts: list[dict[str, Any]] = []
+    rows = 0
+    for site in chosen:
+        attention = trace.maps[site]
+        for layer in _layers(attention, layers):
+            part = _rows(trace, attention, layer, min_weight)
+            rows += len(part["weight"])
+            if rows > MOST_ROWS:
+                raise InputError(
+                    f"The table would have more than {MOST_ROWS:,} rows; choose sites or layers, or"
+                    " leave out small weights (min_weight=)."
+                )
+            parts.append(part)
+    return _table(parts)
+
+
+def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[int]:
+    if chosen is None:
+        return range(attention.layers)
+    for layer in chosen:
+        if not 0 <= layer < attention.layers:
+            raise InputError(
+                f'"{attention.site}" has {attention.layers} layers, so there is no layer {layer};'
+                " count them from 0."
+            )
+    return chosen
+
+
+def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) -> dict[str, Any]:
+    """Return the columns of one layer, which is read once, as weights may lie elsewhere."""
+    weights_HQA = np.asarray(attention.weights[layer])
+    heads, queries, areas = np.nonzero(weights_HQA > min_weight)
+    labels = np.array(trace.fields[attention.query].labels, object)
+    boxes = np.asarray(attention.grid.table())[areas]
+    names = np.array(_area_labels(trace.fields[attention.memory], attention.grid), object)
+    return {
+        "site": np.full(len(areas), attention.site, object),
+        "layer": np.full(len(areas), layer, np.int64),
+        "head": heads,
+        "query": queries,
+        "query_label": labels[queries],
+        "top": boxes[:, 0],
+        "left": boxes[:, 1],
+        "height": boxes[:, 2],
+        "width": boxes[:, 3],
+        "area_label": names[areas],
+        "weight": weights_HQA[heads, queries, areas],
+    }
+
+
+def _area_labels(memory: Field, grid: AreaGrid) -> list[str]:
+    """Return the labels of the items of each area, row by row, with blanks between."""
+    labels = []
+    for top, left, height, width in np.asarray(grid.table()).tolist():
+        rows = range(top, top + height)
+        items = [row * grid.width + column for row in rows for column in range(left, left + width)]
+        labels.append(" ".join(memory.labels[item] for item in items))
+    return labels
+
+
+def _table(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise InputError(
+            "A table needs the package pandas; install it with: pip install pandas"
+        ) from error
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
+    table = pd.DataFrame(joined)
+    for name in ("site", "query_label", "area_label"):
+        table[name] = table[name].astype("category")
+    return table

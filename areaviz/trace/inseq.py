@@ -1,0 +1,304 @@
+"""Attributions of Inseq (Sarti et al. 2023) as traces, and traces as attributions of Inseq.
+
+Inseq stores what each token of an output owes to the tokens of its source and of its prefix, as
+JSON with class names and arrays. No class is looked up by name here: only numbers and texts are
+read.
+
+Shapes: S source tokens, T target tokens, G generated tokens, D further axes (layers, heads, width).
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid, FloatArray
+from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, nothing, text_of
+from areaviz.trace.check import validate
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
+from areaviz.trace.query import item_shares
+from areaviz.trace.record import AttentionMap, Field, Output, Trace
+from areaviz.trace.request import Request
+from areaviz.trace.weights import divide_by_sums
+
+CROSS, DECODER = "encoder-decoder", "decoder self"
+_KINDS = ("float16", "float32", "float64")
+_SAFETENSORS = {"F16": "<f2", "F32": "<f4", "F64": "<f8"}
+_MOST_BYTES = MAX_UPLOAD_MEGABYTES << 20
+
+
+def load_inseq(path: Path | str, example: int = 0) -> Trace:
+    """Return one attribution of a file that Inseq saved.
+
+    A token's weight is the size of its attribution as a share of the sizes of all. Layers and heads
+    of attention stay apart; other further axes are reduced to their Euclidean length.
+
+    Args:
+        path: what `FeatureAttributionOutput.save` wrote, compressed or not.
+        example: which of its sequences, from 0.
+
+    Raises:
+        InputError: there is no such file or example, or it is not a file of Inseq.
+    """
+    entries = _read(Path(path).expanduser())
+    sequences = _attributes(entries).get("sequence_attributions")
+    if not isinstance(sequences, list) or not sequences:
+        raise _not_inseq()
+    if not 0 <= example < len(sequences):
+        raise InputError(
+            f"The file has {len(sequences)} attributions, so there is no number {example}; count"
+            " them from 0."
+        )
+    info = _attributes(entries).get("info") or {}
+    try:
+        return _trace(_attributes(sequences[example]), info if isinstance(info, dict) else {})
+    except InputError:
+        raise
+    except (KeyError, TypeError, ValueError, IndexError, zlib.error, OSError) as error:
+        raise _not_inseq() from error
+
+
+def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path:
+    """Write the attention to source and prefix as an attribution that Inseq loads.
+
+    Areas are shared out to their tokens (normalised coverage), and heads are averaged.
+
+    Args:
+        trace: of a model that writes.
+        path: gets the JSON.
+        layer: the layer that is written, from 0; None for the mean over all.
+
+    Raises:
+        InputError: no map of the trace says what an output attends to.
+    """
+    maps = [trace.maps.get(site) for site in (CROSS, DECODER)]
+    across, within = maps
+    if across is None and within is None:
+        raise InputError(
+            f'Inseq has attributions of outputs, so a trace needs a map "{CROSS}" or "{DECODER}".'
+        )
+    written, begins = _written(trace, within)
+    source = trace.fields[across.memory].labels if across else written[:begins]
+    sequence = {
+        "source": _tokens(source),
+        "target": _tokens(written),
+        "source_attributions": None if across is None else _array(_matrix(across, layer)),
+        "target_attributions": None if within is None else _array(_prefix(within, layer, begins)),
+        "step_scores": {},
+        "sequence_scores": {},
+        "attr_pos_start": begins,
+        "attr_pos_end": len(written),
+    }
+    if trace.output.field == "target":
+        probabilities = np.asarray(trace.output.probabilities, np.float32)
+        sequence["step_scores"] = {"probability": _array(probabilities)}
+    kind = "FeatureAttributionSequenceOutput"
+    info = {"model_name": trace.request.model, "attribution_method": "attention"}
+    whole = {
+        "sequence_attributions": [_instance("inseq.data.attribution", kind, sequence)],
+        "step_attributions": None,
+        "info": info,
+    }
+    content = json.dumps(_instance("inseq.data.attribution", "FeatureAttributionOutput", whole))
+    place = Path(path)
+    place.write_text(content, encoding="utf-8")
+    return place
+
+
+def _read(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise InputError(f'There is no file "{path}"; check the path.')
+    with path.open("rb") as file:
+        content = file.read(_MOST_BYTES + 1)
+    try:
+        if content.startswith(b"\x1f\x8b"):
+            content = zlib.decompressobj(31).decompress(content, _MOST_BYTES + 1)
+        if len(content) > _MOST_BYTES:
+            raise InputError(
+                f"The file has more than {MAX_UPLOAD_MEGABYTES} MB; save fewer attributions in it."
+            )
+        found = json.loads(content)
+    except (ValueError, zlib.error, RecursionError) as error:
+        raise _not_inseq() from error
+    return found if isinstance(found, dict) else {}
+
+
+def _not_inseq() -> InputError:
+    return InputError(
+        "The file is not an attribution that Inseq saved, or it is damaged; save it with"
+        " FeatureAttributionOutput.save."
+    )
+
+
+def _attributes(entry: Any) -> Mapping[str, Any]:
+    """Return the attributes of an instance, which stand by themselves in newer files."""
+    if not isinstance(entry, dict):
+        raise _not_inseq()
+    inner = entry.get("attributes", entry)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _trace(sequence: Mapping[str, Any], info: Mapping[str, Any]) -> Trace:
+    source = text_of("source", _labels(sequence["source"]))
+    written = _labels(sequence["target"])
+    start = int(sequence.get("attr_pos_start") or 0)
+    end = sequence.get("attr_pos_end") or len(written)
+    target = text_of("target", written[start : int(end)])
+    prefix = text_of("history", written)
+    maps = {}
+    for site, memory, name in (
+        (CROSS, source, "source_attributions"),
+        (DECODER, prefix, "target_attributions"),
+    ):
+        if sequence.get(name) is not None:
+            values_LHSG = _layers_and_heads(_numbers(sequence[name]))
+            maps[site] = _map(site, memory, values_LHSG, len(target))
+    if not maps:
+        raise InputError("The attribution has no values for source or target tokens.")
+    scores = sequence.get("step_scores") or {}
+    output, last = NO_OUTPUT, nothing()
+    if "probability" in scores:
+        likely = _numbers(scores["probability"]).astype(np.float32).reshape(-1)[: len(target)]
+        if len(likely) == len(target) and np.all((likely >= 0) & (likely <= 1)):
+            output, last = Output("target", likely, tuple(() for _ in likely)), target
+    used = [source] if CROSS in maps else []
+    used += [prefix] if DECODER in maps else []
+    fields = {field.name: field for field in (*used, target, last)}
+    method = str(info.get("attribution_method") or "unknown")
+    request = Request("inseq", source.raw)
+    trace = Trace(request, fields, output, maps, {"attribution": method})
+    validate(trace)
+    return trace
+
+
+def _labels(tokens: Any) -> list[str]:
+    labels = [str(_attributes(token)["token"])[:100] for token in tokens]
+    if not 0 < len(labels) <= MAX_ITEMS:
+        raise InputError(f"A text has {len(labels):,} tokens, but 1 to {MAX_ITEMS:,} can be shown.")
+    return labels
+
+
+def _numbers(entry: Any) -> npt.NDArray[np.float32]:
+    """Return an array: a file of safetensors as text, or in older files lists or bytes."""
+    if isinstance(entry, list):
+        return np.array(entry, np.float32)
+    if isinstance(entry, str):
+        return _unpacked(base64.b64decode(entry, validate=True))
+    data, kind = entry["__ndarray__"], str(entry["dtype"])
+    shape = tuple(int(side) for side in entry["shape"])
+    if isinstance(data, list):
+        return np.array(data, np.float32).reshape(shape)
+    form, _, packed = str(data).partition(":")
+    if form not in ("b64", "b64.gz") or kind not in _KINDS:
+        raise _not_inseq()
+    content = base64.b64decode(packed)
+    if form == "b64.gz":
+        content = zlib.decompressobj(31).decompress(content, _MOST_BYTES)
+    values = np.frombuffer(content, np.dtype(kind)).reshape(shape)
+    return values.astype(np.float32)
+
+
+def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
+    """Return the one array of a file of safetensors: header length, JSON header, numbers."""
+    length = int.from_bytes(content[:8], "little")
+    if length > len(content) - 8:
+        raise _not_inseq()
+    about = json.loads(content[8 : 8 + length])["attribution"]
+    kind = _SAFETENSORS.get(str(about["dtype"]))
+    if kind is None:
+        raise InputError(
+            f"The attribution has numbers of the type {about['dtype']}; save it with"
+            ' scores_precision="float32".'
+        )
+    first, end = about["data_offsets"]
+    values = np.frombuffer(content[8 + length + int(first) : 8 + length + int(end)], kind)
+    return values.reshape(tuple(int(side) for side in about["shape"])).astype(np.float32)
+
+
+def _layers_and_heads(values: npt.NDArray[np.float32]) -> FloatArray:
+    """Return values [L, H, S, G] of [S, G], [S, G, D] or, of attention, [S, G, L, H]."""
+    values = np.nan_to_num(values)
+    if values.ndim == 3:
+        values = np.linalg.norm(values, axis=-1)
+    if values.ndim == 2:
+        values = values[..., None, None]
+    if values.ndim != 4:
+        raise _not_inseq()
+    return values.transpose(2, 3, 0, 1)
+
+
+def _map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> AttentionMap:
+    """Return a map of shares; rows that Inseq leaves out, behind the last token, are added."""
+    layers, heads, rows, columns = values_LHSG.shape
+    if rows > len(memory) or columns != outputs:
+        raise _not_inseq()
+    shares_LHGN = np.zeros((layers, heads, outputs, len(memory)), np.float32)
+    shares_LHGN[..., :rows] = np.abs(values_LHSG).transpose(0, 1, 3, 2)
+    divide_by_sums(shares_LHGN)
+    return AttentionMap(
+        site,
+        "target",
+        memory.name,
+        AreaGrid(1, len(memory), 1, 1),
+        shares_LHGN,
+        "sizes of attributions of Inseq, as shares",
+    )
+
+
+def _written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]:
+    """Return the whole text that was written or given, and where outputs begin in it.
+
+    What a decoder alone reads begins the text; its first token is no output.
+    """
+    if within is not None and within.query == "history":
+        labels = list(trace.fields["history"].labels)
+        last = trace.fields["target"].labels[-1:] if "target" in trace.fields else ()
+        return [*labels, *last], 1
+    return list(trace.fields["target"].labels), 0
+
+
+def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
+    """Return normalised coverage, the mean over heads, [memory, queries]."""
+    layers: Sequence[int] = range(attention.layers) if layer is None else [layer]
+    shares_LQN = np.stack([item_shares(attention, one, None) for one in layers])
+    return shares_LQN.mean(0).T.astype(np.float32)
+
+
+def _prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArray:
+    """Return what is attended to of the prefix, as Inseq has it: without a start symbol.
+
+    The last token was never read, so its row holds no numbers.
+    """
+    rows = _matrix(attention, layer)
+    rows = rows if begins else rows[1:]
+    return np.vstack([rows, np.full((1, rows.shape[1]), np.nan, np.float32)])
+
+
+def _array(values: npt.NDArray[np.float32]) -> str:
+    """Return an array as Inseq stores it: a file of safetensors in base 64."""
+    content = np.ascontiguousarray(values, "<f4").tobytes()
+    about = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [0, len(content)]}
+    header = json.dumps({"attribution": about}).encode()
+    header += b" " * (-len(header) % 8)
+    return base64.b64encode(len(header).to_bytes(8, "little") + header + content).decode()
+
+
+def _tokens(labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Return tokens; Inseq wants a number for each, so they get their place."""
+    made = []
+    for number, label in enumerate(labels):
+        token = {"token": label, "id": number}
+        made.append(_instance("inseq.utils.typing", "TokenWithId", token))
+    return made
+
+
+def _instance(module: str, name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    return {"__instance_type__": [module, name], "attributes": dict(attributes)}

@@ -1,0 +1,45 @@
+"""A trace as a tidy table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from areaviz.publish.frame import frame_of
+from areaviz.trace.errors import InputError
+from tests import fakes
+
+
+def test_a_table_has_a_row_for_each_weight() -> None:
+    trace = fakes.trace()
+    site, attention = next(iter(trace.maps.items()))
+    table = frame_of(trace, sites=[site])
+    weights = np.asarray(attention.weights)
+    assert len(table) == np.count_nonzero(weights > 0)
+    assert table["weight"].sum() == pytest.approx(weights.sum(), rel=1e-4)
+    row = table.iloc[len(table) // 2]
+    boxes = np.asarray(attention.grid.table()).tolist()
+    area = boxes.index([int(row[side]) for side in ("top", "left", "height", "width")])
+    assert weights[row["layer"], row["head"], row["query"], area] == row["weight"]
+    assert row["query_label"] == trace.fields[attention.query].labels[row["query"]]
+    start = row["top"] * attention.grid.width + row["left"]
+    assert str(row["area_label"]).startswith(trace.fields[attention.memory].labels[start])
+
+
+def test_a_table_keeps_the_chosen_part() -> None:
+    trace = fakes.trace()
+    site = next(iter(trace.maps))
+    table = frame_of(trace, [site], layers=[0], min_weight=0.1)
+    assert set(table["layer"]) == {0} and table["weight"].min() > 0.1
+    assert set(frame_of(trace)["site"]) == set(trace.maps)
+
+
+@pytest.mark.parametrize(
+    ("sites", "layers", "says"),
+    [(["nowhere"], None, 'no site "nowhere"'), (None, [99], "there is no layer 99")],
+)
+def test_a_part_that_is_not_there_is_refused(
+    sites: list[str] | None, layers: list[int] | None, says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        frame_of(fakes.trace(), sites, layers)

@@ -1,0 +1,61 @@
+"""docs/openapi.json says what the server of models answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from areaviz.backend import wire
+from areaviz.backend.access import digest_of
+from areaviz.server.api import ROUTES, Api
+from areaviz.server.openapi import openapi, text
+from areaviz.trace.request import Request
+from tests import fakes
+
+FILE = Path(__file__).parents[2] / "docs" / "openapi.json"
+TOKEN = "t" * 32
+
+
+def schema_of(path: str, *keys: str) -> object:
+    found: object = openapi()["paths"][path][ROUTES[path].lower()]
+    for key in (*keys, "content", wire.JSON, "schema"):
+        assert isinstance(found, dict)
+        found = found[key]
+    return found
+
+
+def test_the_file_is_what_the_routes_say() -> None:
+    command = "python -m areaviz.server.openapi > docs/openapi.json"
+    assert FILE.read_text(encoding="utf-8") == text(), f"run: {command}"
+
+
+def test_every_route_is_described_and_no_other() -> None:
+    described = json.loads(FILE.read_text(encoding="utf-8"))["paths"]
+    assert {path: {method.lower()} for path, method in ROUTES.items()} == {
+        path: set(methods) for path, methods in described.items()
+    }
+
+
+def test_bodies_of_our_client_fit_their_schemas() -> None:
+    request = Request("fake", "A dog.")
+    bodies = {
+        wire.TRACE: wire.trace_to_json(wire.TraceMessage(request)),
+        wire.LAYER: wire.layer_to_json(wire.LayerMessage(request, "key", "encoder self", 0)),
+    }
+    for path, body in bodies.items():
+        jsonschema.validate(json.loads(body), schema_of(path, "requestBody"))
+
+
+@pytest.mark.parametrize("path", [wire.MODELS, "/nowhere"])
+def test_answers_fit_their_schemas(path: str) -> None:
+    reply = Api(fakes.FakeBackend(), digest_of(TOKEN)).answer("GET", path, f"Bearer {TOKEN}", b"")
+    if reply.status == 200:
+        jsonschema.validate(json.loads(reply.content), schema_of(path, "responses", "200"))
+        return
+    failure = openapi()["components"]["schemas"]["Failure"]
+    jsonschema.validate(json.loads(reply.content), failure)
+    responses = openapi()["paths"][wire.MODELS]["get"]["responses"]
+    assert str(reply.status) in responses
