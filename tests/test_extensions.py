@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -133,13 +134,13 @@ def test_slow_import_is_named_in_the_log(
     is_named = threading.Event()
     monkeypatch.setattr(extensions, "SLOW_SECONDS", 0.01)
     monkeypatch.setattr(extensions.log, "warning", lambda *_: is_named.set())
-    load = extensions.EntryPoint.load
+    load = EntryPoint.load
 
-    def slow(point: extensions.EntryPoint) -> object:
+    def slow(point: EntryPoint) -> object:
         assert is_named.wait(30)
         return load(point)
 
-    monkeypatch.setattr(extensions.EntryPoint, "load", slow)
+    monkeypatch.setattr(EntryPoint, "load", slow)
     assert dict(Joined("numbers", {}, whole)) == {"good": 3, "one": 3}
 
 

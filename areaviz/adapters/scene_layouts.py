@@ -61,7 +61,8 @@ def _by_counted_patches(sight: Sight) -> Scene | None:
     if counts is None or values is None:
         return None
     images: list[Pixels] = []
-    words, tower = [], []
+    words: list[Grid] = []
+    tower: list[Grid] = []
     token = row = 0
     for times, high, wide in counts.tolist():
         rows, columns = high // side, wide // side

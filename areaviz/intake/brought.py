@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files
+from areaviz.data.examples import SHOW_PHOTOS, Dataset, Example, Files, Links
 from areaviz.data.marks import read_boxes, read_facts
 from areaviz.data.media import PICTURE, is_medium, medium_of
 from areaviz.intake.aligned import aligned
@@ -167,7 +167,7 @@ def _dataset(files: Files, by_role: Mapping[str, list[Column]], notes: list[str]
     names = by_role[ID][0].texts if by_role[ID] else blank
     named_files = [PurePosixPath(text).name for text in (media[0].texts if media else blank)]
     firsts = [one[0] if one else "" for one in references]
-    links = [(frozenset(), frozenset())] * count
+    links: list[tuple[Links, Links]] = [(frozenset(), frozenset())] * count
     if by_role[LINKS]:
         links, note = links_of(by_role[LINKS][0], texts, firsts)
         notes += [note] if note else []

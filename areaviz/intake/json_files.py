@@ -151,7 +151,7 @@ def columns_of_objects(
         values = [row.get(title) for row in rows]
         is_text = set(map(type, values)) == {str}
         cells = tuple(values) if is_text else tuple(map(_cell, values))
-        budget.add(values if is_text else (cell for cell in cells if isinstance(cell, str)))
+        budget.add(cell for cell in cells if isinstance(cell, str))
         columns.append(Column(title or "column", cells, file=name, first_line=first_line))
     return tuple(columns)
 

@@ -6,7 +6,7 @@ import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, time
 
@@ -55,13 +55,13 @@ def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[
             raise InputError(f'"{shown(name)}" has no sheet with cells. Choose another file.')
         first = (sheet.start or (0, 0))[0] + 1
     others = [f'"{shown(other)}"' for other in book.sheet_names if other != title]
-    notes = ()
+    notes: tuple[str, ...] = ()
     if others:
         notes = (f'The sheet "{shown(title)}" is read. Not used: {", ".join(others)}.',)
     return _columns(name, rows, first), notes
 
 
-def _columns(name: str, rows: list[list[object]], first: int) -> tuple[Column, ...]:
+def _columns(name: str, rows: Sequence[Sequence[object]], first: int) -> tuple[Column, ...]:
     header = [_text(value).strip() for value in rows[0]]
     check_header(name, header)
     budget = TextBudget(name)

@@ -200,7 +200,10 @@ def _sgm_segments(
         elif kind == "seg" and begun >= 0:
             inner = html.unescape(_ANY_TAG.sub("", text[begun : tag.start()]))
             who = document.get("sysid", system) if role == OUTPUT else ""
-            metadata = {key: document[key] for key in ("genre", "origlang") if key in document}
+            metadata: dict[str, str] = {}
+            for key in ("genre", "origlang"):
+                if key in document:
+                    metadata[key] = document[key]
             if role:
                 segment = document.get("docid", ""), identity
                 yield (role, who), segment, metadata, " ".join(inner.split())

@@ -89,8 +89,8 @@ class InvertedBlock(nn.Module):
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
         """The next features; they are added to the input where shapes agree."""
-        y = x_BCHW if self.expand is None else F.relu6(self.expand(x_BCHW))
-        y = self.project(F.relu6(self.depthwise(y)))
+        wide_BCHW = x_BCHW if self.expand is None else F.relu6(self.expand(x_BCHW))
+        y: Tensor = self.project(F.relu6(self.depthwise(wide_BCHW)))
         return x_BCHW + y if self.adds else y
 
 

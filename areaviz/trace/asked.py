@@ -50,12 +50,12 @@ def _check(arguments: dict[str, Any]) -> None:
     for name, value in arguments.items():
         if name in counts and not (name == "head" and value is None):
             _check_place(name, value, counts[name])
-        if name in _COUNTS and not (isinstance(value, Integral) and value >= _COUNTS[name]):
+        if name in _COUNTS and not (isinstance(value, Integral) and int(value) >= _COUNTS[name]):
             raise InputError(
                 f'"{name}" must be a whole number from {_COUNTS[name]} but is'
                 f" {described(value)}; give one."
             )
-        if name in _SHARES and not (isinstance(value, Real) and 0 <= value <= 1):
+        if name in _SHARES and not (isinstance(value, Real) and 0 <= float(value) <= 1):
             raise InputError(
                 f'"{name}" must lie between 0 and 1 but is {described(value)}; give a share.'
             )
@@ -76,7 +76,7 @@ def _check_place(name: str, value: Any, count: int) -> None:
             f"The {name} must be a whole number but is {described(value)}; count from 0."
         )
     # Negative numbers count from the end, as everywhere in Python.
-    if not -count <= value < count:
+    if not -count <= int(value) < count:
         raise InputError(
             f"The map has {count:,} of its {name} but {value} is asked for; count from 0."
         )

@@ -22,7 +22,6 @@ from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.arrays import (
     AREA_SIZE,
     NO_OUTPUT,
-    array_of,
     check_bytes,
     check_shape,
     checked_rows,
@@ -32,6 +31,7 @@ from areaviz.trace.arrays import (
 from areaviz.trace.check import validate
 from areaviz.trace.derived import areas_map, sums_map
 from areaviz.trace.errors import InputError
+from areaviz.trace.given_arrays import array_of
 from areaviz.trace.limits import AREA_SIZES, check_range, shown
 from areaviz.trace.record import AttentionMap, Field, Trace
 from areaviz.trace.request import Request, check_options, model_name

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -144,7 +144,7 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
         if not hasattr(source, "read"):
             with path_of(source).open("rb") as file:
                 return _read(file, fetch)
-        return _read(source, fetch)
+        return _read(cast("BinaryIO", source), fetch)
 
 
 def version_of(file: BinaryIO) -> int:

@@ -19,7 +19,6 @@ from areaviz.trace.arrays import (
     AREA_SIZE,
     MAX_ITEMS,
     NO_OUTPUT,
-    array_of,
     checked_rows,
     labelled,
     nothing,
@@ -27,6 +26,7 @@ from areaviz.trace.arrays import (
 from areaviz.trace.check import validate
 from areaviz.trace.derived import sums_map
 from areaviz.trace.errors import InputError
+from areaviz.trace.given_arrays import array_of
 from areaviz.trace.limits import AREA_SIZES, check_map_bytes, check_range
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request, check_options, model_name

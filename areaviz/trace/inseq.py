@@ -87,7 +87,7 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
         )
     written, begins = _written(trace, within)
     source = trace.fields[across.memory].labels if across else written[:begins]
-    sequence = {
+    sequence: dict[str, Any] = {
         "source": _tokens(source),
         "target": _tokens(written),
         "source_attributions": None if across is None else _array(_matrix(across, layer)),
@@ -269,7 +269,8 @@ def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
     """Return normalised coverage, the mean over heads, [memory, queries]."""
     layers: Sequence[int] = range(attention.layers) if layer is None else [layer]
     shares_LQN = np.stack([item_shares(attention, one, None) for one in layers])
-    return shares_LQN.mean(0).T.astype(np.float32)
+    shares_NQ: FloatArray = shares_LQN.mean(0).T.astype(np.float32)
+    return shares_NQ
 
 
 def _prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArray:

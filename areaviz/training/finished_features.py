@@ -81,7 +81,7 @@ def _encode(
     """Write one view to `path`, whole or not at all; what an earlier try wrote is kept."""
     encoder.eval()
     grid, part = encoder.config.grids[0], path.with_suffix(".part.npy")
-    written: Features | None = np.lib.format.open_memmap(part, "r+") if part.exists() else None
+    written: Any = np.lib.format.open_memmap(part, "r+") if part.exists() else None
     for some in np.split(np.arange(len(pixels)), range(PART, len(pixels), PART)):
         # Features that are all zero were not written yet: no encoder gives such a picture.
         if written is not None and written[some[-1]].any():

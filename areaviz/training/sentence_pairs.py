@@ -87,4 +87,5 @@ class SampledPairs:
     def _probabilities(self, ways: Segmented) -> npt.NDArray[np.float64]:
         scores = self.alpha * np.array([score for _, score in ways])
         weights: npt.NDArray[np.float64] = np.exp(scores - scores.max())
-        return weights / weights.sum()
+        probabilities: npt.NDArray[np.float64] = weights / weights.sum()
+        return probabilities

@@ -51,8 +51,8 @@ def test_gradients_of_a_padded_text_are_those_of_its_tokens() -> None:
     trace = areaviz.attend(small.gpt2(), RIGHT, example=1, area_size=1, attribution=True)
     alone = areaviz.attend(small.gpt2(), [9, 10], area_size=1, attribution=True)
     site = "decoder self gradient"
-    weights = [np.asarray(one.maps[site].weights) for one in (trace, alone)]
-    np.testing.assert_allclose(*weights, atol=1e-5)
+    padded, plain = (np.asarray(one.maps[site].weights) for one in (trace, alone))
+    np.testing.assert_allclose(padded, plain, atol=1e-5)
 
 
 def test_mask_that_hides_all_is_refused() -> None:

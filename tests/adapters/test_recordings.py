@@ -22,16 +22,22 @@ RATE = 16_000
 
 
 def sine(seconds: float, rate: int = RATE) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return (0.4 * np.sin(np.arange(int(seconds * rate)) * 0.05)).astype(np.float32)
+    values: np.ndarray[Any, np.dtype[np.float32]] = np.sin(np.arange(int(seconds * rate)) * 0.05)
+    return (0.4 * values).astype(np.float32)
 
 
 @pytest.fixture(scope="module")
 def whisper() -> Any:
     """A Whisper of 2 seconds, so that it is quick."""
     torch.manual_seed(0)
-    sizes = {"encoder_layers": 1, "decoder_layers": 1, "d_model": 16, "vocab_size": 13}
-    heads = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
-    more = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "num_mel_bins": 16}
+    sizes: dict[str, Any] = {
+        "encoder_layers": 1,
+        "decoder_layers": 1,
+        "d_model": 16,
+        "vocab_size": 13,
+    }
+    heads: dict[str, Any] = {"encoder_attention_heads": 2, "decoder_attention_heads": 2}
+    more: dict[str, Any] = {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "num_mel_bins": 16}
     config = transformers.WhisperConfig(
         **sizes,
         **heads,
@@ -46,7 +52,8 @@ def whisper() -> Any:
     return small.sharp(transformers.WhisperForConditionalGeneration(config))
 
 
-PROCESSOR: Any = transformers.WhisperFeatureExtractor(feature_size=16, chunk_length=2)
+_EXTRACTOR: Any = transformers.WhisperFeatureExtractor
+PROCESSOR = _EXTRACTOR(feature_size=16, chunk_length=2)
 
 
 def heard(model: Any, inputs: object, **more: Any) -> Trace:
@@ -120,7 +127,12 @@ def test_another_rate_is_brought_to_the_models() -> None:
 
 def test_a_batch_of_samples_is_asked_by_its_number() -> None:
     torch.manual_seed(0)
-    sizes = {"conv_dim": (8,), "conv_kernel": (10,), "conv_stride": (160,), "vocab_size": 13}
+    sizes: dict[str, Any] = {
+        "conv_dim": (8,),
+        "conv_kernel": (10,),
+        "conv_stride": (160,),
+        "vocab_size": 13,
+    }
     config = transformers.Wav2Vec2Config(
         **small.SIZES, **sizes, num_conv_pos_embeddings=4, num_conv_pos_embedding_groups=2
     )

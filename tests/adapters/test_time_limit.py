@@ -31,7 +31,7 @@ def endless() -> None:
 def test_run_within_returns_results_and_raises_errors() -> None:
     assert run_within(5, "The work", lambda: 7) == 7
     with pytest.raises(KeyError, match="x"):
-        run_within(5, "The work", lambda: {}["x"])
+        run_within(5, "The work", lambda: dict[str, int]()["x"])
 
 
 def test_run_within_ends_endless_work() -> None:

@@ -348,7 +348,14 @@ def _calls(trace: Any, one: Any, other: Any) -> dict[str, Callable[[], Any]]:
     return found
 
 
-_ASKS = ("top_areas", "densest_areas", "top_queries", "coverage", "item_shares", "entropy")
+_ASKS: tuple[str, ...] = (
+    "top_areas",
+    "densest_areas",
+    "top_queries",
+    "coverage",
+    "item_shares",
+    "entropy",
+)
 _ASKS += ("area_size_shares", "head_summary")
 
 

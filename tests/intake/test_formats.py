@@ -232,6 +232,6 @@ def test_unused_columns_and_files_are_listed() -> None:
 
 
 def test_spreadsheet_numbers_stay_as_they_are_shown(tmp_path: Path) -> None:
-    rows = [("1", "news", "Room 3", "Zimmer 3", "Raum 3", "Zimmer", "0.5")]
+    rows: list[tuple[str, ...]] = [("1", "news", "Room 3", "Zimmer 3", "Raum 3", "Zimmer", "0.5")]
     (example,) = read_set({"any.name": spreadsheet(rows)}).dataset.examples
     assert (example.name, example.text) == ("1", "Room 3")

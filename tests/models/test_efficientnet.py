@@ -65,8 +65,9 @@ def plain(weights: dict[str, Tensor], pixels_BHWC: Tensor) -> Tensor:
         total = max((-(-x.shape[-1] // stride) - 1) * stride + size - x.shape[-1], 0)
         x = F.pad(x, (total // 2, total - total // 2) * 2)
         x = F.conv2d(x, kernel, stride=stride, groups=groups)
-        names = ("running_mean", "running_var", "weight", "bias")
-        return F.batch_norm(x, *[weights[f"{norm}.{name}"] for name in names], eps=1e-3)
+        mean, variance = weights[f"{norm}.running_mean"], weights[f"{norm}.running_var"]
+        weight, bias = weights[f"{norm}.weight"], weights[f"{norm}.bias"]
+        return F.batch_norm(x, mean, variance, weight, bias, eps=1e-3)
 
     x = F.relu6(layer((pixels_BHWC.permute(0, 3, 1, 2) - 127.0) / 128, "_conv_stem", "_bn0", 2))
     number = 0

@@ -170,7 +170,7 @@ def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
     request = Request("teller", "", picture=fakes.picture())
     parts = loaded.read([request])
-    (found,) = loaded.decode(request, parts)
+    (found,) = loaded.decode([request], parts)
     (trace,) = loaded.record([request], parts, [found])
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         found.log_probability, abs=1e-3

@@ -61,7 +61,7 @@ def test_the_history_is_what_the_decoder_was_fed(model: WritingModel) -> None:
 def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
     asked = Request("tiny-area", "A small dog")
     parts = model.read([asked])
-    (hypothesis,) = model.decode(asked, parts)
+    (hypothesis,) = model.decode([asked], parts)
     (trace,) = model.record([asked], parts, [hypothesis])
     assert np.log(trace.output.probabilities).sum() == pytest.approx(
         hypothesis.log_probability, abs=1e-3

@@ -96,7 +96,7 @@ def test_the_english_file_is_run_though_it_comes_second(open_page: Open) -> None
     assert "1 example, 1 with a reference" in shown(app)
 
 
-def role(app: AppTest, column: str) -> Selectbox:
+def role(app: AppTest, column: str) -> Selectbox[str]:
     return next(one for one in app.selectbox if one.label == f"Role of {column}")
 
 
