@@ -30,8 +30,8 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         raise InputError(f"No layer has weights, all are None; {_ASK_FOR_WEIGHTS}.")
     if isinstance(weights, list | tuple) and any(_holds_arrays(step) for step in weights):
         raise InputError(
-            "The weights are those of each step of writing; give what generate() returned to"
-            " areaviz.from_generate."
+            "The weights are those of each step of writing, but one pass over the whole text is"
+            " needed; give what generate() returned to areaviz.from_generate."
         )
     if isinstance(weights, list | tuple) and any(hasattr(layer, "shape") for layer in weights):
         # Hybrid models have layers without attention.
@@ -55,8 +55,8 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         return found
     except (ValueError, TypeError, RuntimeError) as error:
         raise InputError(
-            "The weights are no array, nor one array for each layer; give what generate() returned"
-            " to areaviz.from_generate."
+            "The weights are neither a floating-point array nor one array for each layer; give what"
+            " generate() returned to areaviz.from_generate."
         ) from error
 
 

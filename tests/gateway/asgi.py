@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,16 @@ def ask(app: Any, method: str, address: str, body: str = "", **headers: str) -> 
         body: what is sent.
         headers: by name, with underscores; "client" is the address that the request comes from.
     """
-    return asyncio.run(asked(app, method, address, [body.encode()], **headers))
+    return run_alone(asked(app, method, address, [body.encode()], **headers))
+
+
+def run_alone(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine in a thread of its own.
+
+    A browser of other tests may have left an event loop running in this thread.
+    """
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
 
 
 async def asked(

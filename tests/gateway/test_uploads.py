@@ -10,7 +10,7 @@ import pytest
 
 from areaviz.gateway import uploads
 from areaviz.gateway.gateway import AppPlace, Gateway
-from tests.gateway.asgi import Answer, asked
+from tests.gateway.asgi import Answer, asked, run_alone
 
 MEGABYTE = 2**20
 READERS = tuple(f"{number:032x}" for number in range(1, 200))
@@ -111,7 +111,7 @@ def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, An
             sender.leave()
         await asyncio.gather(*(sender.task for sender in senders))
 
-    asyncio.run(told())
+    run_alone(told())
 
 
 def whole(sender: Sender, size: int) -> asyncio.Future[int]:
@@ -225,7 +225,7 @@ def test_upload_of_unknown_length_is_refused(store: Store) -> None:
     path = "/_stcore/upload_file/own/a"
 
     def status(**headers: str) -> Answer:
-        return asyncio.run(asked(gateway, "PUT", path, [b""], **headers))
+        return run_alone(asked(gateway, "PUT", path, [b""], **headers))
 
     assert status().status == 411
     assert status(content_length="9" * 20).status == 411

@@ -91,5 +91,5 @@ def test_keys_of_whole_areas_are_refused(key_mode: str, tmp_path: Path) -> None:
 def test_places_that_are_not_there_are_refused(site: str, layer: int, tmp_path: Path) -> None:
     model = loaded(tmp_path)
     assert model.card.has_logits
-    with pytest.raises(InputError, match="not known"):
+    with pytest.raises(InputError, match="cannot be explained"):
         model.logits(ASKED, site, layer)

@@ -173,6 +173,7 @@ def test_the_file_does_not_hold_the_cookie(
 ) -> None:
     class Context:
         cookies = {reader_cookie(st.get_option("server.port")): "0123456789abcdef" * 2}
+        ip_address = None
 
     monkeypatch.setattr(st, "context", Context)
     use_backend(Translating())

@@ -138,7 +138,6 @@ REFUSED = {
         "641",
     ),
     "area size": ({"weights": BAD, "area_size": 17}, "between 1 and 16"),
-    "name": ({"weights": BAD, "name": "../x"}, "no model"),
     "items": ({"weights": np.zeros((1, 1, 1, 4097), np.float32)}, "4,097"),
     "bytes": (
         {"weights": np.broadcast_to(np.float32(0), (12, 32, 4096, 4096)), "area_size": 1},
@@ -149,6 +148,10 @@ REFUSED = {
         "1,024 MiB are possible; give fewer heads and items or take smaller areas",
     ),
 }
+
+
+def test_from_arrays_makes_any_name_one_that_a_request_can_carry() -> None:
+    assert Trace.from_arrays(BAD, name="../org/x").request.model == "org-x"
 
 
 @pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED)

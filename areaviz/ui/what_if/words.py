@@ -30,12 +30,15 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
     sizes = (least,) if least > 1 or grid.count == grid.items else (least, 2)
     for query in focus.items:
         for size in sizes:
-            for one in top_areas(attention, focus.layer, focus.head, query, CANDIDATES, size):
+            heaviest = top_areas(
+                attention, focus.layer, focus.head, query, CANDIDATES, min_size=size
+            )
+            for one in heaviest:
                 found[one.area] = max(found.get(one.area, 0.0), one.weight)
-    heaviest = sorted(found.items(), key=lambda pair: -pair[1])
+    by_weight = sorted(found.items(), key=lambda pair: -pair[1])
     over = " on average over the heads" if focus.head is None and attention.heads > 1 else ""
     return {
-        area: f"{area_words(memory, grid, area)}, {weight:.0%}{over}" for area, weight in heaviest
+        area: f"{area_words(memory, grid, area)}, {weight:.0%}{over}" for area, weight in by_weight
     }
 
 
