@@ -83,7 +83,7 @@ def test_the_disk_is_counted_and_given_back(
     app = upload(open_page("your_tensors"), content)
     assert "have 0 MiB of uploaded attention open" in shown(
         app
-    ) and "try again in a few minutes" in shown(app)
+    ) and "Try again in a few minutes" in shown(app)
     monkeypatch.delenv("AREAVIZ_DISK_MIB")
     fresh()
     assert not app.run().error, "what was refused for want of room is tried again"
