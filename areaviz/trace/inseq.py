@@ -23,6 +23,7 @@ from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, nothing, text_of
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
+from areaviz.trace.files import write_whole
 from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
@@ -109,7 +110,7 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
     }
     content = json.dumps(_instance("inseq.data.attribution", "FeatureAttributionOutput", whole))
     place = Path(path)
-    place.write_text(content, encoding="utf-8")
+    write_whole(place, content.encode())
     return place
 
 
