@@ -17,6 +17,8 @@ from areaviz.trace import codec
 from areaviz.trace.check import validate
 
 FOLDER = Path(__file__).parents[1] / "examples"
+# A callback for three trackers, and a model that is unpacked, take more lines than the others.
+LONGER = {"log_to_trackers.py": 90, "real_weights.py": 50}
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 
 
@@ -31,8 +33,8 @@ def test_the_index_names_every_example() -> None:
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_example_fits_on_two_screens(name: str) -> None:
-    assert len((FOLDER / name).read_text("utf-8").splitlines()) <= 90
+def test_example_is_short(name: str) -> None:
+    assert len((FOLDER / name).read_text("utf-8").splitlines()) <= LONGER.get(name, 40)
 
 
 def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
