@@ -83,7 +83,9 @@ class Import(NamedTuple):
 
 def new_import_id() -> str:
     """Return an id that begins with the time, so that ids are listed in the order of time."""
-    return f"{datetime.now(UTC):{_TIME}}-{secrets.token_hex(6)}"
+    now = datetime.now(UTC)
+    # Microseconds follow the readable time, because two imports can happen within a second.
+    return f"{now:{_TIME}}-{now:%f}{secrets.token_hex(6)}"
 
 
 def check_shares(

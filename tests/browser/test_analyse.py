@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+from contextlib import suppress
 from pathlib import Path
 from random import shuffle
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, TimeoutError, expect
 
 from areaviz.ui.shell.page import GROUPS, TITLES
 from tests.browser.conftest import App, settled
@@ -53,9 +54,19 @@ def analysed(address: str, page: Page) -> Page:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """An entry of a list of Streamlit's."""
-    page.get_by_label(label, exact=True).click()
-    page.get_by_role("option", name=option, exact=True).click()
+    """Choose an entry of a list of Streamlit's.
+
+    A layout that moves under the pointer can swallow the first click, so the list is opened again
+    until it shows the entry.
+    """
+    entry = page.get_by_role("option", name=option, exact=True)
+    for _ in range(10):
+        page.get_by_label(label, exact=True).click()
+        with suppress(TimeoutError):
+            entry.click(timeout=3000)
+            break
+    else:
+        pytest.fail(f"The list {label} never shows {option}.")
     settled(page)
 
 

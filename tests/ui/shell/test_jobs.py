@@ -8,6 +8,7 @@ from areaviz.analysis.jobs import Job, Jobs
 from areaviz.backend.fair import mark_of
 from areaviz.cli.operator import as_text
 from areaviz.ui.shell import jobs as jobs_module
+from areaviz.ui.shell.budget import MEBI, Budget
 from areaviz.ui.shell.jobs import work
 
 
@@ -21,6 +22,9 @@ def test_work_shows_analyses_by_reader_and_the_limits_in_force(
     monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "2.5")
     jobs = Jobs()
     monkeypatch.setattr(jobs_module, "jobs", lambda: jobs)
+    # The attention that earlier tests left in memory belongs to the process.
+    memory = Budget(MEBI, "attention")
+    monkeypatch.setattr(jobs_module, "memory", lambda: memory)
     begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]
     try:
         found = work()
