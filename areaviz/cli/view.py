@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -14,7 +14,7 @@ from areaviz.drawing.sites import sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
-from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, PageOptions
+from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions, Theme
 from areaviz.publish.page import page
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -56,6 +56,7 @@ Areas = Annotated[
     ),
 ]
 Title = Annotated[str, typer.Option(help="The title of a page; else the model's name.")]
+ThemeName = Annotated[str, typer.Option("--theme", help=f"Of a page: {', '.join(THEMES)}.")]
 Note = Annotated[str, typer.Option(help="What you have to say, below the title of a page.")]
 Limit = Annotated[float, typer.Option(min=0.125, max=256, help="Most megabytes (MiB) of a page.")]
 
@@ -80,6 +81,7 @@ def show(
     title: Title = "",
     note: Note = "",
     limit: Limit = 16,
+    theme: ThemeName = "auto",
 ) -> None:
     """Look into a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
 
@@ -87,7 +89,7 @@ def show(
     `export`.
     """
     found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit)
+    options = page_options(layers, sites, areas, title, note, limit, theme)
     html = page(found, chosen_focus(found, site, layer, head, reading), options)
 
     with PageServer(html, port) as server:
@@ -120,6 +122,7 @@ def export(
     title: Title = "",
     note: Note = "",
     limit: Limit = 16,
+    theme: ThemeName = "auto",
 ) -> None:
     """Write a saved trace as a page, a figure, its numbers or a film, as the file's ending says.
 
@@ -127,7 +130,7 @@ def export(
     be pointed at. Site, layer, head and reading say where it opens, or what a figure shows.
     """
     found = _trace(trace, text, picture)
-    options = page_options(layers, sites, areas, title, note, limit)
+    options = page_options(layers, sites, areas, title, note, limit, theme)
     write(found, file, chosen_focus(found, site, layer, head, reading), options, view)
     typer.echo(f"{file}: {file.stat().st_size / 1000:,.0f} KB.")
 
@@ -178,9 +181,21 @@ def chosen_focus(
 
 
 def page_options(
-    layers: str, sites: str, areas: int, title: str, note: str, limit: float
+    layers: str,
+    sites: str,
+    areas: int,
+    title: str,
+    note: str,
+    limit: float,
+    theme: str = "auto",
 ) -> PageOptions:
-    """The options of a page; InputError where `layers` is no list such as "1-4,12"."""
+    """Return the options of a page.
+
+    Raises:
+        InputError: `layers` is not a list such as "1-4,12", or there is no such theme.
+    """
+    if theme not in THEMES:
+        raise InputError(f'There is no theme "{theme}"; choose one of {", ".join(THEMES)}.')
     return PageOptions(
         title=title,
         note=note,
@@ -188,4 +203,5 @@ def page_options(
         sites=tuple(filter(None, map(str.strip, sites.split(",")))),
         areas=areas,
         limit=round(limit * 2**20),
+        theme=cast(Theme, theme),
     )

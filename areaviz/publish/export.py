@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from areaviz.drawing.export import FORMATS, Paper, csv_bytes, figure_bytes, table_json
 from areaviz.drawing.sites import sites
 from areaviz.publish.figures import view_of
-from areaviz.publish.options import PageOptions
+from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import page
 from areaviz.trace.asked import check_trace, path_of
 from areaviz.trace.check import check_focus
@@ -30,6 +31,7 @@ def export(
     options: PageOptions | None = None,
     view: str | None = None,
     paper: Paper | None = None,
+    theme: Theme | None = None,
 ) -> Path:
     """Write a trace as what the ending of `path` says, whole or not at all, and return the path.
 
@@ -41,6 +43,7 @@ def export(
         options: of a page.
         view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid", else the first that fits.
         paper: how wide a figure is, and how large its letters.
+        theme: of a page, "light", "dark" or "auto"; None leaves that to the options.
 
     Raises:
         InputError: there is no such ending or view, or it does not fit; the page would be larger
@@ -51,6 +54,8 @@ def export(
     path = path_of(path)
     ending = path.suffix.lower()
     if ending == ".html":
+        if theme is not None:
+            options = replace(options or PageOptions(), theme=theme)
         content = page(trace, focus, options).encode("utf-8", "replace")
     elif ending in WRITERS:
         content = WRITERS[ending](

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
+from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range
 
+Theme = Literal["auto", "light", "dark"]
+THEMES: tuple[Theme, ...] = get_args(Theme)
 LEAST_AREAS, MOST_AREAS = 4, 64
 SMALLEST, LARGEST = 2**17, 2**28
 
@@ -24,6 +28,7 @@ class PageOptions:
         limit: how many bytes the page may have, 128 KiB to 256 MiB.
         views: names of views whose figures stand below, folded, where they fit; they show the layer
             at which the page opens.
+        theme: "light", "dark", or "auto", which follows the reader's system.
     """
 
     title: str = ""
@@ -33,9 +38,18 @@ class PageOptions:
     areas: int = MOST_AREAS
     limit: int = 16 * 2**20
     views: tuple[str, ...] = ()
+    theme: Theme = "auto"
 
     def checked(self) -> PageOptions:
-        """These options; raises InputError for a number outside its range."""
+        """Return these options.
+
+        Raises:
+            InputError: a number lies outside its range, or there is no such theme.
+        """
         check_range("limit", self.limit, (SMALLEST, LARGEST))
         check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))
+        if self.theme not in THEMES:
+            raise InputError(
+                f'There is no theme "{self.theme}"; choose one of {", ".join(THEMES)}.'
+            )
         return self

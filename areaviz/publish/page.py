@@ -28,7 +28,7 @@ from areaviz.publish.content import (
     wanted_sites,
 )
 from areaviz.publish.figures import Still, beside, known_why, still, stills
-from areaviz.publish.options import PageOptions
+from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page_input import heard, pictured, played
 from areaviz.publish.page_text import (
     facts,
@@ -49,9 +49,10 @@ HEADINGS: Mapping[str, str] = {
     "ribbon": "Attention to the text",
 }
 NO_SCRIPT = (
-    "This page draws its attention by a script of its own; open it in a browser that allows"
-    " scripts."
+    "This page draws its attention with a script, which did not run. Open it in a browser that"
+    " allows scripts, or without a policy that forbids them."
 )
+_DARK_RULE, _SCHEME = "@media (prefers-color-scheme: dark)", "color-scheme: light dark"
 MOST_GROWN = 6
 """Of a weight of four bytes a page has at most an index and a share, thrice over, in base64."""
 FOOTER = (
@@ -179,13 +180,21 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
 
 def _document(content: _Content, carried: Sequence[Payload]) -> str:
     """The page; payloads come last, so that one can read before they have arrived."""
-    style = text_of("page/page.css")
+    style = _themed(text_of("page/page.css"), content.options.theme)
     script = _script(content.shown)
     styles = [style, *(parts(kind).css for kind in content.shown)]
     body = _body(content)
     if content.has_script:
         body += [*map(_block, carried), raw("script", script, type="module")]
     return document(_tab_title(content), styles, [script], body, content.source or "")
+
+
+def _themed(style: str, theme: Theme) -> str:
+    """Return a style sheet whose dark colours hold always, never, or as the system says."""
+    if theme == "auto":
+        return style
+    holds = "@media all" if theme == "dark" else "@media not all"
+    return style.replace(_DARK_RULE, holds).replace(_SCHEME, f"color-scheme: {theme}")
 
 
 def _body(content: _Content) -> list[Markup]:
@@ -200,7 +209,8 @@ def _body(content: _Content) -> list[Markup]:
         header.append(element("p", options.note, class_="note"))
     main = [_texts(trace)]
     if shown:
-        main.append(element("noscript", element("p", NO_SCRIPT, class_="note")))
+        # The script removes it. A policy that forbids scripts would not show a `noscript`.
+        main.append(element("p", NO_SCRIPT, class_="note", id="without-script"))
     main += map(_panel, shown)
     main += [*map(_folded, content.views), *map(_figure, content.stills)]
     main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]

@@ -20,7 +20,7 @@ from areaviz.drawing.markup import Markup, element, raw
 from areaviz.publish.content import places
 from areaviz.publish.figures import first_site, picture_of
 from areaviz.publish.loopback import LayerServer
-from areaviz.publish.options import PageOptions
+from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import notebook_page, opening_of
 from areaviz.trace.asked import check_trace
 from areaviz.trace.errors import InputError
@@ -106,6 +106,7 @@ def show(
     focus: Focus | None = None,
     options: PageOptions | None = None,
     height: int | None = None,
+    theme: Theme | None = None,
 ) -> Shown:
     """The interactive view of a trace, for the last line of a notebook's cell.
 
@@ -118,6 +119,7 @@ def show(
         focus: where it opens.
         options: what the page carries; by default of all sites.
         height: pixels, 200 to 4,000, where what is longer scrolls; None fits the frame to the page.
+        theme: "light", "dark" or "auto"; None leaves that to the options.
 
     Raises:
         InputError: the height is out of range, the page would be larger than its limit, or an
@@ -130,7 +132,8 @@ def show(
             f"The height is {height:,} pixels but must lie between {low} and {high:,}; choose"
             " another, or None."
         )
-    chosen = (options or PageOptions()).checked()
+    chosen = options or PageOptions()
+    chosen = (chosen if theme is None else replace(chosen, theme=theme)).checked()
     if not chosen.views:
         chosen = replace(chosen, views=BESIDE)
     opening = opening_of(trace, focus, chosen) or focus or first_site(trace)

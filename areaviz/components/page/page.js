@@ -127,6 +127,7 @@ function tellHeight() {
   new ResizeObserver(tell).observe(root);
 }
 
+document.getElementById('without-script')?.remove();
 const { panels, opening, source } = JSON.parse(document.getElementById('panels').textContent);
 if (source !== null) tellHeight();
 const made = panels.map((panel) => new Panel(document.getElementById(panel.kind), panel, opening));

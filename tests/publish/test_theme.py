@@ -1,0 +1,47 @@
+"""The colours of a page, and what it says where its script does not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import areaviz
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import NO_SCRIPT, page
+from areaviz.trace.errors import InputError
+from tests import fakes
+
+
+@pytest.mark.parametrize(
+    ("theme", "rule", "scheme"),
+    [
+        ("auto", "@media (prefers-color-scheme: dark)", "color-scheme: light dark"),
+        ("light", "@media not all", "color-scheme: light;"),
+        ("dark", "@media all", "color-scheme: dark;"),
+    ],
+)
+def test_a_page_has_the_colours_that_were_asked_for(
+    theme: Any, rule: str, scheme: str, tmp_path: Path
+) -> None:
+    trace = fakes.trace(layers=1, heads=1)
+    file = areaviz.export(trace, tmp_path / "a.html", theme=theme)
+    for found in (file.read_text(encoding="utf-8"), areaviz.show(trace, theme=theme).html):
+        assert rule in found and scheme in found
+        assert ("prefers-color-scheme" in found) == (theme == "auto")
+    assert PageOptions(theme=theme).checked().theme == theme
+
+
+def test_another_theme_is_refused() -> None:
+    wrong: Any = "sepia"
+    with pytest.raises(InputError, match='no theme "sepia"; choose one of auto, light, dark'):
+        page(fakes.trace(layers=1, heads=1), options=PageOptions(theme=wrong))
+
+
+def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
+    """A policy that forbids scripts leaves them on, so `noscript` would not be shown."""
+    found = page(fakes.trace(layers=1, heads=1))
+    body = found[found.index("<body") :]
+    assert NO_SCRIPT in body and "noscript" not in found
+    assert body.index(NO_SCRIPT) < body.index("'without-script'")
