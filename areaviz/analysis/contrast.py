@@ -101,13 +101,13 @@ def mean_change(change: Changes) -> tuple[float, float, float]:
 
 
 def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int, ...], float]:
-    """The examples where both models fail, the worst first; and the limit that was taken.
+    """Return the examples where all models fail, the worst first, and the limit that was taken.
 
-    A model fails where the measure is among the worst quarter of what both models reach in all
+    A model fails where the measure is among the worst quarter of what all models reach in all
     examples of the table, and not the best there is.
 
     Args:
-        table: of two runs.
+        table: of two or more runs.
         measure: its name.
         better: "high" or "low".
 
@@ -115,7 +115,7 @@ def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int
         places in the set; the value from which on it is a failure, NaN where nothing is known.
     """
     sign = -1.0 if better == "low" else 1.0
-    columns = sign * table[[f"{measure}_0", f"{measure}_1"]]
+    columns = sign * table[_columns_of(table, measure)]
     known = columns.to_numpy(float)
     known = known[np.isfinite(known)]
     if not len(known):
@@ -124,6 +124,14 @@ def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int
     fails = (columns <= limit).all(axis=1) & (columns < known.max()).all(axis=1)
     worst = columns[fails].sum(axis=1).sort_values(kind="stable")
     return tuple(int(place) for place in worst.index), sign * limit
+
+
+def _columns_of(table: pd.DataFrame, measure: str) -> list[str]:
+    """Return the columns of a measure, one for each run."""
+    names: list[str] = []
+    while f"{measure}_{len(names)}" in table:
+        names.append(f"{measure}_{len(names)}")
+    return names
 
 
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:

@@ -11,6 +11,7 @@ import streamlit as st
 from areaviz.analysis.table import metadata_of, table_csv
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
+from areaviz.ui.analyse.compared import compared_texts
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
 from areaviz.ui.analyse.judging import errors_on
 from areaviz.ui.analyse.notes import notes_on, systems
@@ -26,7 +27,6 @@ from areaviz.ui.shell.waiting import traced
 TABLE, OPEN = "analyse_table", "analyse_example"
 # Rows that are sent at once.
 PAGE = 200
-MAX_REFERENCES = 3
 
 
 def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
@@ -126,6 +126,7 @@ def open_example(
     analyses: Sequence[Analysis],
     runs: Sequence[StoredRows],
     listed: Sequence[int],
+    table: pd.DataFrame,
 ) -> None:
     """Draw the example that is open, if one is, with the way to its neighbours in the table.
 
@@ -135,6 +136,7 @@ def open_example(
         analyses: the systems.
         runs: their rows.
         listed: the places of the examples in the order of the table.
+        table: all examples with their scores.
     """
     dataset, place = runs[0].dataset, page.state.example
     if place is None or place >= len(dataset.examples):
@@ -145,7 +147,8 @@ def open_example(
             st.subheader(f"Example {escaped(example.name)}", anchor=False, width="content")
             _neighbours(page, listed)
             st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
-        _texts(example, place, analyses, runs)
+        if example.references or len(runs) > 1 or analyses[0].request is None:
+            compared_texts(page, example, place, analyses, runs, table)
         with show_errors("reading the notes"):
             titles = [analysis.title for analysis in analyses]
             notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
@@ -188,25 +191,3 @@ def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:
 def _open(page: AnalysePage, place: int, listed: Sequence[int]) -> None:
     at = listed.index(place)
     page.set(example=place, first_row=at - at % PAGE)
-
-
-def _texts(
-    example: Example, place: int, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
-) -> None:
-    """The references, and what systems wrote whose attention is not known."""
-    outputs = []
-    for number, (analysis, run) in enumerate(zip(analyses, runs, strict=True)):
-        if analysis.request is None and place in run.rows:
-            mark = run_mark(number, len(runs))
-            outputs.append((f"{analysis.title}{mark}", run.rows[place].output))
-    if outputs:
-        st.caption("Source")
-        st.text(visible(example.text))
-    for title, output in outputs:
-        st.caption(escaped(title))
-        st.text(visible(output) or "(nothing)")
-    for reference in example.references[:MAX_REFERENCES]:
-        st.caption(f"Reference: {escaped(reference)}")
-    more = len(example.references) - MAX_REFERENCES
-    if more > 0:
-        st.caption(f"and {more} more")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.contrast import both_fail
+from areaviz.analysis.reported import USUAL
 from areaviz.analysis.table import measures_of, metadata_of
 from areaviz.data.metadata import MAX_CATEGORIES
 from areaviz.ui.analyse.brush import brushed_bars, brushed_points
@@ -37,6 +40,8 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
         wanted = page.widget(st.text_input, label, "search", width=220)
         if not titles:
             return _found(table, wanted)
+        if page.state.measure not in titles:
+            page.set(measure=first_measure(table, titles))
         chosen = page.choose(st.selectbox, "Measure", "measure", titles, width=220)
         others = [name for name in titles if name != chosen]
         if page.state.against not in others:
@@ -59,6 +64,20 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
     if against is None:
         return brushed_bars(page, table, chosen, titles[chosen])
     return brushed_points(page, table, (against, chosen), (titles[against], titles[chosen]))
+
+
+def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
+    """Return the measure by which the table opens: of two systems, what the second does worse.
+
+    Args:
+        table: of the examples.
+        titles: of its measures, by their columns, at least one.
+    """
+    known = [name for name, one in measures_of(table).items() if one.better]
+    if USUAL in known:
+        known.insert(0, USUAL)
+    columns = [f"{name}_change" for name in known]
+    return next((one for one in columns if one in titles), next(iter(titles)))
 
 
 def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +152,7 @@ def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
 
     There is no measure where no example could be run.
     """
-    if page.state.order == AS_GIVEN or not page.state.measure:
+    if page.state.order == AS_GIVEN or page.state.measure not in table:
         return None
     # Of a change, what was lost comes first.
     is_low_good = _better(table, page.state.measure) == "low"
@@ -149,7 +168,7 @@ def sort_by(page: AnalysePage, column: str) -> None:
 
 
 def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows where both of two systems fail by the chosen measure, if only these are wanted.
+    """Return the rows where all systems fail by the chosen measure, if only these are wanted.
 
     Of what a click keeps, of a search and of a brush alike: so they are found in any bucket.
     """
@@ -159,12 +178,13 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
         return table
     places, limit = both_fail(table, name, better)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        is_wanted = page.widget(st.toggle, "Only where both fail", "both_fail")
+        everybody = "both" if f"{name}_2" not in table else "all systems"
+        is_wanted = page.widget(st.toggle, f"Only where {everybody} fail", "both_fail")
         if is_wanted and np.isfinite(limit):
             title = measures_of(table)[name].title
             beyond = "at least" if better == "low" else "at most"
             st.caption(
-                f"{counted(len(places), 'example')} with a {title} of both of {beyond}"
+                f"{counted(len(places), 'example')} with a {title} of {everybody} of {beyond}"
                 f" {limit:.3g}, as the worst quarter of all outputs has",
                 width="content",
             )
@@ -190,6 +210,8 @@ def _better(table: pd.DataFrame, column: str) -> str:
 
 def _orders(table: pd.DataFrame, column: str) -> dict[str, str]:
     """The orders by a measure, in words."""
+    if _better(table, column) and column.endswith("_change"):
+        return {WORST: "(2) worse first", BEST: "(2) better first", AS_GIVEN: "As given"}
     if _better(table, column):
         return {WORST: "Worst first", BEST: "Best first", AS_GIVEN: "As given"}
     return {WORST: "Lowest first", BEST: "Highest first", AS_GIVEN: "As given"}

@@ -12,7 +12,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, of_outputs
 from areaviz.analysis.report import report_page
-from areaviz.analysis.reported import Report
+from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
@@ -116,8 +116,9 @@ def report_button(
         "text/html",
         key="analyse_report",
         on_click="ignore",
-        disabled=table.empty,
-        help="Figures, buckets, wins and losses, and examples with their errors, in one file.",
+        disabled=table.empty or len(analyses) > MAX_SYSTEMS,
+        help="Figures, buckets, wins and losses, and examples with their errors, in one file. A"
+        f" report compares at most {MAX_SYSTEMS} systems.",
     )
 
 

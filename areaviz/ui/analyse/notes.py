@@ -251,5 +251,5 @@ def _overwrite(notes: Annotations, stale: Stale[Annotation]) -> None:
 
 def systems(analyses: Sequence[Analysis]) -> list[str]:
     """Return the names by which notes refer to the systems whose outputs they are about."""
-    names = [one.request.model if one.request else one.title for one in analyses]
+    names = [one.request.model if one.request else one.name or one.title for one in analyses]
     return [name[:LONGEST_NAME] for name in names]

@@ -30,6 +30,9 @@ from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.state import Cards, default_model
 
+# Outputs from files that are shown together; more columns than these nobody can compare.
+MAX_OUTPUTS = 6
+
 
 def analyse_page(page: AnalysePage) -> None:
     """Draw the page."""
@@ -133,19 +136,26 @@ def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
 
 
 def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
-    """Files of outputs, two at most; beside a single one a model can stand."""
+    """Let outputs from files be chosen, and a model beside them."""
     names = list(chosen.outputs)
     if len(names) > 2:
-        label = "Two systems to compare"
-        kept = [name for name in page.state.outputs if name in names][:2]
-        page.set(outputs=kept or names[:2])
-        page.widget(st.multiselect, label, "outputs", names, max_selections=2, format_func=visible)
+        kept = [name for name in page.state.outputs if name in names][:MAX_OUTPUTS]
+        page.set(outputs=kept or names[:MAX_OUTPUTS])
+        page.widget(
+            st.multiselect,
+            "Systems to compare",
+            "outputs",
+            names,
+            max_selections=MAX_OUTPUTS,
+            format_func=visible,
+            help="Choose two to see what the second does worse, wins, losses and a report.",
+        )
         names = list(page.state.outputs) or names[:1]
     found = []
     for name in names:
         scores = chosen.scores.get(name, {})
         found.append(Analysis(visible(name), outputs=chosen.outputs[name], scores=scores))
-    if len(found) > 1 or not cards:
+    if not cards:
         return tuple(found)
     if page.state.has_linked_model:
         page.set(with_model=True)

@@ -59,7 +59,7 @@ def result(
             save_slice(dataset.digest, chosen)
             table_button(chosen)
             report_button(page, analyses, runs, judgements, found, corpus, themes)
-    open_example(page, backend, analyses, runs, [int(place) for place in chosen.index])
+    open_example(page, backend, analyses, runs, [int(place) for place in chosen.index], whole)
     by_bucket(page, found, titles, corpus)
     against(page, found, titles)
     exchange(dataset, analyses, runs)

@@ -81,6 +81,8 @@ class AnalyseState(ModelState):
     # Whether only examples are listed where both systems fail, and whose output is judged.
     both_fail: bool = False
     judged: str = ""
+    # What the outputs of the open example are compared with.
+    base: str = ""
     # What identifies the content that themes were looked for in, "" before they are.
     themes: str = ""
     # The theme whose cause is looked for in a model's attention, "" for none.

@@ -43,6 +43,8 @@ class Analysis:
     outputs: tuple[str | None, ...] = ()
     # More measures of it by name, a value for each example (`areaviz/analysis/table.py`).
     scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    # In blind rating, where the title is an alias: by which marks and notes know the system.
+    name: str = ""
 
     def rows(self, dataset: Dataset) -> StoredRows:
         """What there is of it on its set now; raises as `stored_rows`."""

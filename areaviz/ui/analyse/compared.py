@@ -1,0 +1,176 @@
+"""Reference and outputs of the open example side by side, with their differences marked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.table import measures_of
+from areaviz.analysis.word_diff import ADDED, MISSING, SAME, Piece, closest_text, compare_words
+from areaviz.data.examples import Example
+from areaviz.drawing.numbers import three_digits
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows
+from areaviz.ui.shell.markdown import escaped
+
+REFERENCE, NOTHING = "reference", "nothing"
+MAX_REFERENCES = 3
+# Outputs that stand side by side; further ones stand below.
+IN_A_ROW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What one system wrote for the open example.
+
+    Attributes:
+        title: of the system, with its number where there are several.
+        text: what it wrote.
+        problem: why it wrote nothing, "" if it did.
+        scores: of this output, in words.
+    """
+
+    title: str
+    text: str
+    problem: str = ""
+    scores: str = ""
+
+
+def compared_texts(
+    page: AnalysePage,
+    example: Example,
+    place: int,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+    table: pd.DataFrame,
+) -> None:
+    """Draw the source, the references and what every system wrote.
+
+    Args:
+        page: holds what the outputs are compared with.
+        example: the open one.
+        place: its place in the set.
+        analyses: the systems.
+        runs: their rows.
+        table: all examples with their scores.
+    """
+    outputs = _outputs(place, analyses, runs, table)
+    if not outputs:
+        return
+    if example.text:
+        st.caption("Source")
+        st.markdown(escaped(example.text))
+    base = _chosen_base(page, example, outputs)
+    _references(example)
+    for start in range(0, len(outputs), IN_A_ROW):
+        row = outputs[start : start + IN_A_ROW]
+        width = min(len(outputs), IN_A_ROW)
+        for column, (number, output) in zip(
+            st.columns(width, gap="small"), enumerate(row, start), strict=False
+        ):
+            with column, st.container(border=True, height="stretch"):
+                _output(output, _base_text(base, number, example, outputs))
+
+
+def _outputs(
+    place: int, analyses: Sequence[Analysis], runs: Sequence[StoredRows], table: pd.DataFrame
+) -> list[Output]:
+    found = []
+    for number, run in enumerate(runs):
+        row = run.rows.get(place)
+        if row is not None:
+            title = system_title(number, analyses)
+            scores = _scores(table, place, number)
+            found.append(Output(title, row.output, row.error, scores))
+    return found
+
+
+def system_title(number: int, analyses: Sequence[Analysis]) -> str:
+    """Return what a system is called, with its number where there are several.
+
+    An alias in blind rating has its number already.
+    """
+    title = analyses[number].title
+    is_numbered = len(analyses) > 1 and not analyses[number].name
+    return f"({number + 1}) {title}" if is_numbered else title
+
+
+def _scores(table: pd.DataFrame, place: int, number: int) -> str:
+    """Return the scores of one output in words, "" if there are none."""
+    found = []
+    for name, measure in measures_of(table).items():
+        column = f"{name}_{number}"
+        if measure.better and column in table and place in table.index:
+            value = float(table.at[place, column])
+            if np.isfinite(value):
+                found.append(f"{measure.title} {three_digits(value)}")
+    return " · ".join(found)
+
+
+def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output]) -> str:
+    """Let the reader choose what outputs are compared with; explain the marks."""
+    options = {REFERENCE: "Reference"} if example.references else {}
+    if len(outputs) > 1:
+        options |= {str(number): one.title for number, one in enumerate(outputs)}
+    if not options:
+        return NOTHING
+    base = page.segments("Mark differences from", "base", {**options, NOTHING: "Nothing"})
+    if base != NOTHING:
+        what = "the reference" if base == REFERENCE else outputs[int(base)].title
+        st.caption(
+            f"{_drawn(Piece('Green', ADDED))} words are not in {escaped(what)}."
+            f" {_drawn(Piece('Red', MISSING))} words are there, but not in the output."
+        )
+    return base
+
+
+def _base_text(base: str, number: int, example: Example, outputs: Sequence[Output]) -> str | None:
+    """Return what one output is compared with, None for nothing.
+
+    Of several references it is the closest one.
+    """
+    if base == REFERENCE:
+        return example.references[closest_text(example.references, outputs[number].text)]
+    if base == NOTHING or int(base) == number:
+        return None
+    return outputs[int(base)].text
+
+
+def _references(example: Example) -> None:
+    several = len(example.references) > 1
+    for number, reference in enumerate(example.references[:MAX_REFERENCES], 1):
+        st.caption(f"Reference {number}" if several else "Reference")
+        st.markdown(escaped(reference))
+    more = len(example.references) - MAX_REFERENCES
+    if more > 0:
+        st.caption(f"and {more} more")
+    if several:
+        st.caption("Each output is compared with the reference that is closest to it.")
+
+
+def _output(output: Output, base: str | None) -> None:
+    st.markdown(f"**{escaped(output.title)}**")
+    if output.problem:
+        st.caption(escaped(f"Not run: {output.problem}"))
+        return
+    pieces = [Piece(output.text, SAME)] if base is None else compare_words(base, output.text)
+    st.markdown("".join(map(_drawn, pieces)) if output.text else "(nothing)")
+    if output.scores:
+        st.caption(escaped(output.scores))
+
+
+def _drawn(piece: Piece) -> str:
+    """Return a piece as Markdown: bold on green if it was added, struck through on red if missing.
+
+    Bold and strike-through tell the two apart without colours.
+    """
+    drawn = escaped(piece.text)
+    if piece.kind == ADDED and drawn:
+        drawn = f":green-background[**{drawn}**]"
+    elif piece.kind == MISSING and drawn:
+        drawn = f":red-background[~~{drawn}~~]"
+    return f"{drawn} " if piece.text[-1:].isspace() else drawn

@@ -1,0 +1,91 @@
+"""Analyse: outputs of several systems side by side, with their differences marked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.analysis.rows import SETTING
+from areaviz.ui.analyse import dataset_form
+from tests.pages.analysed import hold, listed, state_of, uploading
+from tests.pages.conftest import Open, shown
+
+FILES = {
+    "my.en.txt": b"A dog.\nA cat.\nIt rains.\n",
+    "my.de.txt": b"Ein Hund.\nDie Katze.\nEs regnet.\n",
+    "hyp.a.txt": b"Ein Hund.\nEine Katze.\nEs regnet.\n",
+    "hyp.b.txt": b"Ein *Hund*.\nDie Katze.\ny\n",
+    "hyp.c.txt": b"Hund.\nDie Katze.\nRegen.\n",
+    "hyp.b.comet.csv": b"COMET\n0.7\n0.95\n0.2\n",
+}
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+
+
+def given(open_page: Open, *names: str) -> AppTest:
+    """Open the page with a source, a reference and files of outputs."""
+    app = uploading(open_page("analyse"))
+    names = ("my.en.txt", "my.de.txt", *names)
+    sent = [(name, FILES[name], "text/plain") for name in names]
+    return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
+
+
+def texts(app: AppTest) -> list[str]:
+    """Return the texts of a page as Markdown."""
+    return [one.value.replace("\\", "") for one in app.markdown]
+
+
+def test_three_systems_are_side_by_side(open_page: Open) -> None:
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
+    assert not app.error and not app.exception
+    assert {"Output (1)", "Output (2)", "Output (3)", "chrF (3)"} <= set(listed(app).columns)
+    assert next(one for one in app.download_button if "Report" in one.label).disabled
+    app = hold(app, example=0)
+    assert not app.error and not app.exception
+    seen = texts(app)
+    assert {"**(1) hyp.a.txt**", "**(2) hyp.b.txt**", "**(3) hyp.c.txt**"} <= set(seen)
+    assert ":red-background[~~Ein~~] Hund." in seen
+    assert any("chrF 100" in one.value for one in app.caption)
+
+
+def test_systems_can_be_left_out(open_page: Open) -> None:
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
+    app = app.multiselect(key="analyse_outputs").set_value(["hyp.a.txt", "hyp.c.txt"]).run()
+    assert not app.error and "Output (3)" not in listed(app).columns
+    assert not next(one for one in app.download_button if "Report" in one.label).disabled
+
+
+def test_outputs_are_compared_with_another_output(open_page: Open) -> None:
+    app = hold(given(open_page, "hyp.a.txt", "hyp.b.txt"), example=1)
+    assert ":red-background[~~Die~~] :green-background[**Eine**] Katze." in texts(app)
+    app.button_group(key="analyse_base").set_value("0").run()
+    assert ":red-background[~~Eine~~] :green-background[**Die**] Katze." in texts(app)
+    assert "words are not in (1) hyp.a.txt" in shown(app).replace("\\", "")
+    app.button_group(key="analyse_base").set_value("nothing").run()
+    assert not any("-background" in one for one in texts(app))
+
+
+def test_markup_in_outputs_is_text(open_page: Open) -> None:
+    app = hold(given(open_page, "hyp.a.txt", "hyp.b.txt"), example=0)
+    marked = next(one.value for one in app.markdown if "Hund" in one.value and "\\*" in one.value)
+    assert marked == r"Ein :green-background[**\***]Hund:green-background[**\***]\."
+
+
+def test_table_opens_on_what_the_second_does_worse(open_page: Open) -> None:
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.b.comet.csv")
+    assert state_of(app).measure == "chrf_change"
+    assert list(listed(app).index) == [2, 0, 1]
+    order = app.button_group(key="analyse_order")
+    assert list(order.options) == ["(2) worse first", "(2) better first", "As given"]
+
+
+def test_only_where_all_of_three_fail(open_page: Open) -> None:
+    app = hold(given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt"), measure="chrf_1")
+    toggle = app.toggle(key="analyse_both_fail")
+    assert toggle.label == "Only where all systems fail"
+    assert not toggle.set_value(True).run().error
