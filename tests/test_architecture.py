@@ -46,6 +46,7 @@ BROKEN = [
     ("areaviz", "import areaviz.trace.record\nimport areaviz.ui.x", "layer 4 from layer 0"),
     ("areaviz.trace.areas", "import scipy.stats", "NumPy and the standard library only"),
     ("areaviz.trace.areas", "def f():\n    import torch", "torch"),
+    ("areaviz.trace.areas", "import pandas", "NumPy and the standard library only"),
     ("areaviz.attention.area", "from areaviz.data import batches", "layer 1 from layer 1"),
     (
         "areaviz.drawing.base",

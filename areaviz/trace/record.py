@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,10 @@ from areaviz.trace.areas import IntArray as IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 from areaviz.trace.summary import line_of, table_of
+from areaviz.trace.tidy_table import tidy_table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 VERSION = 5
 # How far a row of weights may be from summing to 1.
@@ -155,6 +159,29 @@ class Trace:
     def _repr_html_(self) -> str:
         """A table of its maps, for a notebook; `areaviz.show` is the interactive view."""
         return table_of(self)
+
+    def to_frame(
+        self,
+        sites: Sequence[str] | None = None,
+        layers: Sequence[int] | None = None,
+        min_weight: float = 0.0,
+    ) -> pd.DataFrame:
+        """Return the weights as a tidy table of pandas: a row for each query and area.
+
+        The columns are site, layer, head, query, query_label, top, left, height, width, area_label
+        and weight. The sides of an area are counted in items, its label has those of its items, and
+        numbers count from 0.
+
+        Args:
+            sites: the maps that are taken; None for all.
+            layers: the layers that are taken, from 0; None for all.
+            min_weight: weights up to this one are left out.
+
+        Raises:
+            InputError: there is no such site or layer, pandas is missing, or the table would have
+                more than 20 million rows.
+        """
+        return tidy_table(self, sites, layers, min_weight)
 
     @classmethod
     def from_arrays(

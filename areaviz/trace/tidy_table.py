@@ -9,10 +9,11 @@ import numpy as np
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import AttentionMap, Field, Trace
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from areaviz.trace.record import AttentionMap, Field, Trace
 
 MOST_ROWS = 20_000_000
 COLUMNS = (
@@ -21,7 +22,7 @@ COLUMNS = (
 )
 
 
-def frame_of(
+def tidy_table(
     trace: Trace,
     sites: Sequence[str] | None = None,
     layers: Sequence[int] | None = None,
@@ -113,6 +114,8 @@ def _table(parts: Sequence[dict[str, Any]]) -> pd.DataFrame:
         raise InputError(
             "A table needs the package pandas; install it with: pip install pandas"
         ) from error
+    if not parts:
+        return pd.DataFrame({name: [] for name in COLUMNS})
     joined = {name: np.concatenate([part[name] for part in parts]) for name in COLUMNS}
     table = pd.DataFrame(joined)
     for name in ("site", "query_label", "area_label"):

@@ -1,19 +1,21 @@
-"""A trace as a tidy table."""
+"""`Trace.to_frame`: the weights as a tidy table."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from areaviz.publish.frame import frame_of
 from areaviz.trace.errors import InputError
+from areaviz.trace.tidy_table import COLUMNS
 from tests import fakes
 
 
 def test_a_table_has_a_row_for_each_weight() -> None:
     trace = fakes.trace()
     site, attention = next(iter(trace.maps.items()))
-    table = frame_of(trace, sites=[site])
+    table = trace.to_frame(sites=[site])
     weights = np.asarray(attention.weights)
     assert len(table) == np.count_nonzero(weights > 0)
     assert table["weight"].sum() == pytest.approx(weights.sum(), rel=1e-4)
@@ -29,9 +31,9 @@ def test_a_table_has_a_row_for_each_weight() -> None:
 def test_a_table_keeps_the_chosen_part() -> None:
     trace = fakes.trace()
     site = next(iter(trace.maps))
-    table = frame_of(trace, [site], layers=[0], min_weight=0.1)
+    table = trace.to_frame([site], layers=[0], min_weight=0.1)
     assert set(table["layer"]) == {0} and table["weight"].min() > 0.1
-    assert set(frame_of(trace)["site"]) == set(trace.maps)
+    assert set(trace.to_frame()["site"]) == set(trace.maps)
 
 
 @pytest.mark.parametrize(
@@ -42,4 +44,9 @@ def test_a_part_that_is_not_there_is_refused(
     sites: list[str] | None, layers: list[int] | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        frame_of(fakes.trace(), sites, layers)
+        fakes.trace().to_frame(sites, layers)
+
+
+def test_a_trace_without_maps_has_an_empty_table() -> None:
+    table = replace(fakes.trace(), maps={}).to_frame()
+    assert table.empty and tuple(table.columns) == COLUMNS
