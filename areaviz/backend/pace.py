@@ -18,6 +18,9 @@ ACTIVE_SECONDS = 10.0
 # How many kinds of requests have their time remembered.
 KINDS = 32
 
+# How often a run looks at how long it has taken.
+CHECK_SECONDS = 0.05
+
 # The share of the newest batch in the average time of a request; the older batches have the rest.
 NEWEST = 0.5
 
@@ -35,11 +38,23 @@ class RunClock:
 
     started: float | None = None
     paused: float = 0.0
+    _checked: float = float("-inf")
 
     def start(self) -> None:
         """Start the clock, unless it runs."""
         if self.started is None:
             self.started = time.thread_time()
+
+    def is_check_due(self) -> bool:
+        """Return whether the time of the run should be looked at, at most every `CHECK_SECONDS`.
+
+        The processor time of a thread is slow to read, and a run has hundreds of steps.
+        """
+        now = time.monotonic()
+        if now - self._checked < CHECK_SECONDS:
+            return False
+        self._checked = now
+        return True
 
     def seconds(self) -> float:
         """Return the seconds of this thread's processor since the start, without the pauses."""

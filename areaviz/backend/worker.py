@@ -259,8 +259,9 @@ class Worker:
                 job.progress = (share, what)
             if share > 0:
                 clock.start()
-                clock.paused += self._give_way(jobs, clock.seconds())
-                self._costs.check_running(jobs, clock.seconds())
+                clock.paused += self._give_way(jobs, clock)
+                if clock.is_check_due():
+                    self._costs.check_running(jobs, clock.seconds())
 
         first = jobs[0]
         if first.work is not None:
@@ -274,7 +275,7 @@ class Worker:
         elif len(jobs) == 1 and clock.started is not None:
             self._costs.learn(first.request, clock.seconds())
 
-    def _give_way(self, jobs: list[Job], seconds: float) -> float:
+    def _give_way(self, jobs: list[Job], clock: RunClock) -> float:
         """Run what goes before the rest of a run; return the processor time that it took.
 
         An analysis gives way to all questions. A long question gives way to one batch of other
@@ -284,7 +285,7 @@ class Worker:
         if not self._waiting or not self._can_pause(jobs[0].request):
             return 0.0
         in_background = jobs[0].caller.in_background
-        if not in_background and seconds < LONG_SECONDS:
+        if not in_background and clock.seconds() < LONG_SECONDS:
             return 0.0
         started = time.thread_time()
         longest = 1e9 if in_background else max(job.seconds for job in jobs) / 2

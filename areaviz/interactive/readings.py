@@ -48,23 +48,20 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
     """The readings of a site and layer, as far as they are not too large."""
     rows = rows_of(query)
     masses = offered_masses(attention, len(rows))
-    averages, resting, ends, held = [], [], [], []
-    for head in range(attention.heads):
-        shares_QN = item_shares(attention, layer, head)
+    averages, resting = [], []
+    shares_HQN = [item_shares(attention, layer, head) for head in range(attention.heads)]
+    for head, shares_QN in enumerate(shares_HQN):
         averages.append(average_map(shares_QN))
         at_rest = sink(shares_QN, head)
         if at_rest:
             resting.append([head, at_rest.item, round(at_rest.share, 4)])
-        if masses:
-            found = densities(shares_QN, attention.grid, rows, masses)
-            ends.append(found.ends)
-            held.append(found.share)
     arrays: dict[str, npt.NDArray[Any]] = {
         "average": quantised(np.stack(averages).astype(np.float32), np.uint16)
     }
     if masses:
-        arrays["densest"] = narrow(np.stack(ends), attention.grid.items)
-        arrays["densest_weight"] = quantised(np.stack(held), np.uint16)
+        found = densities(np.stack(shares_HQN), attention.grid, rows, masses)
+        arrays["densest"] = narrow(found.ends, attention.grid.items)
+        arrays["densest_weight"] = quantised(found.share, np.uint16)
     header = {
         "masses": list(masses),
         "sinks": resting,

@@ -50,9 +50,9 @@ class Sink:
 class Densities:
     """The densest areas of several rows at several masses."""
 
-    # First and last item of each area: int64 [R, M, 2].
+    # First and last item of each area: int64 [..., R, M, 2].
     ends: IntArray
-    # What it holds, 0..1, 0 where there is nothing to hold: float32 [R, M].
+    # What it holds, 0..1, 0 where there is nothing to hold: float32 [..., R, M].
     share: FloatArray
 
 
@@ -111,27 +111,27 @@ def item_area(grid: AreaGrid, item: int) -> Area:
 
 
 def densities(
-    shares_QN: FloatArray, grid: AreaGrid, rows: Groups, masses: tuple[int, ...] = MASSES
+    shares_HQN: FloatArray, grid: AreaGrid, rows: Groups, masses: tuple[int, ...] = MASSES
 ) -> Densities:
-    """The densest areas of a head, for the mean map of each group of queries.
+    """Return the densest areas of heads, for the mean map of each group of queries.
 
     Args:
-        shares_QN: `item_shares` of the head.
+        shares_HQN: `item_shares` of the heads; there may be other axes before Q.
         grid: of its items.
         rows: groups of neighbouring queries, which may share some.
         masses: in per cent.
     """
-    rows_RN = np.stack([shares_QN[start:end].mean(0) for start, end in rows])
-    found = [densest.densest_areas(rows_RN, grid, mass / 100) for mass in masses]
-    ends_RM2 = np.stack([_ends(one.area, grid) for one in found], 1)
-    return Densities(ends_RM2, np.stack([one.share for one in found], 1))
+    means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
+    rows_HRN = np.stack(means, -2)
+    found = densest.densest_areas_of_masses(rows_HRN, grid, [mass / 100 for mass in masses])
+    return Densities(_ends(found.area, grid), found.share)
 
 
 def _ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
-    """First and last item of areas, [R, 2]."""
-    top_R, left_R, height_R, width_R = area_R4.T
+    """Return the first and last item of areas, [..., 2]."""
+    top_R, left_R, height_R, width_R = np.moveaxis(area_R4, -1, 0)
     first_R = top_R * grid.width + left_R
-    return np.stack([first_R, first_R + (height_R - 1) * grid.width + width_R - 1], 1)
+    return np.stack([first_R, first_R + (height_R - 1) * grid.width + width_R - 1], -1)
 
 
 def average_map(shares_QN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:

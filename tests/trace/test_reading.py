@@ -56,8 +56,11 @@ def test_each_reading_is_what_the_algebra_says_of_one_query(
 def test_what_is_sent_of_densest_areas_is_what_is_read(attention: AttentionMap) -> None:
     queries = attention.weights.shape[2]
     rows = [*((query_, query_ + 1) for query_ in range(queries)), (0, queries)]
-    for head in range(attention.heads):
-        sent = reading.densities(query.item_shares(attention, 0, head), attention.grid, rows)
+    heads = range(attention.heads)
+    shares = np.stack([query.item_shares(attention, 0, head) for head in heads])
+    of_heads = reading.densities(shares, attention.grid, rows)
+    for head in heads:
+        sent = reading.Densities(of_heads.ends[head], of_heads.share[head])
         for row, (start, end) in enumerate(rows):
             for number, mass in enumerate(reading.MASSES):
                 focus = Focus("site", reading="densest", mass=mass)
