@@ -15,7 +15,7 @@ from areaviz.backend.base import Backend
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.record_types import Stale
-from areaviz.ui.analyse import dataset_form, judging
+from areaviz.ui.analyse import blind, dataset_form, judging
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
@@ -83,12 +83,12 @@ def test_a_rater_judges_by_name_and_sees_others_on_demand(
     note_store().judgements.save(ADA)
     app = hold(given(open_page), example=1)
     assert not app.error and not sheet(app) and "Type your name to mark errors" in shown(app)
-    app.text_input(key=judging.RATER).set_value(" Ada ").run()
+    app.text_input(key=blind.RATER).set_value(" Ada ").run()
     sent = sheet(app)
     assert (sent["score"], sent["version"]) == (60, 1) and len(sent["spans"]) == 1
     assert [one["text"] for one in sent["texts"]] == ["A cat.", "Eine Katze."]
     assert "the $article$" not in shown(app)
-    app.text_input(key=judging.RATER).set_value("Bo").run()
+    app.text_input(key=blind.RATER).set_value("Bo").run()
     assert sheet(app)["spans"] == [] and "Accuracy/<b>" in sheet(app)["categories"]
     assert "major, Accuracy/<b> “Eine”: the $article$" in shown(app)
     app.button_group(key="analyse_judged").set_value("hyp.b.txt").run()
@@ -100,7 +100,7 @@ def test_who_is_late_under_a_name_chooses(open_page: Open, use_backend: Use) -> 
     store = note_store().judgements
     first = store.save(ADA)
     app = hold(given(open_page), example=1)
-    app.text_input(key=judging.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER).set_value("Ada").run()
     app.session_state[judging.STALE] = Stale(first, BO)
     app.run()
     assert "nothing was overwritten" in app.warning[0].value and "Ada: score 60" in shown(app)
@@ -111,7 +111,7 @@ def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend:
     note_store().judgements.save(ADA)
     changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
     app = hold(given(open_page, changed), example=1)
-    app.text_input(key=judging.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER).set_value("Ada").run()
     assert "another output of this system was judged" in shown(app)
     assert sheet(app)["spans"] == [] and sheet(app)["version"] == 1
     assert "MQM (1)" not in listed(app).columns
@@ -161,5 +161,5 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
 def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse")))
-    app.text_input(key=judging.RATER).set_value("Ada").run()
+    app.text_input(key=blind.RATER).set_value("Ada").run()
     assert not app.error and len(sheet(app)["texts"]) == 2

@@ -12,7 +12,7 @@ import streamlit as st
 from areaviz.analysis.reader_files import Entry, ReaderFiles
 from areaviz.analysis.rows import analyses_folder
 from areaviz.ui.analyse.dataset_form import ChosenSet
-from areaviz.ui.analyse.state import EXAMPLE, SET, AnalysePage
+from areaviz.ui.analyse.state import BLIND, EXAMPLE, SET, AnalysePage
 from areaviz.ui.analyse.stored import Analysis
 from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
@@ -61,6 +61,8 @@ def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analys
     params = address(chosen, analyses)
     if page.state.example is not None:
         params[EXAMPLE] = str(page.state.example + 1)
+    if page.state.is_blind:
+        params[BLIND] = "1"
     page.keep(params)
 
 

@@ -11,12 +11,13 @@ import streamlit as st
 from areaviz.analysis.table import metadata_of, table_csv
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset, Example
+from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.compared import compared_texts
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
 from areaviz.ui.analyse.judging import errors_on
 from areaviz.ui.analyse.notes import notes_on, systems
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, StoredRows
+from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of
 from areaviz.ui.components.rows import Column, Rows, clicked_head, clicked_row, rows
 from areaviz.ui.look.explore import explore
 from areaviz.ui.shell.errors import show_errors
@@ -149,14 +150,40 @@ def open_example(
             st.button("Close", on_click=page.set, kwargs={"example": None}, type="tertiary")
         if example.references or len(runs) > 1 or analyses[0].request is None:
             compared_texts(page, example, place, analyses, runs, table)
-        with show_errors("reading the notes"):
-            titles = [analysis.title for analysis in analyses]
-            notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
+        if page.state.is_blind:
+            _for_raters(page, dataset, place, analyses, runs)
+            return
+        _notes(dataset, place, analyses)
         with show_errors("reading the errors"):
             errors_on(page, dataset, place, analyses, runs)
         models = [analysis for analysis in analyses if analysis.request]
         if models:
             _attention(page, backend, dataset, example, models)
+
+
+def _notes(dataset: Dataset, place: int, analyses: Sequence[Analysis]) -> None:
+    with show_errors("reading the notes"):
+        titles = [analysis.title for analysis in analyses]
+        notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
+
+
+def _for_raters(
+    page: AnalysePage,
+    dataset: Dataset,
+    place: int,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+) -> None:
+    """Draw the errors of an example in blind rating, and its notes once all outputs are rated.
+
+    Attention would show which system is which model.
+    """
+    with show_errors("reading the errors"):
+        errors_on(page, dataset, place, analyses, runs)
+        if has_rated_all(judgements_of(dataset.digest), place, systems(analyses)):
+            _notes(dataset, place, analyses)
+        else:
+            st.caption("Notes on this example appear after you have rated all of its outputs.")
 
 
 def _attention(

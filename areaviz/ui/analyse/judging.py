@@ -14,9 +14,9 @@ from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import Judgements, id_of
 from areaviz.notes.record_types import Stale
-from areaviz.notes.store_schema import LONGEST_NAME
 from areaviz.trace.errors import InputError
-from areaviz.ui.analyse.notes import AUTHOR, systems
+from areaviz.ui.analyse.blind import rater_input, rater_name
+from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of, note_store
 from areaviz.ui.components.judging import Sheet, given, judging
@@ -25,7 +25,7 @@ from areaviz.ui.shell.markdown import escaped, shortened, visible
 from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
-OPEN, RATER, SHEET = "errors", "rater_name", "judging"
+OPEN, SHEET = "errors", "judging"
 # In the session: the sheet that is open with the judgement it was opened on, the `Stale`
 # that waits for a choice, how often a choice began a sheet anew, the mark of the sheet that was
 # saved last, and what went wrong.
@@ -55,11 +55,13 @@ def errors_on(
     store = note_store().judgements
     judged = _on_example(dataset.digest, place)
     count = sum(len(one.spans) for one in judged)
-    label = f"Errors ({count})" if judged else "Errors"
-    with st.expander(label, key=OPEN, type="compact", expanded=bool(judged), on_change="rerun"):
+    is_blind = page.state.is_blind
+    label = f"Errors ({count})" if judged and not is_blind else "Errors"
+    is_open = bool(judged) or is_blind
+    with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
         names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            rater = _rater()
+            rater = rater_name() if is_blind else rater_input()
             model = next(iter(names))
             if len(names) > 1:
                 model = page.segments("Output of", "judged", names)
@@ -69,22 +71,20 @@ def errors_on(
             return
         example = dataset.examples[place]
         fresh = Judgement(dataset.digest, place, model, rater, example.text, row.output)
+        own = [one for one in judged if one.model == model and not _is_other(one, rater)]
         if rater:
-            _sheet(store, fresh, names[model], judged, dataset)
+            _sheet(store, fresh, names[model], own if is_blind else judged, dataset)
         else:
             st.caption("Type your name to mark errors: raters are told apart by it.")
-        _others([one for one in judged if one.model == model and _is_other(one, rater)])
+        if is_blind and not own:
+            st.caption("You see the marks of other raters after you have saved yours.")
+        else:
+            _others([one for one in judged if one.model == model and _is_other(one, rater)])
 
 
 def _on_example(digest: str, place: int) -> list[Judgement]:
     """Return the judgements of raters on one example."""
     return [one for one in judgements_of(digest) if one.example == place and one.rater]
-
-
-def _rater() -> str:
-    st.session_state.setdefault(RATER, st.session_state.get(AUTHOR) or "")
-    name: str = st.text_input("Your name as a rater", key=RATER, max_chars=LONGEST_NAME, width=190)
-    return name.strip()
 
 
 def _is_other(judgement: Judgement, rater: str) -> bool:
@@ -116,7 +116,8 @@ def _sheet(
     categories = list(dict.fromkeys([*TAGS, *_used(judged)]))
     picture = dataset.picture(dataset.examples[fresh.example])
     sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
-    key = f"{SHEET}_{own.example}_{own.model}"
+    # Without the name of the system, which a page in blind rating must not hold.
+    key = f"{SHEET}_{id_of(own)}"
     judging(sheet, key=key, on_save=lambda: _save(store, own, key, mark))
     if own.version:
         with st.popover("Remove what I marked", key="judged_removing", type="tertiary"):

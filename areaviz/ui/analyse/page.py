@@ -15,6 +15,7 @@ from areaviz.data.examples import Dataset
 from areaviz.data.text_kinds import SENTENCES, TREES
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
+from areaviz.ui.analyse.blind import blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
 from areaviz.ui.analyse.earlier import address, earlier_analyses, keep, keep_address
 from areaviz.ui.analyse.ownership import show_ownership
@@ -175,4 +176,6 @@ def _show(
     with show_errors("keeping the analysis"):
         keep(page, chosen, analyses)
     keep_address(page, chosen, analyses)
-    result(page, backend, analyses, runs, chosen.corpus)
+    shown = blind_rating(page, analyses, runs)
+    if shown is not None:
+        result(page, backend, *shown, chosen.corpus)

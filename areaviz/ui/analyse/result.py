@@ -10,7 +10,9 @@ import streamlit as st
 
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.table import WHOLE, measures_of
+from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
+from areaviz.ui.analyse.blind import show_key, without_measures
 from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.contrast import against
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
@@ -43,12 +45,16 @@ def result(
     dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
     slices = slices_of(dataset.digest)
     judgements = judgements_of(dataset.digest)
-    whole = measured(analyses, runs, judgements)
-    st.header("The whole set", anchor=False)
-    _whole_set(runs, whole, titles)
-    raters(judgements, analyses, runs)
-    slice_table(runs, slices)
-    themes = show_themes(page, backend, analyses, dataset, whole)
+    whole, themes = measured(analyses, runs, judgements), tuple[Themes, ...]()
+    if page.state.is_blind:
+        whole = without_measures(whole)
+    else:
+        st.header("The whole set", anchor=False)
+        _whole_set(runs, whole, titles)
+        show_key(dataset.digest, analyses)
+        raters(judgements, analyses, runs)
+        slice_table(runs, slices)
+        themes = show_themes(page, backend, analyses, dataset, whole)
     st.header("Example by example", anchor=False)
     table = in_slice(page, whole, slices)
     found = searched(page, with_metadata(page, table), len(runs))
@@ -57,11 +63,13 @@ def result(
     if len(chosen):
         with st.container(horizontal=True):
             save_slice(dataset.digest, chosen)
-            table_button(chosen)
-            report_button(page, analyses, runs, judgements, found, corpus, themes)
+            if not page.state.is_blind:
+                table_button(chosen)
+                report_button(page, analyses, runs, judgements, found, corpus, themes)
     open_example(page, backend, analyses, runs, [int(place) for place in chosen.index], whole)
-    by_bucket(page, found, titles, corpus)
-    against(page, found, titles)
+    if not page.state.is_blind:
+        by_bucket(page, found, titles, corpus)
+        against(page, found, titles)
     exchange(dataset, analyses, runs)
     exchange_errors(dataset, analyses, judgements)
 

@@ -20,7 +20,7 @@ from areaviz.ui.shell.state import Link
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST, BEST, AS_GIVEN = "worst", "best", "given"
 # Parameters of the address; before a folder's name stands "folder:".
-SET, EXAMPLE, IN_FOLDER = "set", "example", "folder:"
+SET, EXAMPLE, IN_FOLDER, BLIND = "set", "example", "folder:", "blind"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ class AnalyseState(ModelState):
     # Whether only examples are listed where both systems fail, and whose output is judged.
     both_fail: bool = False
     judged: str = ""
+    # Whether raters see the systems without their names.
+    is_blind: bool = False
     # What the outputs of the open example are compared with.
     base: str = ""
     # What identifies the content that themes were looked for in, "" before they are.
@@ -94,6 +96,7 @@ class AnalyseState(ModelState):
         """With the set, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
+        state = replace(state, is_blind=BLIND in params)
         name = params.get(SET)
         # Of the same set a search, say, stays: Back leads from example to example.
         if name is not None and name != state.set_name:

@@ -1,0 +1,125 @@
+"""Blind rating on the page: raters see no names of systems, and the key names them again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pandas as pd
+import streamlit as st
+
+from areaviz.analysis.blind import alias_of, key_table, shuffle_systems
+from areaviz.analysis.table import measures_of
+from areaviz.notes.error_spans import Judgement
+from areaviz.notes.store_schema import LONGEST_NAME
+from areaviz.ui.analyse.notes import AUTHOR, systems
+from areaviz.ui.analyse.state import AnalysePage
+from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.table import read_table
+
+# Key of the widget in which a rater types a name.
+RATER = "rater_name"
+# Raters in the key.
+MAX_RATERS = 100
+Systems = tuple[tuple[Analysis, ...], tuple[StoredRows, ...]]
+
+
+def rater_input() -> str:
+    """Draw where raters type their names, and return the name."""
+    st.session_state.setdefault(RATER, st.session_state.get(AUTHOR) or "")
+    name: str = st.text_input(
+        "Your name as a rater",
+        key=RATER,
+        max_chars=LONGEST_NAME,
+        width=190,
+        persist_state="session",
+    )
+    return name.strip()
+
+
+def rater_name() -> str:
+    """Return the name that the rater has typed, "" for none."""
+    return str(st.session_state.get(RATER) or "").strip()
+
+
+def blind_rating(
+    page: AnalysePage, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+) -> Systems | None:
+    """Draw the switch of blind rating, and return the systems as they are shown.
+
+    Args:
+        page: holds whether rating is blind.
+        analyses: the systems.
+        runs: the rows of each.
+
+    Returns:
+        The systems and their rows: as they are, or shuffled with aliases as titles. None while
+        rating is blind and the rater has no name yet.
+    """
+    as_they_are = tuple(analyses), tuple(runs)
+    if len(analyses) < 2:
+        page.set(is_blind=False)
+        return as_they_are
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        is_blind = page.widget(
+            st.toggle,
+            "Blind rating",
+            "is_blind",
+            help="Hides the names and scores of the systems and shuffles the systems for each"
+            " rater. Marks are saved under the true names. Turn it off to see the key.",
+        )
+        rater = rater_input() if is_blind else ""
+    if not is_blind:
+        return as_they_are
+    if not rater:
+        st.info("Type your name to begin. It decides the order in which you see the systems.")
+        return None
+    st.caption("Rate each output below its example. The names of the systems are hidden.")
+    return _shuffled(rater, *as_they_are)
+
+
+def _shuffled(rater: str, analyses: tuple[Analysis, ...], runs: tuple[StoredRows, ...]) -> Systems:
+    """Return the systems in the rater's order, with aliases as titles."""
+    names = systems(analyses)
+    found, rows = [], []
+    for number, place in enumerate(shuffle_systems(runs[0].dataset.digest, rater, names)):
+        found.append(replace(analyses[place], title=alias_of(number), name=names[place]))
+        rows.append(runs[place])
+    return tuple(found), tuple(rows)
+
+
+def without_measures(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of examples without its measures, which would tell raters what to think."""
+    names = measures_of(table)
+    return table.drop(columns=[one for one in table if str(one).rpartition("_")[0] in names])
+
+
+def has_rated_all(judgements: Sequence[Judgement], place: int, names: Sequence[str]) -> bool:
+    """Return whether the rater has judged the outputs of all systems for one example.
+
+    Args:
+        judgements: on the set.
+        place: of the example.
+        names: of the systems.
+    """
+    rater = rater_name()
+    own = {one.model for one in judgements if one.example == place and one.rater == rater}
+    return bool(rater) and own.issuperset(names)
+
+
+def show_key(dataset: str, analyses: Sequence[Analysis]) -> None:
+    """Draw which system is behind each alias, for everybody who marked errors in the set."""
+    if len(analyses) < 2:
+        return
+    raters = [one.rater for one in judgements_of(dataset) if one.rater]
+    if rater_name():
+        raters.insert(0, rater_name())
+    raters = list(dict.fromkeys(raters))[:MAX_RATERS]
+    if not raters:
+        return
+    with st.expander("Key of blind rating", key="blind_key", type="compact"):
+        st.caption("What each rater sees in place of the names while rating is blind.")
+        rows = key_table(dataset, raters, systems(analyses))
+        heads = ["Rater", *(alias_of(number) for number in range(len(analyses)))]
+        read_table(pd.DataFrame([tuple(map(escaped, row)) for row in rows], columns=heads))
