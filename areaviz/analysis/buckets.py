@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from areaviz.analysis.bucket_names import BEYOND, name_buckets
 from areaviz.analysis.table import references_of
 from areaviz.data.examples import Files
 from areaviz.data.metadata import categories_of
@@ -25,7 +25,6 @@ from areaviz.metrics.translation import bleu_and_chrf
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-BEYOND = np.inf
 # Buckets by the values of a measure.
 PARTS = 5
 # A column of metadata with at most so many different numbers, such as years, has a bucket for each.
@@ -60,6 +59,12 @@ class Bucketing:
         return self.title if self.title == self.about else self.title.lower()
 
 
+def sort_into(table: pd.DataFrame, how: Bucketing) -> pd.Series:
+    """Return the name of the bucket of each example, NaN for an example without a number."""
+    names = how.names or name_buckets(how.edges)
+    return pd.cut(how.number(table), how.edges, right=False, labels=names)
+
+
 def bucket_table(
     table: pd.DataFrame,
     how: Bucketing,
@@ -72,14 +77,8 @@ def bucket_table(
     corpus_chrf_R, of the bucket's examples as one corpus (all references; NaN without any), and
     mean_R, the mean of the measure.
     """
-    buckets = pd.cut(
-        how.number(table),
-        how.edges,
-        right=False,
-        labels=how.names or _names(how.edges),
-    )
     rows = []
-    for bucket, part in table.groupby(buckets, observed=True):
+    for bucket, part in table.groupby(sort_into(table, how), observed=True):
         scores = _scores(part, measure, runs)
         about = {"bucket": str(bucket), "examples": len(part), "places": tuple(part.index)}
         rows.append({**about, **scores})
@@ -102,7 +101,7 @@ def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) 
     edges = FREQUENCIES if corpus is None else CORPUS_FREQUENCIES
     wanted_B = _by_frequency(there, frequency, edges)
     has_words = wanted_B > 0
-    buckets = np.array(_names(edges))[has_words]
+    buckets = np.array(name_buckets(edges))[has_words]
     places = _places(table.index, wanted, frequency, edges)
     columns: dict[str, object] = {"bucket": buckets, "words": wanted_B[has_words]}
     columns["places"] = [places[bucket] for bucket in np.flatnonzero(has_words).tolist()]
@@ -215,30 +214,6 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
         found[f"corpus_bleu_{run}"], found[f"corpus_chrf_{run}"] = scores
         found[f"mean_{run}"] = float(part[f"{measure}_{run}"].mean())
     return found
-
-
-def _names(edges: Sequence[float]) -> list[str]:
-    """Return what buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
-    if edges[0] != -BEYOND:
-        return [_count_name(low, high) for low, high in pairwise(edges)]
-    for digits in range(3, 18):
-        names = [_value_name(low, high, digits) for low, high in pairwise(edges)]
-        # Large values that lie close together need more digits.
-        if len(set(names)) == len(names):
-            break
-    return names
-
-
-def _count_name(low: float, high: float) -> str:
-    if high == BEYOND:
-        return f"{low:,}+"
-    return f"{low}" if high == low + 1 else f"{low:,}–{high - 1:,}"
-
-
-def _value_name(low: float, high: float, digits: int) -> str:
-    if low == -BEYOND:
-        return "all" if high == BEYOND else f"below {high:.{digits}g}"
-    return f"{low:.{digits}g}+" if high == BEYOND else f"{low:.{digits}g} to {high:.{digits}g}"
 
 
 def _references(table: pd.DataFrame) -> pd.Series:

@@ -42,33 +42,57 @@ _CURVES = {
 """Of a measure its name, colour and dash, which tells the curves apart without colour too."""
 
 
+OTHER = "other or no value"
+"""The group of what is in no other group, which is grey."""
+_OTHER_COLOUR, _KEY_HEIGHT = 7, 24
+"""The number of grey among the colours, and pixels of the key above a plot."""
+Groups = Mapping[str, NDArray[np.bool_]]
+NO_GROUPS: Groups = {}
+
+
 def _marker(number: int) -> Layout:
     return {"color": head_colour(number), "line": {"width": 0.5, "color": EDGE}}
 
 
-def histogram(values: FloatArray, title: str, note: str = "") -> Figure:
-    """How many examples have which value, in up to 30 bars; NaN is left out.
+def _group_marker(number: int, name: str) -> Layout:
+    return _marker(_OTHER_COLOUR if name == OTHER else number)
+
+
+def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS) -> Figure:
+    """Draw how many examples have which value, in up to 30 bars; NaN is left out.
 
     The `customdata` of a bar is its number, by which `bin_edges` tells what it holds: a click can
     be read back.
+
+    Args:
+        values: of the examples, NaN for none.
+        title: of the figure.
+        note: below the title.
+        groups: which examples a colour of the bars stands for; {} for one colour.
     """
     edges = bin_edges(values)
-    counts, _ = np.histogram(values[np.isfinite(values)], edges)
-    figure = screen_figure(Drawing(title, note, ""), _HEIGHT)
-    figure.add_trace(
-        Bar(
-            x=((edges[:-1] + edges[1:]) / 2).tolist(),
-            y=counts.tolist(),
-            width=float(edges[1] - edges[0]),
-            customdata=list(range(len(counts))),
-            hovertemplate="%{y} examples<extra></extra>",
-            marker=_marker(0) | {"opacity": 0.75},
+    figure = screen_figure(Drawing(title, note, ""), _HEIGHT, above=_KEY_HEIGHT if groups else 0)
+    tallest = 0
+    for number, (name, is_in) in enumerate((groups or _whole(values)).items()):
+        counts, _ = np.histogram(values[is_in & np.isfinite(values)], edges)
+        tallest += int(counts.max(initial=0))
+        about = f"<br>{escape(name)}" if groups else ""
+        figure.add_trace(
+            Bar(
+                x=((edges[:-1] + edges[1:]) / 2).tolist(),
+                y=counts.tolist(),
+                width=float(edges[1] - edges[0]),
+                customdata=list(range(len(counts))),
+                name=escape(name),
+                hovertemplate=f"%{{y}} examples{about}<extra></extra>",
+                marker=_group_marker(number, name) | {"opacity": 0.75},
+            )
         )
-    )
-    figure.update_layout(dragmode="select", selectdirection="h", bargap=0)
+    figure.update_layout(dragmode="select", selectdirection="h", bargap=0, barmode="stack")
+    _show_key(figure, bool(groups))
     figure.update_xaxes(range=[float(edges[0]), float(edges[-1])])
     # Half an example is none: few examples have whole numbers at the axis.
-    step = 1 if counts.max(initial=0) < 6 else None
+    step = 1 if tallest < 6 else None
     return figure.update_yaxes(title="Examples", gridcolor=RULE, rangemode="tozero", dtick=step)
 
 
@@ -97,8 +121,9 @@ def scatter(
     titles: tuple[str, str],
     title: str,
     diagonal: bool = False,
+    groups: Groups = NO_GROUPS,
 ) -> Figure:
-    """A point an example; `customdata` is its place among all, so that a brush can be read back.
+    """Draw a point for each example; `customdata` is its place, so that a brush can be read back.
 
     Args:
         x: a value of each example, NaN for none.
@@ -107,28 +132,34 @@ def scatter(
         titles: of the axes, x first.
         title: of the figure.
         diagonal: whether both are the same measure, so that a line shows where they are equal.
+        groups: which examples a colour of the points stands for; {} for one colour.
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     note = "drag over points to keep these examples, click one to open it; double-click: all"
-    figure = screen_figure(Drawing(title, note, ""), _SQUARE)
+    figure = screen_figure(Drawing(title, note, ""), _SQUARE, above=_KEY_HEIGHT if groups else 0)
     if diagonal and len(places):
         both = np.concatenate([x[places], y[places]])
         ends = [float(both.min()), float(both.max())]
         figure.add_trace(Scatter(x=ends, y=ends, mode="lines", line={"color": EDGE, "dash": "dot"}))
-        figure.data[0].hoverinfo = "skip"
-    figure.add_trace(
-        Scatter(
-            x=x[places],
-            y=y[places],
-            mode="markers",
-            # A list: of an array the browser would send every place as an object of its own.
-            customdata=places.tolist(),
-            text=[escape(names[place]) for place in places.tolist()],
-            hovertemplate="%{text}<br>%{x:.3g}, %{y:.3g}<extra></extra>",
-            marker=_marker(0) | {"size": 8, "opacity": 0.7},
+        figure.data[0].hoverinfo, figure.data[0].showlegend = "skip", False
+    for number, (name, is_in) in enumerate((groups or _whole(x)).items()):
+        inside = places[is_in[places]]
+        about = f"<br>{escape(name)}" if groups else ""
+        figure.add_trace(
+            Scatter(
+                x=x[inside],
+                y=y[inside],
+                mode="markers",
+                name=escape(name),
+                # A list: of an array the browser would send every place as an object of its own.
+                customdata=inside.tolist(),
+                text=[escape(names[place]) for place in inside.tolist()],
+                hovertemplate=f"%{{text}}<br>%{{x:.3g}}, %{{y:.3g}}{about}<extra></extra>",
+                marker=_group_marker(number, name) | {"size": 8, "opacity": 0.7},
+            )
         )
-    )
-    figure.update_layout(dragmode="select", showlegend=False)
+    figure.update_layout(dragmode="select")
+    _show_key(figure, bool(groups))
     figure.update_xaxes(title=escape(titles[0]), gridcolor=RULE, showgrid=True)
     figure.update_yaxes(title=escape(titles[1]), gridcolor=RULE, showgrid=True)
     for update, values in ((figure.update_xaxes, x[places]), (figure.update_yaxes, y[places])):
@@ -137,6 +168,16 @@ def scatter(
             beside = _BESIDE * (high - low)
             update(range=[low - beside, high + beside])
     return figure
+
+
+def _whole(values: FloatArray) -> Groups:
+    """Return all examples as one group."""
+    return {"": np.ones(len(values), np.bool_)}
+
+
+def _show_key(figure: Figure, is_shown: bool) -> None:
+    """Show which colour is which group above a plot, or no key."""
+    figure.update_layout(showlegend=is_shown, legend=legend(1, xanchor="left"))
 
 
 def bars(

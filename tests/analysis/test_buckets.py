@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.analysis import buckets
+from areaviz.analysis.bucket_names import name_buckets
 from areaviz.analysis.buckets import (
     BUCKETINGS,
     bucket_table,
@@ -150,5 +151,5 @@ def test_buckets_of_large_close_values_have_names_of_their_own() -> None:
     table = pd.DataFrame({"year": [2000.0 + n for n in range(40)]})
     how = by_values(table, "year", "Year")
     assert how is not None
-    names = buckets._names(how.edges)
+    names = name_buckets(how.edges)
     assert len(set(names)) == len(names) == 5

@@ -47,9 +47,11 @@ def test_errors_are_marked_and_saved_by_keyboard_alone(sheet: Locator) -> None:
     press(sheet, "End", "ArrowLeft", *["Shift+ArrowLeft"] * 7, "2")
     expect(output.locator("mark.major")).to_have_text("Katze")
     expect(output.locator("mark.minor")).to_have_text("schnell")
-    sheet.get_by_label("Category").first.fill("Accuracy/Omission")
     text(sheet, "Source").focus()
     press(sheet, "Home", *["ArrowRight"] * 3, "1")
+    # Each error has the one field, and no other.
+    expect(sheet.get_by_label("Category")).to_have_count(3)
+    sheet.get_by_label("Category").last.fill("Accuracy/Omission")
     sheet.get_by_label("Score, 0 to 100").fill("64")
     expect(sheet.locator(".said")).to_have_text("Not saved yet.")
     press(sheet, "Control+Enter")

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
-from areaviz.ui.analyse import dataset_form
-from tests.pages.analysed import hold, listed, state_of, uploading
+from areaviz.notes.annotations import Annotation
+from areaviz.notes.error_spans import ErrorSpan, Judgement
+from areaviz.ui.analyse import blind, dataset_form, judging
+from areaviz.ui.analyse.categories import offered_categories
+from areaviz.ui.analyse.stored import note_store
+from areaviz.ui.components.judging import Sheet
+from tests.pages.analysed import hold, keyed, listed, state_of, uploading
 from tests.pages.conftest import Open, shown
 
 FILES = {
@@ -89,3 +95,49 @@ def test_only_where_all_of_three_fail(open_page: Open) -> None:
     toggle = app.toggle(key="analyse_both_fail")
     assert toggle.label == "Only where all systems fail"
     assert not toggle.set_value(True).run().error
+
+
+TABLE = b"""source,reference,output_a,domain
+A dog.,Ein Hund.,Ein Hund.,news
+A cat.,Die Katze.,Katze.,chat
+It rains.,Es regnet.,x,news
+"""
+
+
+def with_metadata(open_page: Open) -> AppTest:
+    app = uploading(open_page("analyse"))
+    return app.file_uploader(key=dataset_form.FILES).set_value(("t.csv", TABLE, "text/csv")).run()
+
+
+def test_metadata_colours_the_plot(open_page: Open) -> None:
+    app = with_metadata(open_page)
+    app.selectbox(key="analyse_colour").set_value("meta:domain").run()
+    assert not app.error and not app.exception
+    chart = app.get("plotly_chart")[0]
+    names = [one["name"] for one in json.loads(chart.proto.spec)["data"]]
+    assert names == ["chat", "news"]
+
+
+def test_metadata_has_a_slice_for_each_value(open_page: Open) -> None:
+    app = with_metadata(open_page)
+    app.selectbox(key="analyse_slice").set_value("domain: news").run()
+    assert not app.error and sorted(listed(app).index) == [0, 2]
+
+
+def test_notes_and_errors_offer_one_list_of_categories(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Sheet] = []
+    monkeypatch.setattr(judging, "judging", lambda sheet, **_: drawn.append(sheet))
+    app = given(open_page, "hyp.a.txt")
+    digest = state_of(app).digest
+    note_store().notes.save(Annotation(digest, 0, "", "Tone"))
+    span = ErrorSpan("output", 0, 3, None, "Gender", "major")
+    marked = Judgement(digest, 1, "hyp.a.txt", "Bo", "A cat.", "Eine Katze.", (span,))
+    note_store().judgements.save(marked)
+    app = hold(app, example=0)
+    app.text_input(key=blind.RATER).set_value("Ada").run()
+    offered = list(keyed(app.selectbox, "note_form_tag").options)
+    assert {"Tone", "Gender"} <= set(offered)
+    assert offered == list(drawn[-1].categories) == offered_categories(digest)
+    assert offered_categories(digest, "Ada") == offered_categories(digest)[:7]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.views.charts import (
+    OTHER,
     bars,
     bin_edges,
     histogram,
@@ -109,3 +110,26 @@ def test_a_measure_that_is_missing_is_left_out() -> None:
 def test_no_history_is_an_empty_picture() -> None:
     assert len(history_figure(replace(CARD, history=())).data) == 0
     assert history_table(replace(CARD, history=())).rows == []
+
+
+GROUPS = {
+    "news <b>": np.array([True, False, True, False]),
+    OTHER: np.array([False, True, False, True]),
+}
+
+
+def test_groups_are_colours_of_stacked_bars() -> None:
+    figure = histogram(SOME, "BLEU", groups=GROUPS)
+    assert [sum(drawn.y) for drawn in figure.data] == [1, 2]
+    assert figure.data[0].name == "news &lt;b&gt;" and figure.layout.showlegend
+    assert figure.layout.barmode == "stack"
+    assert list(figure.data[1].customdata) == list(range(30))
+    assert figure.data[1].marker.color == "#7F7F7F"
+    assert not histogram(SOME, "BLEU").layout.showlegend
+
+
+def test_groups_are_colours_of_points() -> None:
+    figure = scatter(SOME, SOME, list("abcd"), ("x", "y"), "both", True, GROUPS)
+    line, news, rest = figure.data
+    assert not line.showlegend and figure.layout.showlegend
+    assert list(news.customdata) == [0] and list(rest.customdata) == [1, 3]

@@ -86,9 +86,8 @@ class Judging {
   add(place, severity) {
     const same = (one) => one.side !== 'whole' && one.side === place.side && one.start === place.start && one.end === place.end
       && JSON.stringify(one.box ?? null) === JSON.stringify(place.box ?? null);
-    const category = this.find('.category').value.trim();
     const at = this.draft.spans.findIndex(same);
-    const span = { box: null, note: '', ...place, category, severity };
+    const span = { box: null, note: '', ...place, category: '', severity };
     const spans = at < 0 ? [...this.draft.spans, span] : this.draft.spans.map((one, index) => (index === at ? { ...one, severity } : one));
     this.change({ spans });
     this.tell(`${severity}: ${this.quoted(span)}`);

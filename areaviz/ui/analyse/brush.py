@@ -18,10 +18,16 @@ from areaviz.ui.analyse.outlines import read_outlines
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.components.rows import chart_pointer
 from areaviz.ui.shell.markdown import counted
-from areaviz.views.charts import bin_edges, histogram, scatter
+from areaviz.views.charts import NO_GROUPS, Groups, bin_edges, histogram, scatter
 
 
-def brushed_bars(page: AnalysePage, table: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
+def brushed_bars(
+    page: AnalysePage,
+    table: pd.DataFrame,
+    column: str,
+    name: str,
+    groups: Groups = NO_GROUPS,
+) -> pd.DataFrame:
     """Draw how one measure is spread; returns the rows that a drag over it keeps.
 
     Args:
@@ -29,12 +35,13 @@ def brushed_bars(page: AnalysePage, table: pd.DataFrame, column: str, name: str)
         table: the rows to choose from.
         column: of the measure.
         name: of the measure, for people.
+        groups: of the rows that have a colour each.
     """
     values = table[column].to_numpy(np.float32)
     title = f"{name} of {counted(len(table), 'example')}"
     note = "drag over the bars to keep these examples, or click one; double-click to keep all"
     key = _key(f"bars_{column}", table)
-    _draw(histogram(values, title, note), title, key)
+    _draw(histogram(values, title, note, groups), title, key)
     reported = chart_pointer(key, lambda bar: keep_rows(page, bar_of(table, column, name, bar)))
     outlines = read_outlines(reported)
     if not outlines:
@@ -54,7 +61,11 @@ def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
 
 
 def brushed_points(
-    page: AnalysePage, table: pd.DataFrame, columns: tuple[str, str], names: tuple[str, str]
+    page: AnalysePage,
+    table: pd.DataFrame,
+    columns: tuple[str, str],
+    names: tuple[str, str],
+    groups: Groups = NO_GROUPS,
 ) -> pd.DataFrame:
     """Draw how two measures go together; returns the rows that a drag over it keeps.
 
@@ -63,12 +74,13 @@ def brushed_points(
         table: the rows to choose from.
         columns: of the measures, the one across first.
         names: of the measures, for people.
+        groups: of the rows that have a colour each.
     """
     across, up = columns
     x, y = table[across].to_numpy(np.float32), table[up].to_numpy(np.float32)
     title = f"{names[1]} against {names[0]}, {counted(len(table), 'example')}"
     is_same = across.rpartition("_")[0] == up.rpartition("_")[0] and "change" not in across + up
-    figure = scatter(x, y, table["name"].tolist(), names, title, diagonal=is_same)
+    figure = scatter(x, y, table["name"].tolist(), names, title, is_same, groups)
     key = _key(f"points_{across}_{up}", table)
     _draw(figure, title, key)
     reported = chart_pointer(key, lambda row: page.set(example=int(table.index[row])))

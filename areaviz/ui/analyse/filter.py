@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from areaviz.analysis.colour_groups import colour_columns, colour_groups
 from areaviz.analysis.contrast import both_fail
 from areaviz.analysis.reported import USUAL
 from areaviz.analysis.table import measures_of, metadata_of
@@ -56,14 +57,37 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
             format_func=titles.__getitem__,
             width=200,
         )
+        colour = _chosen_colour(page, table)
         page.choose(st.segmented_control, "Order", "order", _orders(table, chosen), required=True)
     table = _found(table, wanted)
     if table.empty:
         return table
+    groups = colour_groups(table, colour, metadata_of(table)[colour]) if colour else {}
     against = page.state.against
     if against is None:
-        return brushed_bars(page, table, chosen, titles[chosen])
-    return brushed_points(page, table, (against, chosen), (titles[against], titles[chosen]))
+        return brushed_bars(page, table, chosen, titles[chosen], groups)
+    names = titles[against], titles[chosen]
+    return brushed_points(page, table, (against, chosen), names, groups)
+
+
+def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
+    """Let a column of metadata be chosen whose values have colours in the plot."""
+    columns = colour_columns(table)
+    if page.state.colour not in columns:
+        page.set(colour=None)
+    if not columns:
+        return None
+    found: str | None = page.widget(
+        st.selectbox,
+        "Colour by",
+        "colour",
+        list(columns),
+        index=None,
+        placeholder="none",
+        format_func=lambda name: visible(columns[name]),
+        width=160,
+    )
+    return found
 
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:

@@ -10,12 +10,12 @@ import streamlit as st
 
 from areaviz.data.examples import Dataset
 from areaviz.drawing.numbers import three_digits
-from areaviz.notes.annotations import TAGS
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import Judgements, id_of
 from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.blind import rater_input, rater_name
+from areaviz.ui.analyse.categories import offered_categories
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of, note_store
@@ -73,7 +73,7 @@ def errors_on(
         fresh = Judgement(dataset.digest, place, model, rater, example.text, row.output)
         own = [one for one in judged if one.model == model and not _is_other(one, rater)]
         if rater:
-            _sheet(store, fresh, names[model], own if is_blind else judged, dataset)
+            _sheet(store, fresh, names[model], judged, dataset, is_blind)
         else:
             st.caption("Type your name to mark errors: raters are told apart by it.")
         if is_blind and not own:
@@ -97,6 +97,7 @@ def _sheet(
     title: str,
     judged: Sequence[Judgement],
     dataset: Dataset,
+    is_blind: bool,
 ) -> None:
     """The rater's own marks in the output, with what went wrong below."""
     try:
@@ -113,7 +114,7 @@ def _sheet(
         )
         own = replace(fresh, id=own.id, version=own.version, origin=own.origin)
     mark = f"{id_of(own)} {own.version} {turn}"
-    categories = list(dict.fromkeys([*TAGS, *_used(judged)]))
+    categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
     picture = dataset.picture(dataset.examples[fresh.example])
     sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
     # Without the name of the system, which a page in blind rating must not hold.
@@ -142,10 +143,6 @@ def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement])
             own = one
     st.session_state[HELD] = (sheet, own)
     return own
-
-
-def _used(judged: Sequence[Judgement]) -> list[str]:
-    return [span.category for one in judged for span in one.spans if span.category]
 
 
 @contextmanager

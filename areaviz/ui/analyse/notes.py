@@ -8,10 +8,11 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.notes.annotations import SEVERITIES, TAGS, Annotation, Annotations
+from areaviz.notes.annotations import SEVERITIES, Annotation, Annotations
 from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
+from areaviz.ui.analyse.categories import offered_categories
 from areaviz.ui.analyse.stored import Analysis, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import escaped, visible
@@ -27,8 +28,6 @@ FIELDS = ("tag", "model", "severity", "text")
 LISTED = "notes_listed"
 # Notes that are drawn at first, and again with every press of the button.
 PART = 20
-# Tags that the form suggests.
-MAX_TAGS = 100
 
 
 def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
@@ -120,8 +119,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
     values = (start.tag or None, start.model, start.severity, start.note)
     for name, value in zip(FIELDS, values, strict=True):
         st.session_state.setdefault(keys[name], value)
-    used = notes.list_tags(fresh.dataset, reader_mark(), MAX_TAGS)
-    tags = dict.fromkeys(filter(None, [*TAGS, *used, start.tag]))
+    tags = dict.fromkeys(filter(None, [*offered_categories(fresh.dataset), start.tag]))
     with st.form(f"{FORM}_{key}", border=False):
         with st.container(horizontal=True, gap="small", vertical_alignment="bottom"):
             st.selectbox(

@@ -19,7 +19,7 @@ from areaviz.ui.analyse.examples import examples_list, open_example, table_butto
 from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
 from areaviz.ui.analyse.judged import exchange_errors, measured, raters, report_button
 from areaviz.ui.analyse.notes_files import exchange
-from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of
+from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of, value_slices
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, figures, judgements_of
 from areaviz.ui.analyse.themes import show_themes
@@ -43,7 +43,8 @@ def result(
         corpus: whose word frequencies count, None for the references'.
     """
     dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
-    slices = slices_of(dataset.digest)
+    # A slice that somebody saved stays, whatever a metadata column is called.
+    slices = {**value_slices(dataset), **slices_of(dataset.digest)}
     judgements = judgements_of(dataset.digest)
     whole, themes = measured(analyses, runs, judgements), tuple[Themes, ...]()
     if page.state.is_blind:

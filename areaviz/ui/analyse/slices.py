@@ -9,6 +9,8 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.table import CIDER
+from areaviz.data.examples import Dataset
+from areaviz.data.metadata import categories_of
 from areaviz.notes.slices import Slice
 from areaviz.notes.store_schema import LONGEST_SLICE
 from areaviz.ui.analyse.filter import run_mark
@@ -49,6 +51,21 @@ def slices_of(digest: str) -> Slices:
     tagged = store.notes.list_tagged(digest, sorted(tags))
     slices = {one.name: one.examples for one in saved}
     return slices | {f"{TAGGED}{tag}": places for tag, places in tagged.items()}
+
+
+def value_slices(dataset: Dataset) -> Slices:
+    """Return a slice for each value of each metadata column that sorts examples into groups.
+
+    At most `MAX_LISTED` are returned. A column in which all values differ has no groups.
+    """
+    found: dict[str, tuple[int, ...]] = {}
+    for column, values in dataset.metadata.items():
+        groups = categories_of(values)
+        if 1 < len(groups) < len(values):
+            for group in groups:
+                places = tuple(place for place, value in enumerate(values) if value == group)
+                found[f"{column}: {group}"] = places
+    return dict(list(found.items())[:MAX_LISTED])
 
 
 def in_slice(page: AnalysePage, table: pd.DataFrame, slices: Slices) -> pd.DataFrame:

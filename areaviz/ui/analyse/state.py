@@ -63,6 +63,8 @@ class AnalyseState(ModelState):
     measure: str = ""
     against: str | None = None
     order: str = WORST
+    # The column of metadata whose values have colours in the plot.
+    colour: str | None = None
     # The column of metadata that filters the table, and its values that are kept, () for all.
     filter_column: str | None = None
     filter_values: tuple[str, ...] = ()

@@ -1,0 +1,35 @@
+"""What buckets of numbers are called, by their edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+# The edge of a bucket that goes on for ever; -BEYOND before the first bucket of a measure.
+BEYOND = np.inf
+
+
+def name_buckets(edges: Sequence[float]) -> list[str]:
+    """Return what buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
+    if edges[0] != -BEYOND:
+        return [_count_name(low, high) for low, high in pairwise(edges)]
+    for digits in range(3, 18):
+        names = [_value_name(low, high, digits) for low, high in pairwise(edges)]
+        # Large values that lie close together need more digits.
+        if len(set(names)) == len(names):
+            break
+    return names
+
+
+def _count_name(low: float, high: float) -> str:
+    if high == BEYOND:
+        return f"{low:,}+"
+    return f"{low}" if high == low + 1 else f"{low:,}–{high - 1:,}"
+
+
+def _value_name(low: float, high: float, digits: int) -> str:
+    if low == -BEYOND:
+        return "all" if high == BEYOND else f"below {high:.{digits}g}"
+    return f"{low:.{digits}g}+" if high == BEYOND else f"{low:.{digits}g} to {high:.{digits}g}"

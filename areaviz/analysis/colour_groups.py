@@ -1,0 +1,48 @@
+"""Groups of examples that a plot tells apart by colour: the values of a metadata column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from areaviz.analysis.buckets import by_metadata, sort_into
+from areaviz.analysis.table import metadata_of
+from areaviz.views.charts import OTHER
+
+# Groups with a colour of their own; more colours nobody tells apart.
+MAX_GROUPS = 7
+BoolArray = npt.NDArray[np.bool_]
+
+
+def colour_columns(table: pd.DataFrame) -> dict[str, str]:
+    """Return the metadata columns that have groups, with their titles."""
+    titles = metadata_of(table)
+    return {name: title for name, title in titles.items() if by_metadata(table, name, title)}
+
+
+def colour_groups(table: pd.DataFrame, column: str, title: str) -> dict[str, BoolArray]:
+    """Return which examples are in each group, by the names of the groups.
+
+    Args:
+        table: of the examples.
+        column: of metadata.
+        title: what people call the column.
+
+    Returns:
+        The `MAX_GROUPS` largest groups in the order of the column's values, then `OTHER` for
+        examples that are in none of them, if there are any. {} for a column without groups.
+    """
+    how = by_metadata(table, column, title)
+    if how is None:
+        return {}
+    names = sort_into(table, how)
+    largest: Mapping[str, int] = names.value_counts().nlargest(MAX_GROUPS).to_dict()
+    groups = {}
+    for name in names.cat.categories:
+        if largest.get(name):
+            groups[str(name)] = (names == name).to_numpy(bool)
+    rest = ~np.any(list(groups.values()), axis=0)
+    return {**groups, OTHER: rest} if rest.any() else groups

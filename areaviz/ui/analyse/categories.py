@@ -1,0 +1,26 @@
+"""Categories that the forms of notes and errors offer: one list for both."""
+
+from __future__ import annotations
+
+from areaviz.notes.annotations import TAGS
+from areaviz.ui.analyse.stored import judgements_of, note_store
+from areaviz.ui.shell.reader import reader_mark
+
+# Categories that a form offers; any other one can be typed.
+MAX_CATEGORIES = 100
+
+
+def offered_categories(dataset: str, only_of: str = "") -> list[str]:
+    """Return the categories to offer: those of MQM, then those that people used on the set.
+
+    Args:
+        dataset: the digest of the set.
+        only_of: a rater in blind rating, who gets no categories from anybody else; "" for all.
+    """
+    used = []
+    if not only_of:
+        used += note_store().notes.list_tags(dataset, reader_mark(), MAX_CATEGORIES)
+    for one in judgements_of(dataset):
+        if only_of in ("", one.rater):
+            used += [span.category for span in one.spans if span.category]
+    return list(dict.fromkeys([*TAGS, *used]))[:MAX_CATEGORIES]
