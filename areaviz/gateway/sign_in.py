@@ -28,6 +28,8 @@ WRONG = "This is not the access token. Copy it again from whoever started the ap
 TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
 TOO_MANY_LINKS = "Too many links with a wrong token came from your address. Enter the token here."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
+# After too many wrong links, one link per second is compared, and so many of them may wait.
+LINK_SECONDS, LINKS_WAITING = 1.0, 10
 BODY_BYTES, BODY_SECONDS = 8192, 10.0
 
 _STYLE = """
@@ -70,8 +72,10 @@ class SignIn:
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
         self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
         self._base = base
-        # Links are counted apart: a foreign page can make a browser ask for one.
-        self._typed, self._linked = Attempts(TOO_MANY), Attempts(TOO_MANY_LINKS)
+        # Links are counted apart: a foreign page can make a browser ask for wrong ones. So a right
+        # link still opens after them, but links are compared slowly from then on.
+        self._typed = Attempts(TOO_MANY)
+        self._linked = Attempts(TOO_MANY_LINKS, LINK_SECONDS, LINKS_WAITING)
 
     def admits(self, head: Head) -> bool:
         """Return whether the request has the cookie of an admitted reader."""
@@ -97,12 +101,17 @@ class SignIn:
     async def _try(
         self, attempts: Attempts, head: Head, token: str, where: str, send: Send
     ) -> None:
-        """Answer one attempt. After too many wrong tokens the token is not even compared."""
-        if attempts.too_many(head.client):
+        """Answer one attempt. A token is not even compared where the address has to wait."""
+        wait = attempts.next_wait(head.client)
+        if wait is None:
             return await self._form(send, 429, where, attempts.refusal)
+        await asyncio.sleep(wait)
         if not hmac.compare_digest(access.admission_key(token.strip()), self._key):
+            is_limited = attempts.too_many(head.client)
             attempts.add(head.client)
             log.warning("A wrong access token was given from %s.", head.client)
+            if is_limited:
+                return await self._form(send, 429, where, attempts.refusal)
             return await self._form(send, 401, where, WRONG)
         log.info("The access token was given from %s.", head.client)
         value, framed = access.admission(self._key), bool(self._framing)
@@ -130,11 +139,32 @@ class Attempts:
 
     Args:
         refusal: what a reader is told who has to wait.
+        pause_seconds: the time between two tokens that are compared after too many wrong ones.
+        waiting: how many tokens of an address may wait for that; with 0 none is compared.
     """
 
-    def __init__(self, refusal: str = TOO_MANY) -> None:
+    def __init__(
+        self, refusal: str = TOO_MANY, pause_seconds: float = 1.0, waiting: int = 0
+    ) -> None:
         self.refusal = refusal
+        self._pause_seconds, self._waiting = pause_seconds, waiting
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
+        # When the next token of a limited address may be compared.
+        self._turns: OrderedDict[str, float] = OrderedDict()
+
+    def next_wait(self, client: str) -> float | None:
+        """Return the seconds until a token of an address is compared, or None if it is refused."""
+        if not self.too_many(client):
+            return 0.0
+        network, now = _network(client), time.monotonic()
+        turn = max(self._turns.get(network, 0.0), now)
+        if turn - now >= self._waiting * self._pause_seconds:
+            return None
+        self._turns[network] = turn + self._pause_seconds
+        self._turns.move_to_end(network)
+        while len(self._turns) > ADDRESSES:
+            self._turns.popitem(last=False)
+        return turn - now
 
     def too_many(self, client: str) -> bool:
         """Return whether an address has to wait."""

@@ -7,10 +7,11 @@ from urllib.parse import urlencode
 import pytest
 
 from areaviz.backend import access
+from areaviz.gateway import sign_in
 from areaviz.gateway.gateway import AppPlace, Gateway
 from areaviz.gateway.limits import Connections
 from areaviz.gateway.serving import server_options
-from areaviz.gateway.sign_in import ATTEMPTS
+from areaviz.gateway.sign_in import ATTEMPTS, LINKS_WAITING
 from tests.gateway.asgi import Answer, Behind, ask
 
 TOKEN = "a-token-that-only-friends-have"
@@ -42,16 +43,48 @@ def test_redirect_stays_on_this_server(gateway: Gateway, prefix: str, token: str
         assert "evil.example" not in location or location.startswith("/%5C")
 
 
-def test_wrong_links_do_not_lock_out_the_form(gateway: Gateway) -> None:
+def test_right_link_opens_after_wrong_links(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A foreign page can make a reader's browser ask for any link."""
-    links = [
-        ask(gateway, "GET", f"/?token={WRONG}{number}").status for number in range(2 * ATTEMPTS)
-    ]
-    assert links == [401] * ATTEMPTS + [429] * ATTEMPTS
+    waits: list[float] = []
+
+    async def note(seconds: float) -> None:
+        waits.append(seconds)
+
+    monkeypatch.setattr(sign_in.asyncio, "sleep", note)
+    links = [ask(gateway, "GET", f"/?token={WRONG}{number}").status for number in range(8)]
+    assert links == [401] * ATTEMPTS + [429] * 3
+    assert ask(gateway, "GET", f"/?token={TOKEN}").status == 303
+    assert waits[: ATTEMPTS + 1] == [0.0] * (ATTEMPTS + 1)
+    assert waits[ATTEMPTS + 1 :] == pytest.approx([1.0, 2.0, 3.0], abs=0.5)
+
+
+def test_flood_of_links_is_not_compared_and_leaves_the_form_open(
+    gateway: Gateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def pass_at_once(seconds: float) -> None:
+        pass
+
+    compared: list[bytes | str] = []
+
+    def compare(given: str, key: str) -> bool:
+        compared.append(given)
+        return given == key
+
+    now = 1000.0
+    monkeypatch.setattr(sign_in.time, "monotonic", lambda: now)
+    monkeypatch.setattr(sign_in.asyncio, "sleep", pass_at_once)
+    monkeypatch.setattr(sign_in.hmac, "compare_digest", compare)
+    links = [ask(gateway, "GET", f"/?token={WRONG}{number}").status for number in range(100)]
+    assert links == [401] * ATTEMPTS + [429] * 95
+    assert len(compared) == ATTEMPTS + LINKS_WAITING
     refused = ask(gateway, "GET", f"/?token={TOKEN}")
     assert refused.status == 429
     assert "Enter the token here" in refused.text
     assert typed(gateway, TOKEN).status == 303
+    now += 1.0
+    assert ask(gateway, "GET", f"/?token={TOKEN}").status == 303
 
 
 def test_wrong_tokens_in_the_form_make_an_address_wait(
