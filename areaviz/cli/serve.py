@@ -91,10 +91,12 @@ def app(
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
     # Imported here, so that a refusal does not wait for Streamlit.
+    from areaviz.cli.settings import check_settings
     from areaviz.gateway.base_path import check_base_path
     from areaviz.gateway.gateway import AppPlace
     from areaviz.gateway.serving import serve_app
 
+    check_settings()
     set_trace(trace)
     set_models(model or [])
     place = AppPlace(

@@ -74,6 +74,45 @@ def test_without_the_app_it_says_where_to_find_it(
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("AREAVIZ_LIMIT_UPLOADS_AT_ONCE", "many", "It must be a number above 0."),
+        ("AREAVIZ_LIMIT_QUESTION_SECONDS", "0", "It must be a number above 0."),
+        ("AREAVIZ_LIMIT_UPLOAD_AT_ONCE", "3", "or use AREAVIZ_LIMIT_UPLOADS_AT_ONCE."),
+        ("AREAVIZ_LIMIT_Q", "3", "docs/reliability.md lists all limits."),
+        ("AREAVIZ_MEMORY_MIB", "1.5", "It must be a whole number of MiB above 0."),
+        ("AREAVIZ_MEMORY_MIB", "0", "It must be a whole number of MiB above 0."),
+        ("AREAVIZ_DISK_MIB", "-1", "It must be a whole number of MiB above 0."),
+        ("AREAVIZ_KEEP_DAYS", "soon", "must be a number of days"),
+    ],
+)
+def test_wrong_setting_is_refused_at_the_start(
+    name: str,
+    value: str,
+    said: str,
+    started: Started,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit, match="1"):
+        serve()
+    shown = capsys.readouterr().err
+    assert started == []
+    assert shown.count("\n") == 1
+    assert name in shown
+    assert said in shown
+
+
+def test_right_settings_are_taken(started: Started, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AREAVIZ_LIMIT_UPLOADS_AT_ONCE", "2")
+    monkeypatch.setenv("AREAVIZ_MEMORY_MIB", "64")
+    monkeypatch.setenv("AREAVIZ_KEEP_DAYS", "30")
+    serve()
+    assert len(started) == 1
+
+
+@pytest.mark.parametrize(
     "host", ["0.0.0.0", "::", "192.168.1.7", "10.0.0.1", "areaviz.example", ""]
 )
 def test_beyond_this_machine_it_wants_a_token(

@@ -17,11 +17,12 @@ import streamlit as st
 from areaviz.shares.counters import Shares
 from areaviz.shares.limits import BUDGET_PERCENT
 from areaviz.shares.visitors import OverLimit, Visitor
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.shell.engine import engine
 
 MEMORY, DISK = "AREAVIZ_MEMORY_MIB", "AREAVIZ_DISK_MIB"
 MEBI = 2**20
+_DEFAULT_MIB = {MEMORY: 1024, DISK: 8192}
 
 
 class Budget:
@@ -116,19 +117,29 @@ class Budget:
 @st.cache_resource(max_entries=1, show_spinner=False)
 def disk() -> Budget:
     """Return the budget of the temporary files that uploads are read from."""
-    return Budget(_setting(DISK, 8192), "uploaded attention")
+    return Budget(budget_bytes(DISK), "uploaded attention")
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def memory() -> Budget:
     """Return the budget of the traces that sessions hold and the backend remembers."""
-    return Budget(_setting(MEMORY, 1024), "attention", lambda: engine().forget())
+    return Budget(budget_bytes(MEMORY), "attention", lambda: engine().forget())
 
 
-def _setting(name: str, default: int) -> int:
-    given = os.environ.get(name, "")
-    if given and not given.isdecimal():
-        raise BackendError(
-            f'The setting {name} is "{given}" but must be a whole number of MiB. Fix or remove it.'
+def budget_bytes(name: str) -> int:
+    """Return a budget in bytes: the operator's, or else the default.
+
+    Args:
+        name: `MEMORY` or `DISK`.
+
+    Raises:
+        InputError: the setting is not a whole number above 0.
+    """
+    given = os.environ.get(name, "").strip()
+    if not given:
+        return _DEFAULT_MIB[name] * MEBI
+    if not (given.isascii() and given.isdecimal() and len(given) < 12 and int(given) > 0):
+        raise InputError(
+            f'The setting {name} is "{given[:40]}". It must be a whole number of MiB above 0.'
         )
-    return int(given or default) * MEBI
+    return int(given) * MEBI

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from areaviz.shares.visitors import OverLimit, Visitor
-from areaviz.trace.errors import BackendError
+from areaviz.trace.errors import BackendError, InputError
 from areaviz.ui.shell.budget import MEBI, Budget, disk
 from areaviz.ui.shell.waiting import traced
 from tests import fakes
@@ -130,7 +130,7 @@ def test_many_threads_count_right() -> None:
 def test_a_setting_that_is_no_number_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "many")
     disk.clear()
-    with pytest.raises(BackendError, match='AREAVIZ_DISK_MIB is "many" but must be a whole number'):
+    with pytest.raises(InputError, match='AREAVIZ_DISK_MIB is "many". It must be a whole'):
         disk()
     monkeypatch.setenv("AREAVIZ_DISK_MIB", "3")
     release = disk().reserve(3 * MEBI, ANNA)
