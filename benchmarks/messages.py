@@ -3,8 +3,8 @@
     python -m benchmarks.messages [--write]
 
 Every page opens with its example. Its folded parts are opened and some of its choices clicked,
-because a message holds the states of all inputs of the page. The limits of messages (`areaviz/shares/limits.py`) must
-lie well above these figures.
+because a message holds the states of all inputs of the page. The limits of messages
+(`areaviz/shares/limits.py`) must lie well above these figures.
 """
 
 from __future__ import annotations
