@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from areaviz.analysis.reported import Report
+from areaviz.analysis.themes.causes_of_lists import cause_key
 from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
 from areaviz.analysis.themes.theme import Themes
 from areaviz.drawing.markup import Markup, element
@@ -14,17 +15,21 @@ def themes(report: Report) -> list[Markup]:
         return []
     parts = [element("p", METHOD)]
     for one in report.themes:
-        parts += _list(one, len(report.systems))
+        parts += _list(report, one)
     rare = rare_note(report.themes)
     return [*parts, element("p", rare)] if rare else parts
 
 
-def _list(themes: Themes, systems: int) -> list[Markup]:
-    parts = [element("h3", list_title(themes, systems))]
+def _list(report: Report, themes: Themes) -> list[Markup]:
+    parts = [element("h3", list_title(themes, len(report.systems)))]
     if not themes.found:
         return [*parts, element("p", NOTHING)]
     for part in split_parts(themes):
         parts.append(element("p", part.title, class_="label"))
-        items = [element("li", theme.sentence) for theme in part.themes]
+        items = []
+        for theme in part.themes:
+            causes = report.causes.get(cause_key(themes, theme), ())
+            found = [element("ul", *(element("li", one) for one in causes))] if causes else []
+            items.append(element("li", theme.sentence, *found))
         parts.append(element("ul", *items))
     return parts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pandas as pd
@@ -14,6 +14,7 @@ from areaviz.analysis.judged import judged_scores, of_outputs
 from areaviz.analysis.measure import Measure
 from areaviz.analysis.row_lines import Row
 from areaviz.analysis.table import measures_of, table_of, with_scores
+from areaviz.analysis.themes.causes_of_lists import Causes
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
@@ -48,6 +49,7 @@ class Report:
         measure: by which examples are good or bad, "" for chrF.
         corpus: whose word frequencies count, None for the references'.
         themes: of failure, () where they were not looked for.
+        causes: what was found about themes in the attention of models.
     """
 
     dataset: Dataset
@@ -60,6 +62,7 @@ class Report:
     measure: str = ""
     corpus: Frequency | None = None
     themes: Sequence[Themes] = ()
+    causes: Causes = field(default_factory=dict)
 
     @cached_property
     def written(self) -> list[Written]:

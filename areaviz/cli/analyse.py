@@ -110,6 +110,14 @@ def analyse(
             " one; also in the report.",
         ),
     ] = False,
+    causes: Annotated[
+        bool,
+        typer.Option(
+            "--causes",
+            help="Find themes, and look into the attention of each --model for the causes of its"
+            " first three: hundreds of runs a theme.",
+        ),
+    ] = False,
     beam: Beam = 1,
     area_size: AreaSize = None,
     checkpoints: Checkpoints = CHECKPOINTS,
@@ -142,22 +150,27 @@ def analyse(
             "There is nothing to analyse. Name a --model or a file of --outputs, or set the role of"
             " a column to output."
         )
-    if themes:
+    if causes and not models:
+        raise InputError("--causes looks into the attention of a model. Name a --model, too.")
+    if themes or causes:
         check_count(len(brought.dataset.examples))
     titles = _titles([*brought.outputs, *(one.name for one in models)])
     # What tells of the rows takes a second to import, which they need not wait for. All of it is
     # checked before the models run, which can take hours.
     from areaviz.cli.analyse_report import Asked, checked, tell
 
-    asked = Asked(corpus, errors or [], by, where or [], table, report, themes)
+    asked = Asked(corpus, errors or [], by, where or [], table, report, themes or causes, causes)
     prepared = checked(asked, brought, titles)
     request = Request("", "", *decoding(beam), area_size)
     runs: list[Rows] = [
         rows_of_outputs(brought.dataset, texts) for texts in brought.outputs.values()
     ]
-    for one in models:
-        runs.append(_run(one, brought.dataset, request, (checkpoints, device, engine)))
-    tell(prepared, dict(zip(titles, runs, strict=True)))
+    systems = {}
+    for one, title in zip(models, titles[len(runs) :], strict=True):
+        own = replace(request, model=one.name, target=one.card.given)
+        runs.append(_run(one, brought.dataset, own, (checkpoints, device, engine)))
+        systems[title] = own, one
+    tell(prepared, dict(zip(titles, runs, strict=True)), systems)
 
 
 def _titles(names: list[str]) -> list[str]:
@@ -174,12 +187,11 @@ def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, st
     Args:
         model: the model.
         dataset: its examples.
-        request: the options.
+        request: the model and its options.
         place: the folder of checkpoints, the device and the engine.
     """
     checkpoints, device, engine = place
     name = model.name
-    request = replace(request, model=name, target=model.card.given)
     if warning := model.card.unfamiliar(dataset.kind):
         typer.echo(f"{name}: {warning}", err=True)
     about = header(dataset, request, model.card)

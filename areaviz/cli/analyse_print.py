@@ -20,6 +20,7 @@ from areaviz.analysis.buckets import (
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.measures import MEASURES
 from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary
+from areaviz.analysis.themes.causes_of_lists import Causes, cause_key
 from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
 from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
@@ -108,8 +109,8 @@ def print_buckets(
         typer.echo(f"  {row['bucket']} ({row[counted]:,} {counted}): {', '.join(values)}")
 
 
-def print_themes(lists: Sequence[Themes], systems: int) -> None:
-    """Print the themes of each list, how they were found, and what was too rare."""
+def print_themes(lists: Sequence[Themes], systems: int, causes: Causes) -> None:
+    """Print the themes of each list with their causes, how they were found, what was too rare."""
     typer.echo(METHOD)
     for themes in lists:
         typer.echo(f"{list_title(themes, systems)}:")
@@ -119,6 +120,8 @@ def print_themes(lists: Sequence[Themes], systems: int) -> None:
             typer.echo(f"  {part.title}:")
             for number, theme in enumerate(part.themes, 1):
                 typer.echo(f"  {number:>3}. {theme.sentence}")
+                for sentence in causes.get(cause_key(themes, theme), ()):
+                    typer.echo(f"       {sentence}")
     rare = rare_note(lists)
     if rare:
         typer.echo(rare)

@@ -14,6 +14,7 @@ from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.table import ALL_MEASURES, Rows, score_columns, table_csv
+from areaviz.analysis.themes.theme import Theme
 from areaviz.cli.analyse_print import (
     BY,
     print_buckets,
@@ -22,12 +23,14 @@ from areaviz.cli.analyse_print import (
     print_summary,
     print_themes,
 )
+from areaviz.cli.models import Named
 from areaviz.intake.brought import Brought
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.limits import choice, shown
+from areaviz.trace.request import Counted, Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +48,9 @@ class Asked:
     # Where all rows and the whole analysis are written, None for nowhere.
     table: Path | None
     report: Path | None
-    # Whether themes of failure are looked for.
+    # Whether themes of failure are looked for, and their causes in the attention of models.
     themes: bool = False
+    causes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +128,15 @@ def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
     return tuple(sorted(places))
 
 
-def tell(prepared: Prepared, runs: Mapping[str, Rows]) -> None:
+def tell(
+    prepared: Prepared, runs: Mapping[str, Rows], systems: Mapping[str, tuple[Request, Named]]
+) -> None:
     """Print the figures of all systems, and write the files that are asked for.
 
     Args:
         prepared: what was asked for.
         runs: the rows of each system, by its title.
+        systems: the models among them with their options, by their titles.
     """
     dataset, asked, places = prepared.brought.dataset, prepared.asked, prepared.places
     for name, rows in runs.items():
@@ -154,16 +161,33 @@ def tell(prepared: Prepared, runs: Mapping[str, Rows]) -> None:
     if asked.by:
         print_buckets(frame, asked.by, titles, prepared.corpus)
     if asked.themes:
-        # Imported here, since scipy takes a second and most calls look for no themes.
-        from areaviz.analysis.themes.of_table import themes_of_table
-
-        reported = replace(reported, themes=themes_of_table(dataset, frame, len(titles)))
-        print_themes(reported.themes, len(titles))
+        reported = _with_themes(reported, systems if asked.causes else {})
     if asked.table:
         write_whole(asked.table, table_csv(frame))
     if asked.report:
         write_whole(asked.report, report_page(reported).encode("utf-8", "replace"))
         typer.echo(f"The report lies in {asked.report}")
+
+
+def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -> Report:
+    """Find themes and their causes in some models, print them, and return the report with them."""
+    # Imported here, since scipy takes a second and most calls look for no themes.
+    from areaviz.analysis.themes.causes_of_lists import System, find_causes
+    from areaviz.analysis.themes.of_table import themes_of_table
+
+    dataset, frame, titles = report.dataset, report.frame, list(report.titles)
+    found = themes_of_table(dataset, frame, len(titles))
+    models = {}
+    for title, (request, model) in systems.items():
+        models[titles.index(title)] = System(request, model.open().trace)
+    causes = find_causes(dataset, frame, found, models, _begin_theme)
+    print_themes(found, len(titles), causes)
+    return replace(report, themes=found, causes=causes)
+
+
+def _begin_theme(theme: Theme) -> Counted:
+    typer.echo(f"Looking into attention: {theme.statement}.", err=True)
+    return lambda done, planned: None
 
 
 def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:

@@ -5,22 +5,30 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from areaviz.analysis import on_processes
 from areaviz.analysis.retention import NOTES, notes_address
 from areaviz.analysis.rows import SETTING
+from areaviz.analysis.themes import causes_of_lists
+from areaviz.analysis.themes.causes import Cause, Runner
+from areaviz.analysis.themes.material import Material
+from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend import local
 from areaviz.cards.card import Card, write_card
 from areaviz.cli import main
 from areaviz.cli.analyse_input import Given, read_given
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgements import Judgements
+from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
+from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.notes.test_store import fill, may_mount, small_disk
 from tests.pages import folder
@@ -352,9 +360,48 @@ def test_themes_are_printed_and_in_the_report(
     assert statement in said and "Too rare to test" in said
     html = unescape((place / "r.html").read_text())
     assert ">Themes</h2>" in html and statement in html
+    assert run(*asked, "--causes") == 1 and "Name a --model" in capsys.readouterr().err
     assert run(str(place / "a.en"), "--outputs", str(place / "a.de"), "--themes") == 1
     refused = capsys.readouterr()
     assert "at least 80 examples" in refused.err and not refused.out
+
+
+def test_causes_of_themes_are_printed_and_in_the_report(
+    place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    material = made_material(160, damage=lose_colours_of_women)
+    texts = dict(zip(material.sources, material.written[0].outputs, strict=True))
+
+    class Losing(Backend):
+        def trace(self, request: Request) -> Trace:
+            made = fakes.trace(request.text, texts[request.text] or "x")
+            return replace(made, request=request)
+
+        def trace_together(self, requests: Sequence[Request]) -> list[Trace]:
+            return [self.trace(request) for request in requests]
+
+    asked = []
+
+    def found(theme: Theme, themes: Themes, material: Material, runner: Runner) -> Cause:
+        asked.append(runner.trace(0).request.model)
+        if len(asked) > 1:
+            raise InputError("No attention here.")
+        return Cause(None, (), "Head 3 differs.")
+
+    monkeypatch.setattr(local, "LocalBackend", Losing)
+    monkeypatch.setattr(on_processes, "processes_for", lambda _: 1)
+    monkeypatch.setattr(causes_of_lists, "find_cause", found)
+    (place / "m.en").write_text("\n".join(material.sources) + "\n")
+    references = [text for (text,) in material.references]
+    (place / "m.de").write_text("\n".join(references) + "\n")
+    command = [str(place / "m.en"), "--reference", str(place / "m.de"), "--model", "char-area"]
+    assert run(*command, "--causes", "--report", str(place / "r.html")) == 0
+    said = capsys.readouterr()
+    assert "Looking into attention: Where the source has “woman”" in said.err
+    assert set(asked) == {"char-area"} and len(asked) <= causes_of_lists.MAX_THEMES
+    html = unescape((place / "r.html").read_text())
+    for sentence in ("Head 3 differs.", "No attention here.")[: len(asked)]:
+        assert f"       {sentence}\n" in said.out and f"<li>{sentence}</li>" in html
 
 
 @pytest.mark.skipif(

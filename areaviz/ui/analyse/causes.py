@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from areaviz.analysis.themes.causes import Cause, Runner, find_cause
+from areaviz.analysis.themes.causes_of_lists import Causes, cause_key, is_about_input
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend, Caller
@@ -63,8 +64,17 @@ def cause_button(page: AnalysePage, look: Look, themes: Themes, theme: Theme) ->
 
 def can_look(look: Look, themes: Themes, theme: Theme) -> bool:
     """Return whether the worse system can be run and the theme is about its input."""
-    is_about_input = bool(theme.conditions) and not theme.is_about_model
-    return is_about_input and look.request(themes) is not None
+    return is_about_input(theme) and look.request(themes) is not None
+
+
+def known_causes(digest: str) -> Causes:
+    """Return what was found so far about the themes of some content; digest: of the content."""
+    known: dict[str, Cause] = st.session_state.get(FOUND, {})
+    found = {}
+    for key, cause in known.items():
+        if digest and key.startswith(f"{digest} "):
+            found[key.removeprefix(f"{digest} ")] = cause.sentences
+    return found
 
 
 def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
@@ -84,7 +94,7 @@ def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> N
 
 
 def _key(look: Look, themes: Themes, theme: Theme) -> str:
-    return f"{look.digest} {themes.worse} {theme.statement}"
+    return f"{look.digest} {cause_key(themes, theme)}"
 
 
 def _found(look: Look, themes: Themes, theme: Theme) -> Cause:

@@ -22,6 +22,7 @@ from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.marot import read_judgements, to_marot
+from areaviz.ui.analyse.causes import known_causes
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.notes_files import list_imports
@@ -108,6 +109,7 @@ def report_button(
         page.state.measure.rpartition("_")[0],
         corpus,
         themes,
+        known_causes(page.state.themes),
     )
     st.download_button(
         "Report as a page",

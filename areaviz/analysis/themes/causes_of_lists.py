@@ -1,0 +1,77 @@
+"""A look into attention for the first themes of every list, for the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from areaviz.analysis.themes.causes import Cause, Runner, find_cause
+from areaviz.analysis.themes.of_table import material_of
+from areaviz.analysis.themes.theme import Theme, Themes
+from areaviz.data.examples import Dataset
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Run
+from areaviz.trace.request import Counted, Request
+
+# Themes of a list that are looked into: each takes hundreds of runs.
+MAX_THEMES = 3
+# Sentences about the cause of a theme, by `cause_key`.
+Causes = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A model that can be run again, and its options."""
+
+    request: Request
+    run: Run
+
+
+def cause_key(themes: Themes, theme: Theme) -> str:
+    """Return what tells a theme from all others of an analysis."""
+    return f"{themes.worse} {theme.statement}"
+
+
+def is_about_input(theme: Theme) -> bool:
+    """Return whether a theme can be looked into: a kind of input, not of attention."""
+    return bool(theme.conditions) and not theme.is_about_model
+
+
+def find_causes(
+    dataset: Dataset,
+    frame: pd.DataFrame,
+    lists: Sequence[Themes],
+    systems: Mapping[int, System],
+    begin: Callable[[Theme], Counted],
+) -> Causes:
+    """Look for the causes of the first `MAX_THEMES` themes of each list whose system can be run.
+
+    A theme that cannot be looked into gets the reason as its sentence, so that nothing is lost.
+
+    Args:
+        dataset: the set.
+        frame: of its analysis, as the themes were found in.
+        lists: the themes.
+        systems: the models, by their numbers in the frame.
+        begin: is told of each theme; returns what is told of its runs.
+
+    Raises:
+        BackendError: a model cannot be run.
+    """
+    found = {}
+    for themes in lists:
+        system = systems.get(themes.worse)
+        if system is None:
+            continue
+        pair = (themes.worse,) if themes.better is None else (0, 1)
+        material = material_of(dataset, frame, pair)
+        for theme in [one for one in themes.found if is_about_input(one)][:MAX_THEMES]:
+            runner = Runner(dataset, system.request, system.run, begin(theme))
+            try:
+                cause = find_cause(theme, themes, material, runner)
+            except InputError as refusal:
+                cause = Cause(None, (), str(refusal))
+            found[cause_key(themes, theme)] = cause.sentences
+    return found
