@@ -66,6 +66,12 @@ def test_systems_can_be_left_out(open_page: Open) -> None:
     assert not next(one for one in app.download_button if "Report" in one.label).disabled
 
 
+def test_renamed_systems_are_all_chosen(open_page: Open) -> None:
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
+    app = hold(app, outputs=("hyp.a.txt",), offered=("hyp.a.txt", "before"))
+    assert not app.error and "Output (3)" in listed(app).columns
+
+
 def test_outputs_are_compared_with_another_output(open_page: Open) -> None:
     app = hold(given(open_page, "hyp.a.txt", "hyp.b.txt"), example=1)
     assert ":red-background[~~Die~~] :green-background[**Eine**] Katze." in texts(app)

@@ -122,8 +122,8 @@ def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output])
     if base != NOTHING:
         what = "the reference" if base == REFERENCE else outputs[int(base)].title
         st.caption(
-            f"{_drawn(Piece('Green', ADDED))} words are not in {escaped(what)}."
-            f" {_drawn(Piece('Red', MISSING))} words are there, but not in the output."
+            f"{_drawn(Piece('Bold', ADDED))} words are not in {escaped(what)}."
+            f" {_drawn(Piece('Struck-through', MISSING))} words are there, but not in the output."
         )
     return base
 

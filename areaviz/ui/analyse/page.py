@@ -140,8 +140,9 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
     """Let outputs from files be chosen, and a model beside them."""
     names = list(chosen.outputs)
     if len(names) > 2:
-        kept = [name for name in page.state.outputs if name in names][:MAX_OUTPUTS]
-        page.set(outputs=kept or names[:MAX_OUTPUTS])
+        if page.state.offered != tuple(names) or not page.state.outputs:
+            # Of other systems, or of renamed ones, nobody has chosen any yet.
+            page.set(offered=tuple(names), outputs=names[:MAX_OUTPUTS])
         page.widget(
             st.multiselect,
             "Systems to compare",
@@ -151,7 +152,7 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
             format_func=visible,
             help="Choose two to see what the second does worse, wins, losses and a report.",
         )
-        names = list(page.state.outputs) or names[:1]
+        names = [name for name in names if name in page.state.outputs]
     found = []
     for name in names:
         scores = chosen.scores.get(name, {})

@@ -54,9 +54,11 @@ class AnalyseState(ModelState):
     has_linked_set: bool = False
     # The digest of the set that is looked at, "" before there is one.
     digest: str = ""
-    # Whether a model stands beside outputs from a file, and which two of several files are shown.
+    # Whether a model stands beside outputs from a file; of several files, whose outputs are shown
+    # and which systems there were to choose from.
     with_model: bool = False
     outputs: tuple[str, ...] = ()
+    offered: tuple[str, ...] = ()
     # What the table is searched for, the measure that orders it, and the other one it is plotted
     # against.
     search: str = ""
