@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from areaviz.adapters.failures import reason_of
-from areaviz.adapters.time_limit import TEMPLATE_SECONDS, run_within
+from areaviz.adapters.templates import Refusal, as_literal, write_chat
 from areaviz.trace.errors import Advised, InputError
 
 
@@ -41,15 +41,8 @@ def chat_text(chat: Any, tokenizer: Any) -> str:
             " the text as the model was taught to read it."
         )
     try:
-        return run_within(
-            TEMPLATE_SECONDS,
-            "The chat template",
-            lambda: str(tokenizer.apply_chat_template(list(chat), tokenize=False)),
-        )
-    except InputError:
-        raise
-    except Exception as error:
-        # A template is a program of its own, which may raise anything.
+        return write_chat(tokenizer, chat)
+    except Refusal as error:
         raise _refused(error) from error
 
 
@@ -71,11 +64,9 @@ def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
                 )
     options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
     try:
-        found = run_within(
-            TEMPLATE_SECONDS,
-            "The chat template",
-            lambda: processor.apply_chat_template(list(chat), **options),
-        )
+        # The template itself runs in a process of its own, and the processor gets its text.
+        template = as_literal(write_chat(processor, chat))
+        found = processor.apply_chat_template(list(chat), chat_template=template, **options)
     except InputError:
         raise
     except Exception as error:

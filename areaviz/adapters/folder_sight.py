@@ -13,7 +13,7 @@ from PIL import Image
 
 from areaviz.adapters.loading import Loaded
 from areaviz.adapters.model_run import Options, frozen
-from areaviz.adapters.time_limit import TEMPLATE_SECONDS, run_within
+from areaviz.adapters.templates import write_chat
 from areaviz.adapters.transformers_writing import generated
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
@@ -76,11 +76,7 @@ def _prompt(processor: Any, question: str) -> str:
     if getattr(processor, "chat_template", None):
         content = [{"type": "image"}, {"type": "text", "text": question or QUESTION}]
         talk = [{"role": "user", "content": content}]
-        prompt = run_within(
-            TEMPLATE_SECONDS,
-            "The chat template",
-            lambda: str(processor.apply_chat_template(talk, add_generation_prompt=True)),
-        )
+        prompt = write_chat(processor, talk, has_prompt=True)
         if len(prompt) > MAX_PROMPT:
             raise InputError(
                 f"The question has {len(prompt):,} characters after the chat template, but at most"

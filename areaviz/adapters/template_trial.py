@@ -1,0 +1,38 @@
+"""Writes a chat by the template of a stranger, in a process of its own with limits.
+
+A template is a program. `{{ "x" * 10**10 }}` would take 10 GB, and nothing within a process can
+stop a single such step. `areaviz/adapters/chats.py` runs this file. It reads a JSON object with
+the arguments of `render_jinja_template` and the limits from its input, and writes a JSON object
+with one key: "text", or "refused" with what the template said, or "limit" for what it exceeded.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+
+
+def main() -> None:
+    """Read the chat, set the limits, and write it as one text."""
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    given = json.load(sys.stdin)
+    # Set after the import, which needs more memory and time than any template.
+    most = given["bytes"]
+    resource.setrlimit(resource.RLIMIT_DATA, (most, most))
+    seconds = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + given["seconds"]
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    try:
+        (text,), _ = render_jinja_template([given["chat"]], **given["options"])
+        found = {"text": text} if len(text) <= given["characters"] else {"limit": "characters"}
+    except (MemoryError, OverflowError):
+        found = {"limit": "memory"}
+    except Exception as error:
+        # A template raises what it likes, such as "Roles must alternate".
+        found = {"refused": " ".join(str(error).split())[:200] or type(error).__name__}
+    json.dump(found, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Writes a chat as one text by the template of a model's folder, in a process of its own.
+
+The template is a program of a stranger: it may loop without an end or make a text of any length.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from areaviz.adapters import template_trial
+from areaviz.trace.errors import InputError
+
+# What a template may use: seconds of a processor, memory, and characters of its text.
+TEMPLATE_SECONDS, TEMPLATE_BYTES, TEMPLATE_CHARACTERS = 5, 320 << 20, 1_000_000
+# Seconds on a clock until the process is ended, with its start on a busy machine.
+WALL_SECONDS = 120
+
+
+class Refusal(Exception):
+    """A template raised an error, such as that the roles of a chat must alternate."""
+
+
+def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bool = False) -> str:
+    """Return a chat as one text.
+
+    Args:
+        processor: a tokenizer, or a processor with a tokenizer, that has a template.
+        chat: messages with a role and a content. Pictures in it become marks.
+        has_prompt: whether the text ends with the mark that begins an answer.
+
+    Raises:
+        InputError: the template exceeds a limit.
+        Refusal: the template raises an error.
+    """
+    template = processor.chat_template
+    if isinstance(template, Mapping):
+        template = template.get("default") or next(iter(template.values()))
+    tokenizer = getattr(processor, "tokenizer", processor)
+    options = {
+        **getattr(tokenizer, "special_tokens_map", {}),
+        "chat_template": template,
+        "add_generation_prompt": has_prompt,
+    }
+    messages = [{key: one for key, one in message.items() if one is not None} for message in chat]
+    return _write(json.dumps({"chat": messages, "options": options}, default=_as_plain))
+
+
+def as_literal(text: str) -> str:
+    """Return a template that writes a text."""
+    escaped = text.encode("unicode_escape").decode("ascii").replace('"', '\\"')
+    return f'{{{{ "{escaped}" }}}}' if text else ""
+
+
+def command_of_trial() -> list[str]:
+    """Return the command that runs a template."""
+    return [sys.executable, str(Path(template_trial.__file__))]
+
+
+def _as_plain(value: object) -> object:
+    """Return something that JSON can hold. Templates look for pictures, never into them."""
+    return dict(value) if isinstance(value, Mapping) else f"<{type(value).__name__}>"
+
+
+@lru_cache(maxsize=64)
+def _write(question: str) -> str:
+    """Run the template in a process. The start takes a second, so texts are remembered."""
+    limits = {
+        "seconds": TEMPLATE_SECONDS,
+        "bytes": TEMPLATE_BYTES,
+        "characters": TEMPLATE_CHARACTERS,
+    }
+    given = json.dumps(json.loads(question) | limits).encode()
+    try:
+        done = subprocess.run(
+            command_of_trial(), input=given, capture_output=True, timeout=WALL_SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise _beyond(f"takes longer than {WALL_SECONDS} seconds") from None
+    if done.returncode < 0:
+        raise _beyond(f"takes longer than {TEMPLATE_SECONDS} seconds of a processor")
+    if done.returncode:
+        reason = done.stderr.decode("utf-8", "replace").strip().split("\n")[-1][:200]
+        raise Refusal(reason)
+    found = json.loads(done.stdout)
+    if "refused" in found:
+        raise Refusal(found["refused"])
+    if found.get("limit") == "memory":
+        raise _beyond(f"takes more than {TEMPLATE_BYTES >> 20} MiB of memory")
+    if "limit" in found:
+        raise _beyond(f"writes more than {TEMPLATE_CHARACTERS:,} characters")
+    return str(found["text"])
+
+
+def _beyond(what: str) -> InputError:
+    return InputError(f"The chat template {what}. Choose another model.")

@@ -1,0 +1,126 @@
+"""Templates of a model's folder end within their limits, however they are written."""
+
+from __future__ import annotations
+
+import json
+import resource
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from PIL import Image
+
+from areaviz.adapters import template_trial, templates
+from areaviz.adapters.chats import chat_inputs, chat_text
+from areaviz.adapters.folder_sight import MAX_PROMPT, _prompt
+from areaviz.adapters.templates import as_literal, write_chat
+from areaviz.trace.errors import InputError
+from tests.adapters import small
+
+CHAT = [{"role": "user", "content": "a dog"}, {"role": "assistant", "content": "the cat"}]
+LOOPS = "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}"
+DOUBLING = (
+    '{% set n = namespace(x="ab") %}{% for i in range(60) %}{% set n.x = n.x + n.x %}{% endfor %}'
+)
+
+
+def holder(template: str) -> SimpleNamespace:
+    """A tokenizer as far as templates need one."""
+    return SimpleNamespace(chat_template=template, special_tokens_map={"bos_token": "<s>"})
+
+
+def test_write_chat_agrees_with_the_library() -> None:
+    tokenizer = small.tokenizer()
+    tokenizer.chat_template = (
+        "{{ bos_token }}{% for one in messages %}{{ one.role }}: {{ one.content | tojson }}\n"
+        "{% endfor %}{% if add_generation_prompt %}assistant:{% endif %}"
+    )
+    for has_prompt in (False, True):
+        expected = tokenizer.apply_chat_template(
+            CHAT, tokenize=False, add_generation_prompt=has_prompt
+        )
+        assert write_chat(tokenizer, CHAT, has_prompt) == expected
+
+
+@pytest.mark.parametrize(
+    "template",
+    ['{{ "x" * 10**10 }}', DOUBLING, '{{ "x" | center(3 * 10**9) }}'],
+    ids=["constant", "doubling", "filter"],
+)
+def test_template_that_takes_much_memory_is_refused(template: str) -> None:
+    with pytest.raises(InputError, match="takes more than 320 MiB of memory. Choose another"):
+        chat_text(CHAT, holder(template))
+    kilobytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert kilobytes < 2**20, "no child took a gigabyte"
+
+
+def test_template_with_endless_loops_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(templates, "TEMPLATE_SECONDS", 1)
+    with pytest.raises(InputError, match="takes longer than 1 seconds of a processor"):
+        _prompt(holder(LOOPS), "What is this?")
+
+
+def test_template_with_a_long_text_is_refused() -> None:
+    with pytest.raises(InputError, match="writes more than 1,000,000 characters"):
+        chat_text(CHAT, holder('{{ "x" * 1000001 }}'))
+    assert MAX_PROMPT < 200_000
+    with pytest.raises(InputError, match="has 200,000 characters"):
+        _prompt(holder('{{ "x" * 200000 }}'), "What is this?")
+
+
+def test_template_that_refuses_a_chat_says_why() -> None:
+    with pytest.raises(InputError, match=r"refuses these messages \(Roles must alternate"):
+        chat_text(CHAT, holder('{{ raise_exception("Roles must alternate") }}'))
+
+
+def test_texts_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    tokenizer = holder("{{ messages[0].content }} and no more")
+    first = chat_text(CHAT, tokenizer)
+    monkeypatch.setattr(templates, "command_of_trial", pytest.fail)
+    assert chat_text(CHAT, tokenizer) == first == "a dog and no more"
+
+
+def test_processor_gets_the_written_text() -> None:
+    """The processor's own template would not end."""
+    seen: list[str] = []
+
+    def apply(chat: object, chat_template: str, **options: object) -> dict[str, object]:
+        seen.append(ImmutableSandboxedEnvironment().from_string(chat_template).render())
+        return {"input_ids": 1}
+
+    picture = Image.new("RGB", (2, 2))
+    chat = [{"role": "user", "content": [{"type": "image", "image": picture}]}]
+    template = '{{ messages[0].content[0].type }} "{{ bos_token }}"'
+    processor = SimpleNamespace(
+        chat_template=template, apply_chat_template=apply, tokenizer=holder(template)
+    )
+    assert chat_inputs(chat, processor) == {"input_ids": 1}
+    assert seen == ['image "<s>"']
+
+
+@given(st.text())
+def test_literal_writes_its_text(text: str) -> None:
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+    assert environment.from_string(as_literal(text)).render() == text
+
+
+def test_trial_counts_its_limits_from_its_start(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    limits: dict[int, int] = {}
+    question = {"chat": CHAT, "options": {"chat_template": "{{ messages | length }}"}}
+    question |= {"seconds": 5, "bytes": 1 << 28, "characters": 10}
+    monkeypatch.setattr(
+        template_trial.resource, "setrlimit", lambda kind, pair: limits.update({kind: pair[0]})
+    )
+    monkeypatch.setattr(
+        template_trial.sys, "stdin", SimpleNamespace(read=lambda: json.dumps(question))
+    )
+    template_trial.main()
+    assert json.loads(capsys.readouterr().out) == {"text": "2"}
+    assert limits[resource.RLIMIT_DATA] == 1 << 28
+    assert limits[resource.RLIMIT_CPU] >= 5
