@@ -102,6 +102,21 @@ def test_raters_see_systems_in_their_own_order(open_page: Open) -> None:
     assert list(first) != list(second) and sorted(first) == sorted(second)
 
 
+def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: list[Sheet]) -> None:
+    """Nobody learns which alias a system has by having judged it under its name."""
+    last = order_of("Ada")[2]
+    app = hold(blinded(open_page, "Ada"), example=1)
+    app = app.toggle(key="analyse_is_blind").set_value(False).run()
+    app.button_group(key="analyse_judged").set_value(last).run()
+    assert sheets[-1].title == last
+    app.toggle(key="analyse_is_blind").set_value(True).run()
+    assert sheets[-1].title == "System 1"
+    app.button_group(key="analyse_judged").set_value(last).run()
+    assert sheets[-1].title == "System 3"
+    app.text_input(key=blind.RATER).set_value("Bo").run()
+    assert sheets[-1].title == "System 1"
+
+
 def test_marks_of_others_appear_after_own(open_page: Open, sheets: list[Sheet]) -> None:
     store, notes = note_store().judgements, note_store().notes
     first = order_of("Ada")[0]

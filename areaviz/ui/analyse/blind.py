@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pandas as pd
@@ -25,8 +25,12 @@ MAX_RATERS = 100
 Systems = tuple[tuple[Analysis, ...], tuple[StoredRows, ...]]
 
 
-def rater_input() -> str:
-    """Draw where raters type their names, and return the name."""
+def rater_input(then: Callable[[], None] | None = None) -> str:
+    """Draw where raters type their names, and return the name.
+
+    Args:
+        then: is called when another name was typed, before the page is drawn.
+    """
     st.session_state.setdefault(RATER, st.session_state.get(AUTHOR) or "")
     name: str = st.text_input(
         "Your name as a rater",
@@ -34,6 +38,7 @@ def rater_input() -> str:
         max_chars=LONGEST_NAME,
         width=190,
         persist_state="session",
+        on_change=then,
     )
     return name.strip()
 
@@ -61,21 +66,29 @@ def blind_rating(
     if len(analyses) < 2:
         page.set(is_blind=False)
         return as_they_are
+
+    def choose_anew() -> None:
+        # The system whose output was judged last would show which alias is its own.
+        page.set(judged="")
+
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         is_blind = page.widget(
             st.toggle,
             "Blind rating",
             "is_blind",
+            then=choose_anew,
             help="Hides the names and scores of the systems and shuffles the systems for each"
             " rater. Marks are saved under the true names. Turn it off to see the key.",
         )
-        rater = rater_input() if is_blind else ""
+        rater = rater_input(choose_anew) if is_blind else ""
     if not is_blind:
         return as_they_are
     if not rater:
         st.info("Type your name to begin. It decides the order in which you see the systems.")
         return None
-    st.caption("Rate each output below its example. The names of the systems are hidden.")
+    st.caption(
+        "Click a row, and rate each output below. The systems have no names and no scores here."
+    )
     return _shuffled(rater, *as_they_are)
 
 
