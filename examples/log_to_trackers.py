@@ -52,7 +52,7 @@ class AttentionCallback:
     def log(self, model: Any, step: int) -> None:
         """Record the attention and hand it to each tracker."""
         trace = areaviz.attend(model, self.sentence, tokenizer=self.tokenizer)
-        shown = show(trace)
+        shown = show(trace, widget=False)
         if self.mlflow is not None:
             with tempfile.TemporaryDirectory() as folder:
                 page = areaviz.export(trace, Path(folder) / f"attention-{step:06}.html")

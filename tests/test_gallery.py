@@ -13,6 +13,7 @@ import pytest
 
 import areaviz
 from areaviz.publish.show import Shown, show
+from areaviz.publish.widget import AttentionWidget
 from areaviz.trace import codec
 from areaviz.trace.check import validate
 
@@ -46,7 +47,7 @@ def test_weights_are_read(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_notebook_shows_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[Shown] = []
+    shown: list[Shown | AttentionWidget] = []
     monkeypatch.setattr(areaviz, "show", lambda *asked, **more: shown.append(show(*asked, **more)))
     run("in_a_notebook.py")
     first, second = shown

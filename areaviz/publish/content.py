@@ -227,7 +227,7 @@ def initial_focus(
 ) -> dict[str, Any] | None:
     """The same in plain values for the page's script."""
     opening = opening_focus(trace, shown, focus)
-    return None if opening is None else _plain(opening)
+    return None if opening is None else plain_focus(opening)
 
 
 def longest_word(field: Field) -> tuple[int, ...]:
@@ -256,7 +256,8 @@ def _first_focus(trace: Trace, place: Place) -> Focus:
     return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
 
 
-def _plain(focus: Focus) -> dict[str, Any]:
+def plain_focus(focus: Focus) -> dict[str, Any]:
+    """Return a focus in plain values, as the page's script has it."""
     selection = asdict(focus)
     site, layer = selection.pop("site"), selection.pop("layer")
     return {"site": site, "layer": layer, "selection": {**selection, "items": list(focus.items)}}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from areaviz.drawing.base import Takeaway, View
 from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.inline_svg import inline_svg
+from areaviz.drawing.markup import Markup
 from areaviz.drawing.sites import sites
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
@@ -112,6 +114,16 @@ def picture_of(trace: Trace, focus: Focus | None) -> bytes:
     is_pointed = focus.site in trace.maps
     view = pointed_at(trace, focus) if is_pointed else view_of(trace, focus, None)
     return figure_bytes(view.print(trace, focus), "png")
+
+
+def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
+    """Return a picture of where a page opens, which no policy of a host can forbid.
+
+    It is left out where it would take more than an eighth of the page's limit in bytes.
+    """
+    figure = pointed_at(trace, focus).print(trace, focus)
+    drawn = inline_svg(figure, "What the page opens with")
+    return drawn if len(drawn) <= limit / 8 else Markup()
 
 
 def first_site(trace: Trace) -> Focus | None:

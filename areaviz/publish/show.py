@@ -1,8 +1,7 @@
 """A page shown in a notebook: a frame that fits it, and a picture for who cannot open frames.
 
-The output carries one layer of each site. Another layer is asked for when it is chosen, from a
-server of this process that answers this machine alone; where it does not answer, the page says what
-to run.
+The output carries one layer of each site, or those that are named. Of another layer the page says
+what to run.
 """
 
 from __future__ import annotations
@@ -10,22 +9,23 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import weakref
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
-from threading import Thread
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 from areaviz.components.parts import text_of
 from areaviz.drawing.markup import Markup, element, raw
-from areaviz.publish.content import places
 from areaviz.publish.figures import first_site, picture_of
-from areaviz.publish.loopback import LayerServer
 from areaviz.publish.options import PageOptions, Theme
-from areaviz.publish.page import notebook_page, opening_of
+from areaviz.publish.page import frame_page, opening_of
 from areaviz.trace.asked import check_trace
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+
+if TYPE_CHECKING:
+    from areaviz.publish.widget import AttentionWidget
 
 HEIGHTS = (200, 4000)
 """Least and most pixels of a notebook's frame."""
@@ -36,7 +36,7 @@ BESIDE = ("alignment", "overview")
 NAME_DIGITS = 16
 
 
-@dataclass(frozen=True, slots=True, weakref_slot=True)
+@dataclass(frozen=True, slots=True)
 class Shown:
     """A page that a notebook shows where the last line of a cell gives it.
 
@@ -94,11 +94,18 @@ class Shown:
         bundle = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if self.picture:
             bundle["image/png"] = base64.b64encode(self.picture).decode()
-        return {
-            kind: content
-            for kind, content in bundle.items()
-            if (include is None or kind in include) and kind not in (exclude or ())
-        }
+        return shown_kinds(bundle, include, exclude)
+
+
+def shown_kinds(
+    bundle: Mapping[str, Any], include: Container[str] | None, exclude: Container[str] | None
+) -> dict[str, Any]:
+    """Return the kinds of an output that are asked for: all where `include` is None."""
+    return {
+        kind: content
+        for kind, content in bundle.items()
+        if (include is None or kind in include) and kind not in (exclude or ())
+    }
 
 
 def show(
@@ -107,12 +114,14 @@ def show(
     options: PageOptions | None = None,
     height: int | None = None,
     theme: Theme | None = None,
-) -> Shown:
-    """The interactive view of a trace, for the last line of a notebook's cell.
+    widget: bool | None = None,
+) -> Shown | AttentionWidget:
+    """Return the interactive view of a trace, for the last line of a notebook's cell.
 
-    The output carries the layer it opens with, of every site; others come from this process when
-    they are chosen, on this machine and as long as it runs. `options.layers` carries those that it
-    names, and no others. Below stand a heat map and an overview of layers and heads, unless
+    With the extra `areaviz[notebook]` it is a widget: `widget.focus` is what it shows, in both
+    directions, and layers come from this process when they are chosen. Without the extra it is a
+    page in a frame. The output carries the layer it opens with, of every site, or those that
+    `options.layers` names. Below stand a heat map and an overview of layers and heads, unless
     `options` names other views. A viewer that shows no pages gets a picture.
 
     Args:
@@ -120,10 +129,12 @@ def show(
         options: what the page carries; by default of all sites.
         height: pixels, 200 to 4,000, where what is longer scrolls; None fits the frame to the page.
         theme: "light", "dark" or "auto"; None leaves that to the options.
+        widget: whether it is a widget; None makes one where the extra is installed. A notebook that
+            others convert or read offline is better served by False.
 
     Raises:
-        InputError: the height is out of range, the page would be larger than its limit, or an
-            option or the focus asks for what is not there.
+        InputError: the extra is missing, the height is out of range, the page would be larger than
+            its limit, or an option or the focus asks for what is not there.
     """
     check_trace(trace)
     low, high = HEIGHTS
@@ -137,19 +148,19 @@ def show(
     if not chosen.views:
         chosen = replace(chosen, views=BESIDE)
     opening = opening_of(trace, focus, chosen) or focus or first_site(trace)
-    # A page with all its layers needs nobody to ask.
-    is_whole = chosen.layers or all(len(one.layers) == 1 for one in places(trace, chosen))
-    server = None if is_whole else LayerServer(trace, chosen)
-    source = "" if server is None else server.url
-    page = notebook_page(trace, focus, chosen, source)
-    shown = Shown(page, picture_of(trace, opening), height)
-    if server is not None:
-        Thread(target=server.serve_forever, name="areaviz layers", daemon=True).start()
-        # Nobody can ask for more once the notebook has let go of the output.
-        weakref.finalize(shown, _close, server).atexit = False
-    return shown
+    shown = Shown(frame_page(trace, focus, chosen), picture_of(trace, opening), height)
+    if widget is None:
+        widget = find_spec("anywidget") is not None
+    return _widget(trace, focus, chosen, shown) if widget else shown
 
 
-def _close(server: LayerServer) -> None:
-    server.shutdown()
-    server.server_close()
+def _widget(
+    trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
+) -> AttentionWidget:
+    try:
+        from areaviz.publish.widget import AttentionWidget
+    except ImportError as error:
+        raise InputError(
+            "A widget needs the package anywidget; install it with: pip install 'areaviz[notebook]'"
+        ) from error
+    return AttentionWidget(trace, focus, options, frame)

@@ -130,6 +130,15 @@ def unknown_page(chromium: Browser) -> Iterator[Page]:
     )
 
 
+@pytest.fixture
+def strict_page(chromium: Browser) -> Iterator[Page]:
+    """A page like `page` for hosts with a strict policy, of which the console reports breaches."""
+    yield from _page(
+        chromium,
+        lambda message: _is_ours(message) and "Content Security Policy" not in message.text,
+    )
+
+
 def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iterator[Page]:
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)

@@ -240,8 +240,28 @@ def test_nothing_but_the_pages_own_scripts_and_styles_can_run(
     }
 
 
+@pytest.mark.parametrize("trace", [fakes.trace(), fakes.caption_trace()])
+@pytest.mark.parametrize("policy", ["default-src 'self'", "script-src 'none'"])
+def test_a_strict_host_leaves_a_still_picture(
+    strict_page: Page, tmp_path: Path, trace: Trace, policy: str
+) -> None:
+    page = strict_page
+    file = areaviz.export(trace, tmp_path / "page.html", FOCUS)
+    headers = {"Content-Security-Policy": policy, "Content-Type": "text/html"}
+    page.route("https://strict.example/", lambda route: route.fulfill(path=file, headers=headers))
+    page.goto("https://strict.example/")
+    expect(page.get_by_text("This is a still picture, because")).to_be_visible()
+    box = page.get_by_role("img", name="What the page opens with").bounding_box()
+    assert box is not None and box["width"] > 300 and box["height"] > 150
+    assert not any(panel.is_visible() for panel in page.locator(".panel").all())
+    page.unroute_all()
+    page.goto(file.as_uri())
+    expect(page.locator("#without-script")).to_have_count(0)
+    expect(page.locator(".panel").first).to_be_visible()
+
+
 def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
-    shown = show(fakes.caption_trace(), Focus("encoder-decoder", 0), height=700)
+    shown = show(fakes.caption_trace(), Focus("encoder-decoder", 0), height=700, widget=False)
     outer = tmp_path / "notebook.html"
     outer.write_text(f"<!doctype html><title>Notebook</title>{shown._repr_html_()}", "utf-8")
     page.goto(outer.as_uri())

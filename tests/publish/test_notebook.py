@@ -11,7 +11,9 @@ import pytest
 from nbconvert import HTMLExporter, LatexExporter
 from nbformat import NotebookNode
 from PIL import Image
+from traitlets.config import Config
 
+from areaviz.publish.widget import WIDGET_VIEW
 from tests import notebooks
 
 pytestmark = pytest.mark.slow
@@ -22,6 +24,14 @@ SHOWN = (1, 2)
 @pytest.fixture(scope="module")
 def notebook() -> NotebookNode:
     return notebooks.run()
+
+
+def as_html(notebook: NotebookNode, *kinds: str, sanitized: bool = False) -> str:
+    """The notebook by nbconvert, told which kinds of an output to prefer to a live widget."""
+    config = Config({"NbConvertBase": {"display_data_priority": list(kinds)}})
+    exporter = HTMLExporter(config=config, sanitize_html=sanitized)
+    html, _ = exporter.from_notebook_node(notebook)
+    return str(html)
 
 
 class Outline(HTMLParser):
@@ -44,7 +54,7 @@ def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: Noteboo
     assert notebook.cells[0].outputs == []
     for index in SHOWN:
         (output,) = notebook.cells[index].outputs
-        assert {*output.data} == {"text/plain", "text/html", "image/png"}
+        assert {*output.data} == {"text/plain", "text/html", "image/png", WIDGET_VIEW}
         assert output.data["text/plain"].startswith("<areaviz page of")
         picture = Image.open(BytesIO(base64.b64decode(output.data["image/png"])))
         assert min(picture.size) > 100
@@ -58,7 +68,7 @@ def test_a_trace_is_a_short_line_and_a_table(notebook: NotebookNode) -> None:
 
 
 def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
-    html, _ = HTMLExporter().from_notebook_node(notebook)
+    html = as_html(notebook, "text/html", "text/plain")
     frames = Outline(html).frames
     assert [frame["title"] for frame in frames] == ["areaviz", "areaviz"]
     for index, frame in zip(SHOWN, frames, strict=True):
@@ -68,12 +78,21 @@ def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
 
 def test_where_frames_and_scripts_are_removed_the_picture_is_left(notebook: NotebookNode) -> None:
     # As viewers show a notebook that nobody has trusted.
-    html, _ = HTMLExporter().from_notebook_node(notebook)
+    html = as_html(notebook, "text/html", "text/plain")
     left = re.sub(r"<(iframe|script)\b.*?</\1>", "", html, flags=re.DOTALL)
     pictures = [one["src"] or "" for one in Outline(left).pictures]
     for index, source in zip(SHOWN, pictures, strict=True):
         picture = notebook.cells[index].outputs[0].data["image/png"]
         assert source == f"data:image/png;base64,{picture.strip()}"
+
+
+def test_sanitised_html_has_the_pictures_and_no_source(notebook: NotebookNode) -> None:
+    html = as_html(notebook, "image/png", "text/plain", sanitized=True)
+    outline = Outline(html)
+    assert outline.frames == [] and "srcdoc" not in html and "fitFrames" not in html
+    for index, picture in zip(SHOWN, outline.pictures, strict=True):
+        given = notebook.cells[index].outputs[0].data["image/png"]
+        assert (picture["src"] or "").split(",")[1].strip() == given.strip()
 
 
 def test_on_paper_it_has_the_pictures(notebook: NotebookNode) -> None:

@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import base64
-import gc
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from http.client import HTTPConnection
 from io import BytesIO
 from threading import Thread
-from urllib.error import HTTPError, URLError
+from typing import Any
 from urllib.request import urlopen
 
 import pytest
 from PIL import Image
 
 import areaviz
-from areaviz.publish.content import payload, places
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.page import page
+from areaviz.publish.show import Shown
 from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
+
+
+def frame(trace: Trace, focus: Focus | None = None, **more: Any) -> Shown:
+    """What `show` returns where the extra `areaviz[notebook]` is not installed."""
+    shown = areaviz.show(trace, focus, widget=False, **more)
+    assert isinstance(shown, Shown)
+    return shown
 
 
 def carried(html: str) -> list[tuple[str, str]]:
@@ -32,51 +40,33 @@ def carried(html: str) -> list[tuple[str, str]]:
 
 
 def test_a_notebook_gets_a_frame_that_can_reach_nothing_else() -> None:
-    shown = areaviz.show(fakes.trace("A dog.", "Hund."), height=500)
-    frame = read(shown._repr_html_(), "iframe")
-    assert frame["sandbox"] == "allow-scripts" and frame["srcdoc"] == shown.html
-    assert "height: 500px" in frame["style"] and "areaviz.export" in repr(shown)
-    policy = re.findall(r"connect-src ([^;&]+)", shown.html)
-    assert len(policy) == 1 and policy[0].startswith("http://127.0.0.1:")
+    shown = frame(fakes.trace("A dog.", "Hund."), height=500)
+    iframe = read(shown._repr_html_(), "iframe")
+    assert iframe["sandbox"] == "allow-scripts" and iframe["srcdoc"] == shown.html
+    assert "height: 500px" in iframe["style"] and "areaviz.export" in repr(shown)
+    assert "connect-src" not in shown.html and "127.0.0.1" not in shown.html
     with pytest.raises(InputError, match="must lie between 200 and 4,000"):
-        areaviz.show(fakes.trace(), height=0)
+        frame(fakes.trace(), height=0)
 
 
 def test_one_layer_of_each_site_is_carried_and_it_is_the_one_that_opens() -> None:
     trace = fakes.trace("A dog.", "Hund.")
-    assert sorted(carried(areaviz.show(trace).html)) == sorted((one, "1") for one in trace.maps)
-    shown = areaviz.show(trace, Focus("encoder self", layer=0))
+    assert sorted(carried(frame(trace).html)) == sorted((one, "1") for one in trace.maps)
+    shown = frame(trace, Focus("encoder self", layer=0))
     assert sorted(carried(shown.html)) == sorted((one, "0") for one in trace.maps)
 
 
-def test_layers_that_are_named_are_carried_and_nobody_is_asked() -> None:
-    shown = areaviz.show(fakes.trace(), options=areaviz.PageOptions(layers=(0, 1)))
-    assert len(carried(shown.html)) == 6 and "connect-src" not in shown.html
-    assert "fetches nothing" in shown.html
-    alone = areaviz.show(fakes.trace(layers=1))
-    assert len(carried(alone.html)) == 3 and "connect-src" not in alone.html
-
-
-def test_the_other_layers_come_from_this_process_as_long_as_the_output_lives() -> None:
-    trace = fakes.trace("A dog.", "Hund.")
-    shown = areaviz.show(trace)
-    source = re.findall(r'connect-src ([^;"]+)/"', shown.html)[0]
-    with urlopen(f"{source}/encoder%20self/0") as answer:
-        told = answer.read().decode()
-        assert answer.headers["Access-Control-Allow-Origin"] == "null"
-    known = {place.site: place for place in places(trace, areaviz.PageOptions())}
-    assert told == payload(trace, known["encoder self"], 0, areaviz.PageOptions()).data
-    for path in ("encoder%20self/2", "encoder%20self/x", "other/0", "", "encoder%20self"):
-        with pytest.raises(HTTPError, match="404"):
-            urlopen(f"{source}/{path}")
-    del shown
-    gc.collect()
-    with pytest.raises(URLError):
-        urlopen(f"{source}/encoder%20self/0", timeout=5)
+def test_layers_that_are_named_are_carried() -> None:
+    whole = "All of this page is in this one file"
+    shown = frame(fakes.trace(), options=areaviz.PageOptions(layers=(0, 1)))
+    assert len(carried(shown.html)) == 6 and whole in shown.html
+    alone = frame(fakes.trace(layers=1))
+    assert len(carried(alone.html)) == 3 and whole in alone.html
+    assert whole not in frame(fakes.trace(layers=2)).html
 
 
 def test_a_picture_stands_in_for_viewers_without_frames() -> None:
-    bundle = areaviz.show(fakes.caption_trace())._repr_mimebundle_()
+    bundle = frame(fakes.caption_trace())._repr_mimebundle_()
     assert list(bundle) == ["text/plain", "text/html", "image/png"]
     picture = Image.open(BytesIO(base64.b64decode(bundle["image/png"])))
     assert picture.format == "PNG" and min(picture.size) > 200
@@ -86,22 +76,30 @@ def test_a_picture_stands_in_for_viewers_without_frames() -> None:
 
 
 def test_a_viewer_gets_the_kinds_that_it_asks_for() -> None:
-    shown = areaviz.show(fakes.gaze_trace())
+    shown = frame(fakes.gaze_trace())
     assert list(shown._repr_mimebundle_(include={"image/png"})) == ["image/png"]
     assert "text/html" not in shown._repr_mimebundle_(exclude=["text/html"])
     nothing = replace(fakes.caption_trace(), maps={})
-    assert "image/png" not in areaviz.show(nothing)._repr_mimebundle_()
+    assert "image/png" not in frame(nothing)._repr_mimebundle_()
 
 
 def test_a_heat_map_and_all_heads_stand_below_unless_others_are_named() -> None:
-    html = areaviz.show(fakes.trace()).html
+    html = frame(fakes.trace()).html
     assert html.count('class="figure narrow"') == 2
     assert "<summary>Alignment matrix" in html and "<summary>All heads" in html
-    named = areaviz.show(fakes.trace(), options=areaviz.PageOptions(views=("coverage",))).html
+    named = frame(fakes.trace(), options=areaviz.PageOptions(views=("coverage",))).html
     assert named.count('class="figure narrow"') == 1
     assert 'class="figure narrow"' not in page(fakes.trace())
     with pytest.raises(InputError, match='no view "heat"; choose one of'):
-        areaviz.show(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
+        frame(fakes.trace(), options=areaviz.PageOptions(views=("heat",)))
+
+
+def test_without_the_extra_a_page_in_a_frame_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("areaviz.publish.show.find_spec", lambda name: None)
+    assert isinstance(areaviz.show(fakes.trace(layers=1)), Shown)
+    monkeypatch.setitem(sys.modules, "areaviz.publish.widget", None)
+    with pytest.raises(InputError, match=r"needs the package anywidget; .*areaviz\[notebook\]"):
+        areaviz.show(fakes.trace(layers=1), widget=True)
 
 
 def read(html: str, tag: str) -> dict[str, str]:

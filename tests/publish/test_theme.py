@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 import areaviz
+from areaviz.drawing.markup import escaped
 from areaviz.publish.options import PageOptions
-from areaviz.publish.page import NO_SCRIPT, page
+from areaviz.publish.page import page
+from areaviz.publish.page_body import NO_SCRIPT
 from areaviz.trace.errors import InputError
 from tests import fakes
 
@@ -43,5 +45,10 @@ def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
     """A policy that forbids scripts leaves them on, so `noscript` would not be shown."""
     found = page(fakes.trace(layers=1, heads=1))
     body = found[found.index("<body") :]
-    assert NO_SCRIPT in body and "noscript" not in found
-    assert body.index(NO_SCRIPT) < body.index("'without-script'")
+    assert escaped(NO_SCRIPT) in body and "noscript" not in found
+    assert body.index(escaped(NO_SCRIPT)) < body.index("<svg") < body.index("'without-script'")
+
+
+def test_a_large_picture_is_left_out_of_a_small_page() -> None:
+    trace = fakes.trace(layers=1, heads=1)
+    assert "<svg" not in page(trace, options=PageOptions(limit=2**18))

@@ -1,0 +1,134 @@
+// What a page that stands alone and a notebook's widget share: which site and layer every component shows. `readMessage` and
+// `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
+// `payloadOf(site, layer)` gives a deflated message, `root` has the page, `link` names the views that light up together, `why` says why
+// a layer may be missing (null where none is), and `remember(panel)` hears what is chosen.
+
+const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
+
+function named(tag, className, text = '') {
+  return Object.assign(document.createElement(tag), { className, textContent: text });
+}
+
+function bytesOf(base64) {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(base64);
+  const letters = atob(base64); // browsers before 2025; `Uint8Array.from` would take ten times as long
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i += 1) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** A group of radio buttons; arrows go from one to the next. */
+class Choice {
+  constructor(name, label, onChange) {
+    this.name = name;
+    this.box = named('fieldset', 'choice');
+    this.box.append(named('legend', '', label), this.list = named('div', 'options'));
+    this.box.addEventListener('change', (event) => onChange(+event.target.value));
+  }
+
+  /** Offer [text, value] pairs; a single one leaves no choice and is hidden. */
+  offer(pairs, chosen) {
+    this.box.hidden = pairs.length < 2;
+    this.list.replaceChildren(...pairs.map(([text, value]) => {
+      const input = Object.assign(document.createElement('input'), { type: 'radio', name: this.name, value, checked: value === chosen });
+      const label = named('label', 'option');
+      label.append(input, named('span', '', text));
+      return label;
+    }));
+  }
+}
+
+/** A component and the choice of what it shows. */
+class Panel {
+  constructor(section, { kind, places }, opening, host) {
+    Object.assign(this, { section, kind, places, host, selection: NOTHING, serial: 0 });
+    this.root = section.querySelector('.stage').shadowRoot;
+    section.hidden = false;
+    this.sites = new Choice(`${kind}-site`, 'Attention', (site) => this.turn(site));
+    this.layers = new Choice(`${kind}-layer`, 'Layer', (layer) => this.show(layer));
+    this.missing = Object.assign(named('p', 'note'), { hidden: true, role: 'status' });
+    section.querySelector('.choices').append(this.sites.box, this.layers.box, this.missing);
+    const opened = places.findIndex(({ site }) => site === opening?.site);
+    this.layer = opened >= 0 ? opening.layer : -1;
+    if (opened >= 0) this.selection = opening.selection;
+    this.opened = Math.max(opened, 0);
+    this.isOpening = opened >= 0;
+    this.sites.offer(places.map(({ name }, number) => [name, number]), this.opened);
+  }
+
+  /** Show another site, and what is locked as far as it has the same items. */
+  turn(number) {
+    const before = this.place;
+    this.place = this.places[number];
+    const { side } = this.selection;
+    if (before && before[side] !== this.place[side]) this.selection = { ...this.selection, items: [] };
+    const { layers } = this.place;
+    const layer = layers.includes(this.layer) ? this.layer : layers.at(-1);
+    this.offer(layer);
+    return this.show(layer);
+  }
+
+  /** Show what a focus names: {site, layer, selection}, of a site of this panel. */
+  go({ site, layer, selection }) {
+    const number = this.places.findIndex((place) => place.site === site);
+    Object.assign(this, { place: this.places[number], selection });
+    this.sites.offer(this.places.map(({ name }, each) => [name, each]), number);
+    this.offer(layer);
+    return this.show(layer);
+  }
+
+  offer(layer) {
+    this.layers.offer(this.place.layers.map((each) => [`${each + 1}`, each]), layer);
+  }
+
+  /** A layer cannot be had: say how it can, and go back to what is shown. */
+  miss(site, layer) {
+    this.missing.textContent = `Layer ${layer + 1} is not in this output${this.host.why}. To see it, run: `
+      + `areaviz.show(trace, areaviz.Focus(${JSON.stringify(site)}, layer=${layer}))`;
+    this.missing.hidden = false;
+    if (this.shown?.site !== site) return;
+    this.layer = this.shown.layer;
+    this.offer(this.layer);
+  }
+
+  async show(layer) {
+    this.layer = layer;
+    const { site } = this.place;
+    let message;
+    try {
+      message = readMessage(await inflated(await this.host.payloadOf(site, layer)));
+    } catch (error) {
+      if (this.host.why === null) throw error; // a page in a file has all its layers
+      if (site === this.place.site && layer === this.layer) this.miss(site, layer);
+      return;
+    }
+    if (site !== this.place.site || layer !== this.layer) return; // another choice was quicker
+    this.missing.hidden = true;
+    this.shown = { site, layer };
+    const { header, arrays } = message;
+    const head = this.selection.head < header.heads ? this.selection.head : null;
+    this.serial += 1;
+    Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: this.host.link, height: 560 });
+    if (this.kind === 'grid') arrays.picture = bytesOf(this.host.root.getElementById('picture').src.split(',')[1]);
+    const remember = (_, report) => {
+      this.selection = report;
+      this.host.remember?.(this);
+    };
+    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: remember });
+    this.section.dataset.shown = `${site}, layer ${layer + 1}`;
+    this.host.remember?.(this);
+  }
+}
+
+/** Panels of a page, each showing what it opens with. */
+async function openPanels({ panels, opening }, host) {
+  const made = panels.map((panel) => new Panel(host.root.getElementById(panel.kind), panel, opening, host));
+  // The one with something lit comes last, as only those that are there already light up with it.
+  for (const panel of [...made].sort((one, other) => one.isOpening - other.isOpening)) await panel.turn(panel.opened);
+  return made;
+}

@@ -1,0 +1,95 @@
+"""A print figure as SVG inside a page, which shows it under the strictest policy.
+
+A host's policy may forbid scripts, style attributes and pictures in data addresses. It cannot
+forbid elements of the page itself. So every style becomes a presentation attribute, and a picture
+becomes a mosaic of coloured paths.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from io import BytesIO
+from itertools import groupby
+from xml.etree.ElementTree import Element, fromstring
+
+from matplotlib.figure import Figure as PrintFigure
+from PIL import Image
+
+from areaviz.drawing.export import figure_bytes
+from areaviz.drawing.markup import Markup, element
+
+MOSAIC_CELLS, MOSAIC_COLOURS = 64, 48
+"""Cells along the longer side of a picture, and the number of its colours."""
+# Clip paths are addresses, "url(#...)", which pages do not have. Marks lie inside their axes.
+_LEFT_OUT = ("metadata", "style", "clipPath")
+_KEPT = (
+    *("d", "x", "y", "width", "height", "transform", "href", "id", "viewBox", "role"),
+    *("fill", "fill-rule", "stroke", "stroke-width", "stroke-linejoin", "stroke-linecap"),
+    *("stroke-dasharray", "stroke-dashoffset", "stroke-opacity", "fill-opacity", "opacity"),
+    *("shape-rendering", "aria-label"),
+)
+
+
+def inline_svg(figure: PrintFigure, alt: str) -> Markup:
+    """Return a print figure as an `svg` element without styles and outside addresses.
+
+    Args:
+        figure: what is drawn.
+        alt: says what it shows, for a screen reader.
+    """
+    root = fromstring(figure_bytes(figure, "svg"))
+    # matplotlib's own style sheet says these two of every line.
+    root.attrib |= {"stroke-linejoin": "round", "stroke-linecap": "butt"}
+    root.attrib |= {"role": "img", "aria-label": alt}
+    return _markup(root)
+
+
+def _markup(node: Element) -> Markup:
+    name = _local(node.tag)
+    if name in _LEFT_OUT:
+        return Markup()
+    attributes = {_local(key): value for key, value in node.attrib.items()}
+    if name == "image":
+        return _mosaic(attributes)
+    for style in attributes.pop("style", "").split(";"):
+        key, _, value = style.partition(":")
+        attributes[key.strip()] = value.strip()
+    # Numbers of figures, axes and patches are no targets, and would repeat between figures.
+    if name not in ("path", "symbol"):
+        attributes.pop("id", None)
+    kept = {key: " ".join(attributes[key].split()) for key in _KEPT if key in attributes}
+    return element(name, *map(_markup, node), **kept)
+
+
+def _local(name: str) -> str:
+    """Return a name without its namespace, which HTML knows by the `svg` element."""
+    return name.rpartition("}")[2]
+
+
+def _mosaic(image: dict[str, str]) -> Markup:
+    """Return a picture as one path for each colour, in the place of its `image` element."""
+    data = base64.b64decode(image["href"].partition(",")[2])
+    picture = Image.open(BytesIO(data)).convert("RGBA")
+    white = Image.new("RGBA", picture.size, "white")
+    picture = Image.alpha_composite(white, picture).convert("RGB")
+    picture.thumbnail((MOSAIC_CELLS, MOSAIC_CELLS))
+    few = picture.quantize(MOSAIC_COLOURS)
+    columns, rows = few.size
+    colours = few.getpalette() or []
+    indices = few.tobytes()
+    runs = defaultdict[int, list[str]](list)
+    for row in range(rows):
+        column = 0
+        for colour, cells in groupby(indices[row * columns : (row + 1) * columns]):
+            length = len(list(cells))
+            runs[colour].append(f"M{column} {row}h{length}v1h-{length}z")
+            column += length
+    paths = []
+    for colour, found in runs.items():
+        red, green, blue = colours[3 * colour : 3 * colour + 3]
+        paths.append(element("path", d="".join(found), fill=f"#{red:02x}{green:02x}{blue:02x}"))
+    wide, high = float(image["width"]) / columns, float(image["height"]) / rows
+    place = f"translate({image.get('x', '0')} {image.get('y', '0')}) scale({wide:.6g} {high:.6g})"
+    cells_drawn = element("g", *paths, transform=place, shape_rendering="crispEdges")
+    return element("g", cells_drawn, transform=image.get("transform", "translate(0 0)"))

@@ -1,0 +1,178 @@
+"""The body of a page: what was given and what came of it, panels, figures and explanations.
+
+A page stands alone in a file, in a frame of a notebook, or in a widget; all have this body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from areaviz import __version__
+from areaviz.components.parts import parts
+from areaviz.drawing.markup import Markup, element, raw
+from areaviz.publish.content import Payload, Place
+from areaviz.publish.figures import Still
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page_input import heard, pictured, played
+from areaviz.publish.page_text import (
+    facts,
+    given_text,
+    has_output,
+    how_to_read,
+    output_text,
+    probabilities,
+    run_details,
+    sureness,
+    title_of,
+)
+from areaviz.trace.record import Trace
+
+Home = Literal["file", "frame", "widget"]
+"""Where a page is shown: as a file, in a frame of a notebook's output, or as a widget."""
+HEADINGS: Mapping[str, str] = {
+    "grid": "Attention to the picture",
+    "ribbon": "Attention to the text",
+}
+NO_SCRIPT = (
+    "This is a still picture, because the page's script did not run: open the page in a browser"
+    " that allows scripts, or without a policy that forbids them."
+)
+_MADE = f"Made with areaviz {__version__}."
+FOOTERS: Mapping[Home, str] = {
+    "file": f"{_MADE} All of this page is in this one file: it fetches nothing and sends nothing.",
+    "frame": f"{_MADE} This output has one layer of each site, fetches nothing and sends nothing;"
+    " areaviz.export writes a page with all of them.",
+    "widget": f"{_MADE} Other layers come from the notebook's own process, as long as it runs.",
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """What a page shows of a trace.
+
+    Args:
+        shown: places to be pointed at, by component.
+        stills: figures of all the rest.
+        views: figures that were asked for, where the page opens.
+        opening: where the page opens, in plain values.
+        home: where the page is shown.
+        is_whole: whether the page carries every layer that it offers.
+        instead: a picture of where the page opens, for hosts that forbid its script.
+    """
+
+    trace: Trace
+    options: PageOptions
+    shown: Mapping[str, Sequence[Place]]
+    stills: Sequence[Still]
+    views: Sequence[Still]
+    opening: Mapping[str, Any] | None
+    home: Home = "file"
+    is_whole: bool = True
+    instead: Markup = Markup()
+
+    @property
+    def has_script(self) -> bool:
+        """Whether it needs its script: to be pointed at, or to tell a notebook its height."""
+        return bool(self.shown) or self.home == "frame"
+
+
+def page_body(content: Content) -> list[Markup]:
+    """Return the body of a page, without its script and payloads."""
+    trace, shown, options = content.trace, content.shown, content.options
+    header = [
+        element("h1", title_of(trace, options.title)),
+        element("p", facts(trace, with_name=bool(options.title.strip())), class_="facts"),
+    ]
+    if options.note.strip():
+        header.append(element("p", options.note, class_="note"))
+    main = [_texts(trace)]
+    if shown and content.home != "widget":
+        # The script removes it. A policy that forbids scripts would not show a `noscript`.
+        sentence = element("p", NO_SCRIPT, class_="note")
+        main.append(element("section", sentence, content.instead, id="without-script"))
+    main += map(_panel, shown)
+    main += [*map(_folded, content.views), *map(_figure, content.stills)]
+    main += [how_to_read(list(shown)), probabilities(trace), run_details(trace)]
+    footer = FOOTERS["file" if content.is_whole else content.home]
+    return [element("header", *header), element("main", *main), element("footer", footer)]
+
+
+def told_to_script(content: Content) -> dict[str, Any]:
+    """Return what the page's script has to know, in plain values."""
+    panels = []
+    for kind, some in content.shown.items():
+        panels.append({"kind": kind, "places": [_plain(place) for place in some]})
+    return {"panels": panels, "opening": content.opening, "isFrame": content.home == "frame"}
+
+
+def payload_block(payload: Payload) -> Markup:
+    """Return the data of one layer as an element that the page's script reads."""
+    place = {"data_site": payload.site, "data_layer": f"{payload.layer}"}
+    return raw("script", payload.data, type="text/plain", **place)
+
+
+def _texts(trace: Trace) -> Markup:
+    """What was given and what came of it, side by side."""
+    text, request = given_text(trace), trace.request
+    given: list[Markup] = []
+    if text.strip():
+        given = [element("p", "Input", class_="label"), element("p", text, class_="reading")]
+    if request.sound is not None:
+        given += heard(request.sound)
+    output = _output(trace) if has_output(trace) else []
+    seen: list[Markup] = []
+    if request.picture is not None:
+        seen = pictured(request.picture)
+    elif request.clip is not None:
+        seen = played(request.clip)
+    if seen:
+        beside = element("div", *given, *output)
+        return element("section", element("div", *seen), beside, class_="texts pictured")
+    columns = [element("div", *column) for column in (given, output) if column]
+    return element("section", *columns, class_="texts") if columns else Markup()
+
+
+def _output(trace: Trace) -> list[Markup]:
+    """What the model said, and how surely."""
+    text = output_text(trace) or element("span", "nothing", class_="sure")
+    return [
+        element("p", "Output", class_="label"),
+        element("p", text, class_="reading"),
+        element("p", sureness(trace), class_="sure"),
+    ]
+
+
+def _panel(kind: str) -> Markup:
+    """A component in a shadow tree, as it is in the app, below the choice of site and layer."""
+    made = parts(kind)
+    shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
+    choices = element("div", class_="choices")
+    stage = element("div", shadow, class_="stage")
+    heading = element("h2", HEADINGS[kind])
+    # The script unhides it: without one there is nothing in it.
+    return element("section", heading, choices, stage, class_="panel", id=kind, hidden="")
+
+
+def _figure(still: Still) -> Markup:
+    question = element("p", still.question, class_="facts")
+    alt = f"{still.title}: {still.question}"
+    drawn = element("img", class_="figure", alt=alt, src=still.source)
+    parts = [element("h2", still.title), question, drawn]
+    if still.how_to_read:
+        parts.append(element("p", still.how_to_read, class_="aside"))
+    return element("section", *parts, class_="panel")
+
+
+def _folded(still: Still) -> Markup:
+    """A figure that stands behind its question until it is asked for."""
+    alt = f"{still.title}: {still.question}"
+    drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
+    return element("details", element("summary", alt), drawn)
+
+
+def _plain(place: Place) -> dict[str, Any]:
+    """A place in plain values, for the page's script."""
+    fields = {"query": place.query, "memory": place.memory}
+    return {"site": place.site, "name": place.name, "layers": list(place.layers), **fields}

@@ -1,0 +1,162 @@
+"""A trace as a widget of a notebook: `areaviz.show` with the extra `areaviz[notebook]`.
+
+The widget is the page of `areaviz.export` in the notebook's own document. What the reader points at
+and `widget.focus` follow each other, and layers that the output does not carry come over the
+widget's own channel, so no port is opened. The output holds the frame of `show` as well, for
+viewers without widgets.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import anywidget
+import traitlets
+
+from areaviz.publish.content import Place, opening_focus, payload, places, plain_focus
+from areaviz.publish.options import PageOptions
+from areaviz.publish.page import frame_payloads, page_content, page_script, page_style
+from areaviz.publish.page_body import page_body, told_to_script
+from areaviz.publish.show import Shown, shown_kinds
+from areaviz.trace.errors import InputError
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+"""The kind of an output by which a notebook knows a widget."""
+
+
+def _focus_in_plain_values(focus: Focus | None, widget: object) -> dict[str, Any] | None:
+    return None if focus is None else plain_focus(focus)
+
+
+def _focus_of_browser(told: Any, widget: object) -> Focus | None:
+    """Return the focus that a browser sent, whatever it is.
+
+    Raises:
+        InputError: it is not a focus.
+    """
+    if told is None:
+        return None
+    try:
+        selection = dict(told["selection"])
+        selection["items"] = tuple(map(int, selection["items"]))
+        return Focus(str(told["site"]), int(told["layer"]), **selection)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            "The notebook sent a focus that cannot be read; run the cell again."
+        ) from (error)
+
+
+class AttentionWidget(anywidget.AnyWidget):
+    """The interactive view of a trace; `focus` is what it shows, in both directions.
+
+    Read `focus` to learn what a reader has chosen, set it to show something else, and observe it
+    by `widget.observe(function, "focus")`. `frame` is the output for viewers without widgets.
+    """
+
+    focus = traitlets.Instance(Focus, allow_none=True).tag(
+        sync=True, to_json=_focus_in_plain_values, from_json=_focus_of_browser
+    )
+    _esm = traitlets.Unicode().tag(sync=True)
+    _style = traitlets.Unicode().tag(sync=True)
+    _body = traitlets.Unicode().tag(sync=True)
+    _told = traitlets.Dict().tag(sync=True)
+    _carried = traitlets.List().tag(sync=True)
+    _height = traitlets.Int(allow_none=True).tag(sync=True)
+
+    def __init__(
+        self, trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
+    ) -> None:
+        """Make the widget of a trace.
+
+        Args:
+            trace: what it shows.
+            focus: where it opens.
+            options: what it carries and offers.
+            frame: the output for viewers without widgets.
+
+        Raises:
+            InputError: as `areaviz.show`.
+        """
+        self.frame = frame
+        self._trace, self._options = trace, options
+        self._places: Sequence[Place] = places(trace, options)
+        content = page_content(trace, self._places, focus, options, "widget")
+        carried = []
+        for one in frame_payloads(trace, self._places, focus, options, 0):
+            data = base64.b64decode(one.data)
+            carried.append({"site": one.site, "layer": one.layer, "data": data})
+        super().__init__(
+            focus=opening_focus(trace, self._places, focus),
+            _esm=page_script(content.shown, "page/widget.js"),
+            _style=_in_shadow(page_style(options.theme)),
+            _body="".join(page_body(content)),
+            _told=told_to_script(content),
+            _carried=carried,
+            _height=frame.height,
+        )
+        self.on_msg(self._answer)
+
+    @property
+    def html(self) -> str:
+        """The page that the frame shows."""
+        return self.frame.html
+
+    @property
+    def picture(self) -> bytes:
+        """A picture of what the page opens with, PNG; b"" where nothing attends."""
+        return self.frame.picture
+
+    @property
+    def height(self) -> int | None:
+        """Most pixels of the view; None where it is as high as its page."""
+        return self.frame.height
+
+    @traitlets.validate("focus")
+    def _check_focus(self, proposal: Mapping[str, Any]) -> Focus | None:
+        focus: Focus | None = proposal["value"]
+        if focus is None and not self._places:
+            return None
+        checked = opening_focus(self._trace, self._places, focus)
+        if checked is None:
+            raise InputError("The widget can only show a site that can be pointed at.")
+        # A set of another order would come back as a change.
+        return replace(checked, items=tuple(sorted(set(checked.items))))
+
+    def _answer(self, widget: object, asked: Any, buffers: object) -> None:
+        """Send the layer that the browser asks for, or an answer without one."""
+        if not isinstance(asked, dict) or asked.get("kind") != "layer":
+            return
+        known = {place.site: place for place in self._places}
+        place = known.get(str(asked.get("site")))
+        layer = asked.get("layer")
+        data = []
+        if place is not None and isinstance(layer, int) and layer in place.layers:
+            data.append(base64.b64decode(payload(self._trace, place, layer, self._options).data))
+        self.send({"kind": "layer", "number": asked.get("number")}, data)
+
+    def _repr_mimebundle_(
+        self,
+        include: Container[str] | None = None,
+        exclude: Container[str] | None = None,
+        **more: Any,
+    ) -> Any:
+        """Return the widget, its page and its picture; each viewer shows the richest it can."""
+        data, metadata = super()._repr_mimebundle_(**more)
+        bundle = {**self.frame._repr_mimebundle_(), WIDGET_VIEW: data[WIDGET_VIEW]}
+        kept = shown_kinds(bundle, include, exclude)
+        return (kept, metadata) if metadata else kept
+
+    def __repr__(self) -> str:
+        return repr(self.frame)
+
+
+def _in_shadow(style: str) -> str:
+    """Return the page's style sheet for a shadow tree, which has neither a root nor a body."""
+    style = re.sub(r"(?m)^(\s*):root \{", r"\1:host {", style)
+    return re.sub(r"(?m)^body \{", ".page {", style)

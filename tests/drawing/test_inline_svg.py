@@ -1,0 +1,61 @@
+"""A figure inside a page needs neither styles nor addresses, and shows what the file shows."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from areaviz.drawing.inline_svg import MOSAIC_CELLS, MOSAIC_COLOURS, inline_svg
+
+
+def figure_of(picture_HWC: np.ndarray | None = None, text: str = "A dog.") -> Figure:
+    figure = Figure(figsize=(3, 2))
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="#d55e00", linewidth=2)
+    axes.set_title(text)
+    if picture_HWC is not None:
+        axes.imshow(picture_HWC, extent=(0, 1, 0, 1))
+    return figure
+
+
+def test_styles_become_attributes() -> None:
+    drawn = inline_svg(figure_of(), "A line")
+    assert not re.search(r"style|url\(|https?:|<metadata|clipPath", drawn)
+    assert drawn.startswith("<svg") and drawn.endswith("</svg>")
+    assert 'aria-label="A line"' in drawn and 'role="img"' in drawn
+    assert 'stroke="#d55e00" stroke-width="2"' in drawn
+
+
+def test_every_letter_that_is_used_is_defined() -> None:
+    drawn = inline_svg(figure_of(), "A line")
+    used = set(re.findall(r'<use href="#([^"]+)"', drawn))
+    assert used and used <= set(re.findall(r'<path[^>]* id="([^"]+)"', drawn))
+
+
+def test_hostile_text_stays_text() -> None:
+    hostile = "--></svg><script>alert(1)</script>"
+    drawn = inline_svg(figure_of(text=hostile), hostile)
+    assert "<script" not in drawn and "<!--" not in drawn and drawn.count("</svg>") == 1
+
+
+def test_a_picture_becomes_a_mosaic_of_its_colours() -> None:
+    picture_HWC = np.zeros((40, 80, 3), np.uint8)
+    picture_HWC[:, :40, 0], picture_HWC[:, 40:, 2] = 255, 255
+    drawn = inline_svg(figure_of(picture_HWC), "Two halves")
+    assert "<image" not in drawn and "data:" not in drawn
+    red = re.findall(r'<path d="([^"]+)" fill="#f[ef]0000"', drawn)
+    blue = re.findall(r'<path d="([^"]+)" fill="#0000f[ef]"', drawn)
+    assert len(red) == len(blue) == 1
+    # Each row of a half is one run of cells.
+    columns, rows = MOSAIC_CELLS, red[0].count("M")
+    assert blue[0].count("M") == rows and rows <= MOSAIC_CELLS
+    assert red[0].startswith("M0 0h") and f"h{columns}v" not in red[0]
+
+
+def test_a_noisy_picture_is_bounded() -> None:
+    noise_HWC = np.random.default_rng(0).integers(0, 256, (300, 200, 3), dtype=np.uint8)
+    plain, noisy = inline_svg(figure_of(), ""), inline_svg(figure_of(noise_HWC), "")
+    assert len(noisy) - len(plain) < 25 * MOSAIC_CELLS**2
+    assert noisy.count("<path") - plain.count("<path") <= MOSAIC_COLOURS + 40
