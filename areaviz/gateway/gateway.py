@@ -16,7 +16,11 @@ from areaviz.gateway.protocols import SOCKET
 from areaviz.gateway.sign_in import PATH, SignIn, without_token
 from areaviz.gateway.uploads import UPLOADS, Uploads
 from areaviz.shares.counters import Rates
-from areaviz.shares.limits import MESSAGE_KILOBYTES_PER_SECOND, MESSAGES_PER_SECOND
+from areaviz.shares.limits import (
+    MESSAGE_KILOBYTES_PER_SECOND,
+    MESSAGES_PER_SECOND,
+    RERUNS_PER_SECOND,
+)
 from areaviz.shares.visitors import Visitor, network_of
 
 if TYPE_CHECKING:
@@ -91,6 +95,7 @@ class Gateway:
         self._uploads, self._media = Uploads(app), Media(back_seconds)
         self._proxies, self._base = place.proxies, place.base
         self._message_rates = Rates(MESSAGES_PER_SECOND, MESSAGE_BURST_SECONDS)
+        self._rerun_rates = Rates(RERUNS_PER_SECOND, MESSAGE_BURST_SECONDS)
         self._byte_rates = Rates(MESSAGE_KILOBYTES_PER_SECOND, BYTE_BURST_SECONDS)
         self._cookie = access.reader_cookie(place.port)
         self._headers = _headers_of_all(place.framing)
@@ -125,7 +130,11 @@ class Gateway:
         try:
             socket = scope["state"][SOCKET]
             socket.charge_with(lambda count: self._byte_rates.charge(visitor, count / 1000))
-            rules = SocketRules(socket.begin_session, lambda: self._message_rates.charge(visitor))
+            rules = SocketRules(
+                socket.begin_session,
+                next_wait=lambda: self._message_rates.charge(visitor),
+                next_rerun_wait=lambda: self._rerun_rates.charge(visitor),
+            )
             return await converse(self._app, head, scope, receive, send_noted, rules)
         finally:
             self._media.leave(reader)

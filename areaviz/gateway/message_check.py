@@ -30,6 +30,9 @@ PASSED = frozenset(
     )
 )
 
+# The message that makes the app run a page.
+RERUN = "rerun_script"
+
 _MAX_DEPTH = 16
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _WIDGETS = "WidgetStates.widgets"
@@ -55,8 +58,10 @@ class _Field:
     is_packed: bool
 
 
-def is_wanted(content: bytes) -> bool:
-    """Return whether the app needs this message. Values are counted before objects are made.
+def kind_of(content: bytes) -> str:
+    """Return the kind of a message, "" where the app does not need such messages.
+
+    Values are counted before objects are made.
 
     Raises:
         BrokenMessage: the bytes are not a message of Streamlit.
@@ -68,7 +73,8 @@ def is_wanted(content: bytes) -> bool:
         message = BackMsg.FromString(content)
     except (IndexError, DecodeError) as error:
         raise BrokenMessage from error
-    return message.WhichOneof("type") in PASSED
+    kind = message.WhichOneof("type") or ""
+    return kind if kind in PASSED else ""
 
 
 def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, depth: int) -> None:

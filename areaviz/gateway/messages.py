@@ -16,7 +16,7 @@ from streamlit.proto.RootContainer_pb2 import RootContainer
 
 from areaviz.gateway.frames import TOO_LARGE
 from areaviz.gateway.http import Head
-from areaviz.gateway.message_check import BrokenMessage, is_wanted
+from areaviz.gateway.message_check import RERUN, BrokenMessage, kind_of
 from areaviz.gateway.streamlit_parts import is_known_session
 from areaviz.shares.limits import FIRST_MESSAGE_SECONDS, MESSAGE_KILOBYTES
 from areaviz.trace.errors import InputError
@@ -38,10 +38,13 @@ class SocketRules:
     Args:
         has_room: returns whether the server has room for a session.
         next_wait: notes a message, and returns the seconds to wait before it is passed on.
+        next_rerun_wait: does so for a message that makes the app run a page. It is called after
+            `next_wait`, and both waits apply.
     """
 
     has_room: Callable[[], bool]
     next_wait: Callable[[], float]
+    next_rerun_wait: Callable[[], float]
 
 
 async def converse(
@@ -95,12 +98,16 @@ class _Socket:
             if content is None:
                 return await self._close(UNSUPPORTED)
             try:
-                if await _passes(content):
-                    return message
+                kind = await _kind_of(content)
             except BrokenMessage:
                 return await self._close(BROKEN)
             except InputError as error:
                 await self._send({"type": "websocket.send", "bytes": refusal(str(error))})
+                continue
+            if kind == RERUN:
+                await asyncio.sleep(self._rules.next_rerun_wait())
+            if kind:
+                return message
 
     async def send(self, message: Message) -> None:
         """Send what the app sends, except for accepting again what was accepted."""
@@ -124,13 +131,18 @@ async def _first_message(socket: _Socket) -> Message | None:
     return message if message["type"] == "websocket.receive" else None
 
 
-async def _passes(content: bytes) -> bool:
-    """Return whether a message goes to the app; raise InputError where it says too much."""
+async def _kind_of(content: bytes) -> str:
+    """Return the kind of a message, "" for none that the app needs.
+
+    Raises:
+        BrokenMessage: the bytes are not a message of Streamlit.
+        InputError: the message says too much.
+    """
     if content.endswith(TOO_LARGE):
         raise InputError(MESSAGE_KILOBYTES.refusal())
     if len(content) <= SHORT_BYTES:
-        return is_wanted(content)
-    return await asyncio.to_thread(is_wanted, content)
+        return kind_of(content)
+    return await asyncio.to_thread(kind_of, content)
 
 
 def refusal(sentence: str) -> bytes:

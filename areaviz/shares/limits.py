@@ -169,6 +169,13 @@ MESSAGE_KILOBYTES_PER_SECOND = Limit(
     "A reader's pages may send {limit} kB of messages per second on average.",
     "Wait a few seconds, then continue.",
 )
+RERUNS_PER_SECOND = Limit(
+    "reruns_per_second",
+    5,
+    Scope.READER,
+    "A reader's pages may run {limit} times per second on average.",
+    "Wait a few seconds, then continue.",
+)
 RECORDS_ON_EXAMPLE = Limit(
     "records_on_example",
     500,
@@ -286,6 +293,7 @@ TABLE: tuple[Limit, ...] = (
     HEAD_SECONDS,
     MESSAGES_PER_SECOND,
     MESSAGE_KILOBYTES_PER_SECOND,
+    RERUNS_PER_SECOND,
     RECORDS_ON_EXAMPLE,
     RECORDS_ON_SET,
     RECORDS_KEPT,
