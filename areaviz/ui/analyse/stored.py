@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pandas as pd
 import streamlit as st
 
+from areaviz.analysis.date_check import is_date_steady
 from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, analyses_folder
@@ -181,6 +183,8 @@ def _judgements(url: str, dataset: str, revision: tuple[object, ...]) -> Sequenc
 def remove_old_work() -> None:
     """Remove what is older than the operator's days, at most once an hour.
 
+    Nothing is removed within a day after the date of this machine jumped.
+
     Raises:
         InputError: the setting is no number of days.
         BackendError: the store cannot be opened or written to.
@@ -191,7 +195,9 @@ def remove_old_work() -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=4, ttl=HOUR)
-def _removed_old(days: float, url: str, folder: str) -> Removed:
+def _removed_old(days: float, url: str, folder: str) -> Removed | None:
+    if not is_date_steady(Path(folder), datetime.now(UTC)):
+        return None
     return remove_old(_opened(url).store, Path(folder), days)
 
 
