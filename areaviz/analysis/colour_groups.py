@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -39,10 +37,11 @@ def colour_groups(table: pd.DataFrame, column: str, title: str) -> dict[str, Boo
     if how is None:
         return {}
     names = sort_into(table, how)
-    largest: Mapping[str, int] = names.value_counts().nlargest(MAX_GROUPS).to_dict()
+    counts = names.value_counts().nlargest(MAX_GROUPS)
+    largest = set(counts[counts > 0].index)
     groups = {}
     for name in names.cat.categories:
-        if largest.get(name):
+        if name in largest:
             groups[str(name)] = (names == name).to_numpy(bool)
     rest = ~np.any(list(groups.values()), axis=0)
     return {**groups, OTHER: rest} if rest.any() else groups

@@ -76,5 +76,5 @@ def _tokens(text: str) -> list[str]:
 
 def _matcher(base: Sequence[str], text: Sequence[str]) -> SequenceMatcher[str]:
     """Return what compares tokens, whatever white space follows them."""
-    stripped = ([one.strip() for one in tokens] for tokens in (base, text))
-    return SequenceMatcher(None, *stripped, autojunk=False)
+    first, second = ([one.strip() for one in tokens] for tokens in (base, text))
+    return SequenceMatcher(None, first, second, autojunk=False)

@@ -105,7 +105,7 @@ def _scores(table: pd.DataFrame, place: int, number: int) -> str:
     for name, measure in measures_of(table).items():
         column = f"{name}_{number}"
         if measure.better and column in table and place in table.index:
-            value = float(table.at[place, column])
+            value = float(table[column].to_numpy(float)[table.index.get_loc(place)])
             if np.isfinite(value):
                 found.append(f"{measure.title} {three_digits(value)}")
     return " · ".join(found)
