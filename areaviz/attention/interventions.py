@@ -23,6 +23,7 @@ from areaviz.trace.interventions import (
     Share,
     Weigh,
     area_factors,
+    check_product,
     weighed,
 )
 from areaviz.trace.logits import Logits
@@ -78,13 +79,21 @@ class LayerInterventions:
         return handed_over(factors_H1R, device)
 
     def gated(self, context_BHQD: Tensor) -> Tensor:
-        """What the heads read, times the factors of their gates."""
+        """Return what the heads read, times the factors of their gates.
+
+        Raises:
+            InputError: the factors of one head are too large together.
+        """
         if not self.gates:
             return context_BHQD
-        factor_H11 = context_BHQD.new_ones(self.heads, 1, 1)
+        # Multiplied on the host: a request may have 1,024 gates, and this runs at every step.
+        factors = [1.0] * self.heads
         for gate in self.gates:
-            factor_H11[slice(None) if gate.head is None else gate.head] *= gate.factor
-        return context_BHQD * factor_H11
+            for head in range(self.heads) if gate.head is None else (gate.head,):
+                factors[head] *= gate.factor
+        check_product(max(factors))
+        factor_H11 = handed_over(np.array(factors, np.float32)[:, None, None], context_BHQD.device)
+        return context_BHQD * factor_H11.to(context_BHQD.dtype)
 
 
 @dataclass(frozen=True, slots=True)

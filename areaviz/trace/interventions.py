@@ -9,6 +9,7 @@ Shapes: H heads, Q queries, R areas, N items.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import Area, AreaGrid, IntArray
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import FACTORS, MAX_CHANGED, MAX_CHANGES, MAX_POSITION
+from areaviz.trace.limits import FACTORS, MAX_CHANGED, MAX_CHANGES, MAX_POSITION, MAX_PRODUCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ def check_changes(changes: Sequence[Change]) -> None:
             " some."
         )
     for change in changes:
+        _check_numbers(change)
         # What is not a number lies in no range either.
         if not isinstance(change, Hide) and not FACTORS[0] <= change.factor <= FACTORS[1]:
             raise InputError(
@@ -128,6 +130,22 @@ def check_changes(changes: Sequence[Change]) -> None:
                 f"A change names an item outside 1 to {MAX_POSITION:,}; choose another item."
             )
     check_total(changes)
+
+
+def _check_numbers(change: Change) -> None:
+    """Raise InputError where a script gives something that is not a number of the right kind."""
+    factor = getattr(change, "factor", 0.0)
+    if not isinstance(factor, int | float) or abs(factor) > sys.float_info.max:
+        raise InputError(
+            f'A change has the factor "{str(factor)[:20]}", but factors are numbers from'
+            f" {FACTORS[0]} to {FACTORS[1]}. Choose one in that range."
+        )
+    for item in getattr(change, "items", ()):
+        if not isinstance(item, int | np.integer):
+            raise InputError(
+                f'A change names the item "{str(item)[:20]}", but items are whole numbers. Choose'
+                " another item."
+            )
 
 
 def _check_share(change: Share) -> None:
@@ -240,7 +258,7 @@ def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> 
 
 
 def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
-    """Which areas a change is about: bool [R].
+    """Return which areas a change is about: bool [R].
 
     Args:
         weigh: the change.
@@ -248,8 +266,10 @@ def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool
         width: of the memory.
     """
     chosen_R = np.zeros(len(table_R4), dtype=np.bool_)
-    for area in weigh.areas:
-        chosen_R |= (table_R4 == (area.top, area.left, area.height, area.width)).all(1)
+    if weigh.areas:
+        # Looked up in one pass, because a request may name 131,072 areas.
+        named = {(one.top, one.left, one.height, one.width) for one in weigh.areas}
+        chosen_R |= [tuple(row) in named for row in table_R4.tolist()]
     if weigh.items:
         rows, columns = np.divmod(np.array(weigh.items), width)
         top, left, bottom, right = table_R4.T
@@ -267,17 +287,32 @@ def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool
 def area_factors(
     weighs: Sequence[Weigh], table_R4: IntArray, width: int, heads: int, queries: int
 ) -> npt.NDArray[np.float32]:
-    """What every area's weight is multiplied by: float32 [H, Q, R].
+    """Return what every area's weight is multiplied by.
 
-    It is [H, 1, R] where no change is a query's own. A change of a query beyond `queries` is left
-    out.
+    Returns:
+        float32 [H, Q, R], or [H, 1, R] where no change is a query's own. A change of a query
+        beyond `queries` is left out.
+
+    Raises:
+        InputError: the factors of changes that meet are too large together.
     """
     rows = queries if any(weigh.query is not None for weigh in weighs) else 1
     factors_HQR = np.ones((heads, rows, len(table_R4)), dtype=np.float32)
     for weigh in weighs:
         factor_R = np.where(touched(weigh, table_R4, width), np.float32(weigh.factor), 1)
-        factors_HQR[_one(weigh.head), _one(weigh.query)] *= factor_R
+        place_HQR = factors_HQR[_one(weigh.head), _one(weigh.query)]
+        place_HQR *= factor_R
+        check_product(float(place_HQR.max(initial=0)))
     return factors_HQR
+
+
+def check_product(factor: float) -> None:
+    """Raise InputError for a product of factors with which a model could not compute."""
+    if factor > MAX_PRODUCT:
+        raise InputError(
+            f"The changes together multiply one weight or head by {factor:.2g}, but at most"
+            f" {MAX_PRODUCT:.0e} is possible. Choose smaller factors or fewer changes."
+        )
 
 
 def _one(place: int | None) -> slice:

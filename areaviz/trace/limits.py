@@ -25,6 +25,8 @@ BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
 FACTORS = (0, 100)
+# The largest product of factors that meet: the squares of such numbers still fit into float32.
+MAX_PRODUCT = 1e12
 # Changes of one request, and the items and areas that all of them name.
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
 # Of the weights of all maps of a trace together, and of a layer of a map that is derived when it is

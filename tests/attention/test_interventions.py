@@ -12,6 +12,7 @@ from areaviz.attention.area import AreaOptions
 from areaviz.attention.interventions import UNCHANGED, Changed, LayerInterventions
 from areaviz.attention.multihead import MultiHeadAttention
 from areaviz.trace.areas import Area, AreaGrid
+from areaviz.trace.errors import InputError
 from areaviz.trace.interventions import Change, Gate, Weigh
 from tests.attention.call import attend, attended
 
@@ -163,3 +164,11 @@ def test_a_change_is_where_it_says() -> None:
     assert changed.at("encoder self", 0) is None and changed.at("encoder self", 1) is not None
     assert [changed.at("encoder-decoder", layer) is not None for layer in (0, 1)] == [True, True]
     assert UNCHANGED.at("encoder-decoder", 0) is None
+
+
+def test_many_gates_multiply_and_too_large_products_are_refused() -> None:
+    context = torch.ones(1, 2, 3, 4)
+    changed = interventions(Gate("s", factor=2), Gate("s", head=1, factor=5))
+    assert changed.gated(context)[0, :, 0, 0].tolist() == [2, 10]
+    with pytest.raises(InputError, match="multiply one weight or head by"):
+        interventions(*[Gate("s", factor=100)] * 1024).gated(context)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -106,6 +108,40 @@ def test_factors_multiply_where_changes_meet() -> None:
     factors = area_factors(weighs, grid.table(), 3, 2, 2)
     assert factors.tolist() == [[[0.5, 1, 1], [0.5, 1, 0]], [[1.5, 3, 1], [1.5, 3, 0]]]
     assert area_factors(weighs[:2], grid.table(), 3, 2, 9).shape == (2, 1, 3)
+
+
+def test_factors_that_are_too_large_together_are_refused() -> None:
+    grid = AreaGrid(1, 3, 1, 1)
+    factors = area_factors([Weigh("s", (0,), factor=100)] * 6, grid.table(), 3, 1, 1)
+    assert factors.max() == pytest.approx(1e12)
+    with pytest.raises(InputError, match=r"multiply one weight or head by 1e\+14, but at most"):
+        area_factors([Weigh("s", (0,), factor=100)] * 7, grid.table(), 3, 1, 1)
+    banned = [Weigh("s", (0,), factor=0), *[Weigh("s", (0,), factor=100)] * 9]
+    assert np.isfinite(area_factors(banned, grid.table(), 3, 1, 1)).all()
+
+
+def test_most_areas_are_found_in_little_time() -> None:
+    """Comparing each named area with the table once took half a minute of a processor."""
+    grid = AreaGrid(1, 1000, 1, 5)
+    areas = tuple(grid.area(index % grid.count) for index in range(MAX_CHANGED))
+    began = time.process_time()
+    assert touched(Weigh("s", areas=areas), grid.table(), grid.width).all()
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (Weigh("s", (0,), factor="5"), 'the factor "5"'),  # type: ignore[arg-type]
+        (Gate("s", factor=None), 'the factor "None"'),  # type: ignore[arg-type]
+        (Gate("s", factor=10**400), 'the factor "1000'),
+        (Weigh("s", (1.5,)), 'the item "1.5"'),  # type: ignore[arg-type]
+        (Hide("source", (float("nan"),)), 'the item "nan"'),  # type: ignore[arg-type]
+    ],
+)
+def test_values_of_other_types_are_refused(change: Change, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check_changes([change])
 
 
 def test_hiding_is_banning_wherever_the_items_are_attended_to() -> None:
