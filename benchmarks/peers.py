@@ -87,8 +87,7 @@ def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, floa
     """Its address, seconds to make it, and bytes."""
     start, target = time.perf_counter(), source.with_suffix(".html")
     if tool == "areaviz, shown":
-        # What was shown is kept, as its layers are served no longer than that.
-        shown = areaviz.show(trace(source))
+        shown = areaviz.show(trace(source), widget=False)
         target.write_text(shown.html, "utf-8", "replace")
         yield target.as_uri(), time.perf_counter() - start, target.stat().st_size
         return

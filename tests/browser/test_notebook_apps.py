@@ -129,7 +129,7 @@ def test_jupyterlab_follows_the_focus_both_ways(
     options = ["--no-browser", "--allow-root", f"--port={port}", "--IdentityProvider.token="]
     options.append(f"--ServerApp.root_dir={tmp_path}")
     environment = {**os.environ, "JUPYTER_PATH": str(tmp_path), "HOME": str(tmp_path)}
-    started.append(subprocess.Popen([APPS / "jupyter-lab", *options], env=environment))
+    started.append(subprocess.Popen([str(APPS / "jupyter-lab"), *options], env=environment))
     wait_for(opened, f"http://127.0.0.1:{port}/api")
     opened.goto(f"http://127.0.0.1:{port}/lab/tree/a.ipynb")
     expect(opened.get_by_text("areaviz | Idle")).to_be_visible()
@@ -148,7 +148,15 @@ def test_marimo_follows_the_focus(
     port = free_port()
     packages = next(path for path in sys.path if path.endswith("site-packages"))
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{packages}", "HOME": str(tmp_path)}
-    command = [APPS / "marimo", "run", "app.py", "--headless", "--no-token", "--port", str(port)]
+    command = [
+        str(APPS / "marimo"),
+        "run",
+        "app.py",
+        "--headless",
+        "--no-token",
+        "--port",
+        str(port),
+    ]
     started.append(subprocess.Popen(command, env=environment, cwd=tmp_path))
     wait_for(opened, f"http://127.0.0.1:{port}/health")
     opened.goto(f"http://127.0.0.1:{port}/")
