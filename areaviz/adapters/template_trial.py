@@ -24,7 +24,8 @@ def main() -> None:
     seconds = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + given["seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        (text,), _ = render_jinja_template([given["chat"]], **given["options"])
+        rendered: list[str] = render_jinja_template([given["chat"]], **given["options"])[0]
+        text = rendered[0]
         found = {"text": text} if len(text) <= given["characters"] else {"limit": "characters"}
     except (MemoryError, OverflowError):
         found = {"limit": "memory"}

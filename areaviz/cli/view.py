@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import typer
 
@@ -14,7 +14,7 @@ from areaviz.drawing.sites import sites
 from areaviz.publish.export import ENDINGS
 from areaviz.publish.export import export as write
 from areaviz.publish.loopback import PageServer
-from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions, Theme
+from areaviz.publish.options import LEAST_AREAS, MOST_AREAS, THEMES, PageOptions
 from areaviz.publish.page import page
 from areaviz.trace import codec
 from areaviz.trace.errors import InputError
@@ -203,5 +203,5 @@ def page_options(
         sites=tuple(filter(None, map(str.strip, sites.split(",")))),
         areas=areas,
         limit=round(limit * 2**20),
-        theme=cast(Theme, theme),
+        theme=theme,
     )

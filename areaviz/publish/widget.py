@@ -66,7 +66,7 @@ class AttentionWidget(anywidget.AnyWidget):
     _style = traitlets.Unicode().tag(sync=True)
     _body = traitlets.Unicode().tag(sync=True)
     _told = traitlets.Dict().tag(sync=True)
-    _carried = traitlets.List().tag(sync=True)
+    _carried: traitlets.List[Any] = traitlets.List().tag(sync=True)
     _height = traitlets.Int(allow_none=True).tag(sync=True)
 
     def __init__(
@@ -147,7 +147,8 @@ class AttentionWidget(anywidget.AnyWidget):
         **more: Any,
     ) -> Any:
         """Return the widget, its page and its picture; each viewer shows the richest it can."""
-        data, metadata = super()._repr_mimebundle_(**more)
+        drawn: Any = super()._repr_mimebundle_(**more)
+        data, metadata = drawn
         bundle = {**self.frame._repr_mimebundle_(), WIDGET_VIEW: data[WIDGET_VIEW]}
         kept = shown_kinds(bundle, include, exclude)
         return (kept, metadata) if metadata else kept

@@ -112,7 +112,8 @@ def test_trial_counts_its_limits_from_its_start(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     limits: dict[int, int] = {}
-    question = {"chat": CHAT, "options": {"chat_template": "{{ messages | length }}"}}
+    options = {"chat_template": "{{ messages | length }}"}
+    question: dict[str, object] = {"chat": CHAT, "options": options}
     question |= {"seconds": 5, "bytes": 1 << 28, "characters": 10}
     monkeypatch.setattr(
         template_trial.resource, "setrlimit", lambda kind, pair: limits.update({kind: pair[0]})
