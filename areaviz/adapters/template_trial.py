@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import resource
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -24,8 +25,9 @@ def main() -> None:
     seconds = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + given["seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        rendered: list[str] = render_jinja_template([given["chat"]], **given["options"])[0]
-        text = rendered[0]
+        # A list of texts and a list of marked spans, whatever its declared type says.
+        rendered: Any = render_jinja_template([given["chat"]], **given["options"])
+        text: str = rendered[0][0]
         found = {"text": text} if len(text) <= given["characters"] else {"limit": "characters"}
     except (MemoryError, OverflowError):
         found = {"limit": "memory"}
