@@ -12,6 +12,7 @@ from typing import NamedTuple
 from areaviz.analysis.reader_files import remove_old_files
 from areaviz.analysis.row_lines import Header, read_header
 from areaviz.analysis.rows import analyses_folder, remove_idle
+from areaviz.analysis.shared_links import remove_old_links
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.error_spans import Judgement
 from areaviz.notes.judgements import Judgements
@@ -38,7 +39,7 @@ class Removed(NamedTuple):
     analyses: int
     # Files with notes or rows that were set aside as damaged or kept of an older version.
     copies: int
-    # Sets that readers kept, and entries of their lists of analyses.
+    # Sets that readers kept, entries of their lists of analyses, and links that share analyses.
     kept: int
 
 
@@ -118,6 +119,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
     for path in copies:
         path.unlink(missing_ok=True)
     kept = remove_old_files(folder, limit.timestamp())
+    kept += remove_old_links(folder, limit.timestamp())
     return Removed(notes, slices, judgements, analyses, len(copies), kept)
 
 

@@ -47,7 +47,7 @@ def forget(
     typer.echo(
         f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
         f" slices, {gone.judgements:,} judged outputs, {gone.analyses:,} analyses, {gone.copies:,}"
-        f" copies, {gone.kept:,} kept sets and entries of lists."
+        f" copies, {gone.kept:,} kept sets, entries of lists and shared links."
     )
 
 

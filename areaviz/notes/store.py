@@ -10,8 +10,9 @@ import logging
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, Self
 
@@ -43,6 +44,8 @@ class Store:
         is_file = self._is_sqlite and name and name != ":memory:"
         # The file of a store that is one, else None.
         self.file = Path(str(name)) if is_file else None
+        # Called before every change; an error that it raises refuses the change.
+        self._check: Callable[[], None] | None = None
 
     @classmethod
     def open(cls, url: str) -> Self:
@@ -72,6 +75,16 @@ class Store:
             raise
         return store
 
+    def checked(self, check: Callable[[], None]) -> Self:
+        """Return this store with a check before every change.
+
+        Args:
+            check: raises an InputError to refuse the change.
+        """
+        other = copy(self)
+        other._check = check
+        return other
+
     def rows(self, doing: str, query: sql.Executable) -> Sequence[sql.RowMapping]:
         """Return the rows that a query finds.
 
@@ -94,8 +107,11 @@ class Store:
 
         Raises:
             BackendError: the store fails, or other writers do not finish.
+            InputError: the check of this store refuses the change.
         """
         with self._turn_to_write(doing), self._errors(doing), self._engine.begin() as connection:
+            if self._check is not None:
+                self._check()
             if self._is_sqlite:
                 connection.exec_driver_sql("BEGIN IMMEDIATE")
             yield connection

@@ -280,6 +280,27 @@ ANALYSES_LISTED = Limit(
     "The app lists the {limit} analyses that a reader opened last.",
 )
 
+SHARED_LINKS = Limit(
+    "shared_links",
+    50,
+    Scope.READER,
+    "A reader may share {limit} analyses by links.",
+    "Withdraw a link that nobody needs any more.",
+)
+SHARED_LINKS_ALL = Limit(
+    "shared_links_all",
+    2000,
+    Scope.APP,
+    "All readers together may share {limit} analyses by links.",
+    "Try again later.",
+)
+VISITORS_LISTED = Limit(
+    "visitors_listed",
+    1000,
+    Scope.EACH,
+    "A link that shares an analysis lists the first {limit} readers who opened it.",
+)
+
 TABLE: tuple[Limit, ...] = (
     ADDRESS_FACTOR,
     ANONYMOUS_FACTOR,
@@ -309,6 +330,9 @@ TABLE: tuple[Limit, ...] = (
     KEPT_MEGABYTES,
     ALL_KEPT_MEGABYTES,
     ANALYSES_LISTED,
+    SHARED_LINKS,
+    SHARED_LINKS_ALL,
+    VISITORS_LISTED,
 )
 
 

@@ -49,7 +49,10 @@ def rater_name() -> str:
 
 
 def blind_rating(
-    page: AnalysePage, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+    page: AnalysePage,
+    analyses: Sequence[Analysis],
+    runs: Sequence[StoredRows],
+    is_fixed: bool = False,
 ) -> Systems | None:
     """Draw the switch of blind rating, and return the systems as they are shown.
 
@@ -57,6 +60,7 @@ def blind_rating(
         page: holds whether rating is blind.
         analyses: the systems.
         runs: the rows of each.
+        is_fixed: whether a shared link decided it, so that there is no switch.
 
     Returns:
         The systems and their rows: as they are, or shuffled with aliases as titles. None while
@@ -72,14 +76,7 @@ def blind_rating(
         page.set(judged="")
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        is_blind = page.widget(
-            st.toggle,
-            "Blind rating",
-            "is_blind",
-            then=choose_anew,
-            help="Hides the names and scores of the systems and shuffles the systems for each"
-            " rater. Marks are saved under the true names. Turn it off to see the key.",
-        )
+        is_blind = page.state.is_blind if is_fixed else _switch(page, choose_anew)
         rater = rater_input(choose_anew) if is_blind else ""
     if not is_blind:
         return as_they_are
@@ -90,6 +87,18 @@ def blind_rating(
         "Click a row, and rate each output below. The systems have no names and no scores here."
     )
     return _shuffled(rater, *as_they_are)
+
+
+def _switch(page: AnalysePage, then: Callable[[], None]) -> bool:
+    is_blind: bool = page.widget(
+        st.toggle,
+        "Blind rating",
+        "is_blind",
+        then=then,
+        help="Hides the names and scores of the systems and shuffles the systems for each rater."
+        " Marks are saved under the true names. Turn it off to see the key.",
+    )
+    return is_blind
 
 
 def _shuffled(rater: str, analyses: tuple[Analysis, ...], runs: tuple[StoredRows, ...]) -> Systems:

@@ -182,12 +182,32 @@ def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
     )
     if not name:
         return None
+    files = _files_of_folder(inside, name)
+    identity = tuple(f"{name} {content_digest(name, path)}" for name, path in files.items())
+    read = _chosen_set(identity, files, {})
+    return replace(read, address=f"{IN_FOLDER}{name}", files=None)
+
+
+def _files_of_folder(inside: Path, name: str) -> dict[str, Path]:
     files = {}
     for path in sorted((inside / name).iterdir()):
         if path.is_file() and path.resolve().is_relative_to(inside):
             files[path.name] = path
-    identity = tuple(f"{name} {content_digest(name, path)}" for name, path in files.items())
-    read = _chosen_set(identity, files, {})
+    return files
+
+
+def folder_set(name: str) -> ChosenSet:
+    """Return the set of a folder that the setting offers; nothing is drawn.
+
+    Raises:
+        InputError: there is no such folder, or it cannot be used as one set.
+    """
+    folder = os.environ.get(SETTING, "")
+    inside = Path(folder).expanduser().resolve()
+    is_there = bool(folder) and inside.is_dir()
+    if not is_there or name not in [one.name for one in inside.iterdir() if one.is_dir()]:
+        raise InputError("The folder of this set is not here any more.")
+    read = read_kept(_files_of_folder(inside, name), {})
     return replace(read, address=f"{IN_FOLDER}{name}", files=None)
 
 
@@ -210,11 +230,24 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
             raise refusal
     if isinstance(opened, InputError) or isinstance(brought, InputError):
         raise AssertionError("unreachable")
+    if brought.notes:
+        st.caption("  \n".join(map(escaped, brought.notes)))
+    return _set_of(brought, files, chosen)
+
+
+def read_kept(files: Files, chosen: Chosen) -> ChosenSet:
+    """Return the set of files in the roles that were chosen for them; nothing is drawn.
+
+    Raises:
+        InputError: the files cannot be used as one set.
+    """
+    return _set_of(bring(files, open_files(files, chosen)), files, chosen)
+
+
+def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
     corpus = read_corpus(brought.corpus, files) if brought.corpus else None
     scores = {system: score_columns(one) for system, one in brought.scores.items()}
     dataset = brought.dataset
-    if brought.notes:
-        st.caption("  \n".join(map(escaped, brought.notes)))
     return ChosenSet(dataset, set_id(dataset), files, chosen, brought.outputs, scores, corpus)
 
 

@@ -14,6 +14,7 @@ from areaviz.data.examples import Dataset, Example
 from areaviz.ui.analyse.blind import has_rated_all
 from areaviz.ui.analyse.compared import compared_texts
 from areaviz.ui.analyse.filter import measure_titles, rising, run_mark, sort_by
+from areaviz.ui.analyse.guest import check_access, while_shared
 from areaviz.ui.analyse.judging import errors_on
 from areaviz.ui.analyse.notes import notes_on, systems
 from areaviz.ui.analyse.state import AnalysePage
@@ -113,7 +114,7 @@ def table_button(table: pd.DataFrame) -> None:
     """Draw a button that takes the listed examples away with texts, outputs and figures."""
     st.download_button(
         "Table as CSV",
-        lambda: table_csv(table),
+        while_shared(lambda: table_csv(table)),
         "areaviz-analysis.csv",
         "text/csv",
         key="analyse_csv",
@@ -196,7 +197,7 @@ def _attention(
     """What the models attended to, in the viewer of traces."""
     titles = [analysis.title for analysis in models]
     own = [dataset.asked(one.request, example) for one in models if one.request]
-    explore(page, traced(backend, own, "Running the example"), titles)
+    explore(page, traced(backend, own, "Running the example"), titles, check=check_access)
 
 
 def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:

@@ -24,6 +24,7 @@ from areaviz.notes.judgements import Judgements
 from areaviz.notes.marot import read_judgements, to_marot
 from areaviz.ui.analyse.causes import known_causes
 from areaviz.ui.analyse.filter import run_mark
+from areaviz.ui.analyse.guest import while_shared
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.notes_files import list_imports
 from areaviz.ui.analyse.state import AnalysePage
@@ -113,7 +114,7 @@ def report_button(
     )
     st.download_button(
         "Report as a page",
-        lambda: report_page(made).encode("utf-8", "replace"),
+        while_shared(lambda: report_page(made).encode("utf-8", "replace")),
         "areaviz-report.html",
         "text/html",
         key="analyse_report",
@@ -158,7 +159,12 @@ def _downloads(dataset: Dataset, judgements: Sequence[Judgement]) -> None:
         ),
     ):
         st.download_button(
-            label, made, f"areaviz-errors.{ending}", mime, key=f"judged_{ending}", on_click="ignore"
+            label,
+            while_shared(made),
+            f"areaviz-errors.{ending}",
+            mime,
+            key=f"judged_{ending}",
+            on_click="ignore",
         )
 
 

@@ -16,6 +16,7 @@ from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.blind import rater_input, rater_name
 from areaviz.ui.analyse.categories import offered_categories
+from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of, note_store
@@ -61,7 +62,8 @@ def errors_on(
     with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
         names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-            rater = rater_name() if is_blind else rater_input()
+            is_named = is_blind or not can_write()
+            rater = rater_name() if is_named else rater_input()
             model = next(iter(names))
             if len(names) > 1:
                 model = page.segments("Output of", "judged", names)
@@ -72,7 +74,10 @@ def errors_on(
         example = dataset.examples[place]
         fresh = Judgement(dataset.digest, place, model, rater, example.text, row.output)
         own = [one for one in judged if one.model == model and not _is_other(one, rater)]
-        if rater:
+        if not can_write():
+            st.caption("This analysis is shared read only: you see what raters marked.")
+            rater = ""
+        elif rater:
             _sheet(store, fresh, names[model], judged, dataset, is_blind)
         else:
             st.caption("Type your name to mark errors: raters are told apart by it.")

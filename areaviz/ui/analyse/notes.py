@@ -13,6 +13,7 @@ from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
 from areaviz.ui.analyse.categories import offered_categories
+from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.stored import Analysis, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import escaped, visible
@@ -46,7 +47,10 @@ def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
     with st.expander(label, key="notes", expanded=count > 0, type="compact"):
         if count:
             _list(notes, dataset, example, names, count)
-        _form(notes, Annotation(dataset, example, "", ""), names)
+        if can_write():
+            _form(notes, Annotation(dataset, example, "", ""), names)
+        elif not count:
+            st.caption("No notes on this example.")
 
 
 def _list(
@@ -81,7 +85,9 @@ def _note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]
         about = " · ".join([note.severity, model, note.author or "anonymous", when])
         st.badge(escaped(note.tag))
         st.caption(escaped(about), width="stretch")
-        if shown.is_changeable:
+        if not can_write():
+            pass
+        elif shown.is_changeable:
             _buttons(notes, note)
         else:
             st.button(

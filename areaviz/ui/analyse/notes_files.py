@@ -15,6 +15,7 @@ from areaviz.notes.exchange import FORMATS, MAX_MEGABYTES, Context, from_bytes, 
 from areaviz.notes.record_types import R
 from areaviz.notes.records import Records
 from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.guest import while_shared
 from areaviz.ui.analyse.notes import systems
 from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
 from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
@@ -37,7 +38,7 @@ def exchange(dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[Stor
             for kind, (label, mime) in FORMATS.items() if count else ():
                 st.download_button(
                     label,
-                    partial(_exported, notes, kind, analyses, runs),
+                    while_shared(partial(_exported, notes, kind, analyses, runs)),
                     f"areaviz-notes.{kind}",
                     mime,
                     key=f"notes_{kind}",

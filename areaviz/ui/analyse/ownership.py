@@ -11,8 +11,10 @@ import streamlit as st
 from areaviz.analysis.retention import own_analyses
 from areaviz.analysis.rows import analyses_folder, remove_rows, rows_path
 from areaviz.data.examples import Dataset
-from areaviz.ui.analyse.dataset_form import delete_files
+from areaviz.ui.analyse.dataset_form import ChosenSet, delete_files
 from areaviz.ui.analyse.earlier import reader_files
+from areaviz.ui.analyse.guest import shared_links
+from areaviz.ui.analyse.sharing import share_menu
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, StoredRows, note_store
 from areaviz.ui.shell.errors import defer_errors, problem, show_deferred
@@ -23,16 +25,17 @@ PROBLEM = "analyse_kept_problem"
 
 
 def show_ownership(
-    page: AnalysePage, dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
+    page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> None:
-    """Draw whose analyses these are, what is damaged or older, and the menu that deletes.
+    """Draw whose analyses these are, what is damaged or older, and menus to share and delete.
 
     Args:
         page: holds what is chosen.
-        dataset: the set.
+        chosen: the set.
         analyses: of the set.
         runs: the rows of each.
     """
+    dataset = chosen.dataset
     show_deferred(PROBLEM)
     for run in runs:
         if run.damage:
@@ -45,6 +48,8 @@ def show_ownership(
         if begun:
             sentences = dict.fromkeys(_owner(run) for run in begun)
             st.caption(". ".join(sentences), width="content")
+        if runs and all(run.rows for run in runs):
+            share_menu(page, chosen, analyses)
         if begun or page.state.own:
             _delete_menu(page, dataset, begun)
 
@@ -105,7 +110,7 @@ def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows
             )
         st.caption(
             "All that is yours on this set: analyses of any model, slices, notes and marked errors,"
-            " including those you imported, and the files of a set of your own."
+            " including those you imported, your links to it, and the files of a set of your own."
         )
         st.button(
             "Delete all of mine",
@@ -134,6 +139,7 @@ def _delete_all(page: AnalysePage, digest: str) -> None:
         notes = note_store().notes.remove_own(digest, mark)
         slices = note_store().slices.remove_own(digest, mark)
         judgements = note_store().judgements.remove_own(digest, mark)
+        shared_links().withdraw_of_set(mark, digest)
         reader_files().remove(digest)
         delete_files(page)
         page.set(noted="", example=None)

@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from areaviz.analysis.rows import rows_path
-from areaviz.analysis.run import header
 from areaviz.backend.base import Backend
-from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.data.text_kinds import SENTENCES, TREES
@@ -18,17 +15,18 @@ from areaviz.trace.request import Request
 from areaviz.ui.analyse.blind import blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
 from areaviz.ui.analyse.earlier import address, earlier_analyses, keep, keep_address
+from areaviz.ui.analyse.guest import see_by
 from areaviz.ui.analyse.ownership import show_ownership
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.running import progress
+from areaviz.ui.analyse.shared import shared_analysis
 from areaviz.ui.analyse.state import AnalysePage
-from areaviz.ui.analyse.stored import Analysis, remove_old_work
+from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis, remove_old_work
 from areaviz.ui.forms.model_choice import fit_kind
 from areaviz.ui.forms.options import pickers, with_options
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import visible
-from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.state import Cards, default_model
 
 # Outputs from files that are shown together; more columns than these nobody can compare.
@@ -44,6 +42,10 @@ def analyse_page(page: AnalysePage) -> None:
             page.follow(cards)
         with show_errors("removing what is old"):
             remove_old_work()
+        see_by(page.state.share)
+        if page.state.share:
+            shared_analysis(page, backend, cards)
+            return
         chosen: ChosenSet | None = None
         analyses: tuple[Analysis, ...] = ()
         with show_errors("reading the examples"), st.container(border=True):
@@ -127,13 +129,8 @@ def _models(
         if card.given is not None:
             size = request.area_size
             request = Request(card.name, "", area_size=size, target=card.given)
-        found.append(_analysis(dataset, request, card))
+        found.append(model_analysis(dataset, request, card))
     return tuple(found)
-
-
-def _analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    about = header(dataset, request, card, reader_mark())
-    return Analysis(card.title, request, rows_path(about), about)
 
 
 def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
@@ -156,7 +153,7 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
     found = []
     for name in names:
         scores = chosen.scores.get(name, {})
-        found.append(Analysis(visible(name), outputs=chosen.outputs[name], scores=scores))
+        found.append(outputs_analysis(name, chosen.outputs[name], scores))
     if not cards:
         return tuple(found)
     if page.state.has_linked_model:
@@ -169,9 +166,8 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
 def _show(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
-    dataset = chosen.dataset
-    runs = tuple(analysis.rows(dataset) for analysis in analyses)
-    show_ownership(page, dataset, analyses, runs)
+    runs = tuple(analysis.rows(chosen.dataset) for analysis in analyses)
+    show_ownership(page, chosen, analyses, runs)
     if not all(run.rows for run in runs):
         return
     with show_errors("keeping the analysis"):

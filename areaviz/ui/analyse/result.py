@@ -17,6 +17,7 @@ from areaviz.ui.analyse.by_bucket import by_bucket
 from areaviz.ui.analyse.contrast import against
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
 from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
+from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.judged import exchange_errors, measured, raters, report_button
 from areaviz.ui.analyse.notes_files import exchange
 from areaviz.ui.analyse.slices import in_slice, save_slice, slice_table, slices_of, value_slices
@@ -63,7 +64,8 @@ def result(
     examples_list(page, chosen, len(runs))
     if len(chosen):
         with st.container(horizontal=True):
-            save_slice(dataset.digest, chosen)
+            if can_write():
+                save_slice(dataset.digest, chosen)
             if not page.state.is_blind:
                 table_button(chosen)
                 report_button(page, analyses, runs, judgements, found, corpus, themes)
@@ -71,8 +73,9 @@ def result(
     if not page.state.is_blind:
         by_bucket(page, found, titles, corpus)
         against(page, found, titles)
-    exchange(dataset, analyses, runs)
-    exchange_errors(dataset, analyses, judgements)
+    if can_write():
+        exchange(dataset, analyses, runs)
+        exchange_errors(dataset, analyses, judgements)
 
 
 def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence[str]) -> None:

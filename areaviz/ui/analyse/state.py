@@ -20,7 +20,7 @@ from areaviz.ui.shell.state import Link
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST, BEST, AS_GIVEN = "worst", "best", "given"
 # Parameters of the address; before a folder's name stands "folder:".
-SET, EXAMPLE, IN_FOLDER, BLIND = "set", "example", "folder:", "blind"
+SET, EXAMPLE, IN_FOLDER, BLIND, SHARE = "set", "example", "folder:", "blind", "share"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +95,20 @@ class AnalyseState(ModelState):
     cause: str = ""
     # The analysis that the reader's list was told of last.
     noted: str = ""
+    # The token of the shared link that the analysis is seen by, "" for the reader's own.
+    share: str = ""
 
     def from_link(self, link: Link) -> Self:
         """With the set, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
         state = replace(state, is_blind=BLIND in params)
+        share = params.get(SHARE, "")
+        if share != state.share:
+            state = replace(state.of_another_set(), share=share)
         name = params.get(SET)
         # Of the same set a search, say, stays: Back leads from example to example.
-        if name is not None and name != state.set_name:
+        if name is not None and name != state.set_name and not share:
             state = state.of_another_set().with_set(name)
         place = params.get(EXAMPLE)
         if place is None or state.problem:
@@ -141,6 +146,10 @@ class AnalyseState(ModelState):
         before = places[at - 1] if at > 0 else None
         after = places[at + 1] if at + 1 < len(places) else None
         return before, after
+
+    def leaving_share(self) -> Self:
+        """This state without a shared link: the set and the systems are the reader's own again."""
+        return replace(self.of_another_set(), share="", is_blind=False, address={})
 
     def of_another_set(self, digest: str = "") -> Self:
         """This state for other examples: what was looked at among the former ones is gone."""

@@ -13,9 +13,10 @@ import streamlit as st
 from areaviz.analysis.date_check import is_date_steady
 from areaviz.analysis.retention import Removed, keep_days, make_private, notes_address, remove_old
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
-from areaviz.analysis.rows import RowFile, analyses_folder
-from areaviz.analysis.run import outputs_digest, rows_of_outputs
+from areaviz.analysis.rows import RowFile, analyses_folder, rows_path
+from areaviz.analysis.run import header, outputs_digest, rows_of_outputs
 from areaviz.analysis.table import summary, table_of
+from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
 from areaviz.notes.annotations import Annotations
 from areaviz.notes.error_spans import Judgement
@@ -23,6 +24,9 @@ from areaviz.notes.judgements import Judgements
 from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 from areaviz.trace.request import Request
+from areaviz.ui.analyse.guest import check_writing, is_guest
+from areaviz.ui.shell.markdown import visible
+from areaviz.ui.shell.reader import reader_mark
 
 # Seconds that what is computed of rows is cached, and between two removals of what is old.
 HOUR = 3600
@@ -54,6 +58,19 @@ class Analysis:
             return stored_rows(self.path, dataset)
         mark = outputs_digest(self.outputs), len(self.outputs), 0
         return StoredRows(dataset, mark, _measured(mark[0], dataset.digest, dataset, self.outputs))
+
+
+def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
+    """Return what a model with its options is on a set."""
+    about = header(dataset, request, card, reader_mark())
+    return Analysis(card.title, request, rows_path(about), about)
+
+
+def outputs_analysis(
+    name: str, outputs: tuple[str | None, ...], scores: Mapping[str, Sequence[float]]
+) -> Analysis:
+    """Return what another system wrote, with its scores from files."""
+    return Analysis(visible(name), outputs=outputs, scores=scores)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +182,12 @@ class NoteStore:
 
 
 def note_store() -> NoteStore:
-    """What people wrote in this app; raises BackendError where it cannot be opened."""
-    return _opened(notes_address())
+    """What people wrote in this app; raises BackendError where it cannot be opened.
+
+    Who sees the page by a shared link gets a store that refuses what the link does not allow.
+    """
+    opened = _opened(notes_address())
+    return _stores(opened.store.checked(check_writing)) if is_guest() else opened
 
 
 def judgements_of(dataset: str) -> Sequence[Judgement]:
@@ -204,5 +225,8 @@ def _removed_old(days: float, url: str, folder: str) -> Removed | None:
 @st.cache_resource(show_spinner="Opening the notes", max_entries=4)
 def _opened(url: str) -> NoteStore:
     make_private(analyses_folder())
-    store = Store.open(url)
+    return _stores(Store.open(url))
+
+
+def _stores(store: Store) -> NoteStore:
     return NoteStore(store, Annotations(store), Slices(store), Judgements(store))

@@ -14,6 +14,7 @@ from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import Backend
 from areaviz.data.examples import Dataset
 from areaviz.ui.analyse.causes import Look, can_look, cause_button, show_cause
+from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.slices import save_places
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.analyse.stored import HOUR, Analysis
@@ -122,12 +123,13 @@ def _theme(
         label = "Show all again" if is_shown else f"Show {len(theme.places):,}"
         key = f"{chart[0]} {chart[1]}"
         st.button(label, key=f"show {key}", on_click=keep_rows, args=(page, kept))
-        st.button(
-            "Save as a slice",
-            key=f"save {key}",
-            on_click=save_places,
-            args=(look.dataset.digest, title, theme.places),
-        )
+        if can_write():
+            st.button(
+                "Save as a slice",
+                key=f"save {key}",
+                on_click=save_places,
+                args=(look.dataset.digest, title, theme.places),
+            )
         cause_button(page, look, themes, theme)
     if can_look(look, themes, theme):
         show_cause(page, look, themes, theme)

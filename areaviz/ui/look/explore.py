@@ -61,6 +61,7 @@ def explore(
     request: Request | None = None,
     further: Mapping[str, str] = NOTHING,
     panel: Panel | None = None,
+    check: Callable[[], object] | None = None,
 ) -> None:
     """Show traces side by side under one focus.
 
@@ -71,8 +72,12 @@ def explore(
         request: what a link restores; None where there is no link.
         further: parameters of the link that the page's state does not have.
         panel: what can be done with what is pointed at.
+        check: called first, also when only this part of the page runs; an error that it raises
+            is shown in place of the traces.
     """
     with show_errors("drawing the attention"), turn(traces):
+        if check is not None:
+            check()
         further = {**_compared(traces), **further}
         traces, titles = _attending(traces, titles)
         if not traces:

@@ -1,0 +1,258 @@
+"""Links that open one reader's analysis for other readers, until its owner withdraws them.
+
+A link holds a random token. The folder of a shared link is named by the SHA-256 of the token, so no
+file holds what opens it. It lies in the owner's folder: `shares/OWNER/ID`. Each reader who opened
+the link has a file of their own there, so readers who come at the same time lose nothing. A link is
+withdrawn by the removal of `share.json`, after which nothing opens it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from hashlib import sha256
+from pathlib import Path
+
+from areaviz.analysis.kept_sets import DAMAGE
+from areaviz.notes.store_schema import now
+from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
+
+# Below the folder of analyses, and the file that says what a link opens.
+FOLDER, ABOUT = "shares", "share.json"
+_MARK = re.compile(r"[0-9a-f]{64}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{32}")
+# The random bytes of a token.
+_TOKEN_BYTES = 24
+WITHDRAWN = (
+    "This link opens no analysis: it was withdrawn or is incomplete. Ask its owner for a new link."
+)
+
+
+class Mode(StrEnum):
+    """What readers of a shared analysis may do."""
+
+    READ = "read"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class SharedAnalysis:
+    """What a link opens."""
+
+    # The digest of the set, its name, and what an address calls it.
+    digest: str
+    dataset: str
+    address: str
+    # The systems: names of outputs from files, and requests of models as address parameters.
+    outputs: tuple[str, ...]
+    models: tuple[Mapping[str, str], ...]
+    mode: Mode
+    # Whether readers see no names of systems.
+    is_blind: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """When one reader opened a link for the first and for the last time, ISO 8601 in UTC."""
+
+    first: str
+    last: str
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLink:
+    """A link that was not withdrawn.
+
+    Args:
+        id: the SHA-256 of its token.
+        owner: the mark of the reader who made it.
+        made: when it was made, ISO 8601 in UTC.
+        analysis: what it opens.
+        visits: one for each reader who opened it, the latest first.
+    """
+
+    id: str
+    owner: str
+    made: str
+    analysis: SharedAnalysis
+    visits: tuple[Visit, ...] = ()
+
+
+class SharedLinks:
+    """All shared links. Every method raises BackendError where the disk fails."""
+
+    def __init__(self, analyses: Path) -> None:
+        """Open the links below the folder of analyses."""
+        self._all = analyses / FOLDER
+
+    def make(self, owner: str, analysis: SharedAnalysis) -> str:
+        """Make a link and return its token, which is not kept.
+
+        Args:
+            owner: the mark of the reader who shares.
+            analysis: what the link opens.
+
+        Raises:
+            InputError: the reader, or all readers, share too many analyses.
+        """
+        if not _MARK.fullmatch(owner):
+            raise ValueError("A reader's mark has 64 hexadecimal digits.")
+        with _disk_errors("making the link"):
+            if len(list((self._all / owner).glob(f"*/{ABOUT}"))) >= SHARED_LINKS.value():
+                raise InputError(SHARED_LINKS.refusal())
+            if len(list(self._all.glob(f"*/*/{ABOUT}"))) >= SHARED_LINKS_ALL.value():
+                raise InputError(SHARED_LINKS_ALL.refusal())
+            token = secrets.token_urlsafe(_TOKEN_BYTES)
+            folder = self._all / owner / _id_of(token)
+            private_folder(folder)
+            about = {"made": now(), "analysis": asdict(analysis)}
+            write_whole(folder / ABOUT, json.dumps(about).encode("ascii"), PRIVATE_FILE)
+        return token
+
+    def open(self, token: str) -> SharedLink:
+        """Return the link with a token, without its visits.
+
+        Raises:
+            InputError: there is no such link, or it was withdrawn.
+        """
+        if not _TOKEN.fullmatch(token):
+            raise InputError(WITHDRAWN)
+        with _disk_errors("opening the link"):
+            for folder in self._all.glob(f"*/{_id_of(token)}"):
+                link = _read(folder)
+                if link is not None:
+                    return link
+        raise InputError(WITHDRAWN)
+
+    def note_visit(self, link: SharedLink, reader: str) -> None:
+        """Note that a reader opened a link; the owner's own visits are not noted.
+
+        Args:
+            link: that was opened.
+            reader: the mark of the reader.
+        """
+        if reader == link.owner:
+            return
+        folder = self._all / link.owner / link.id
+        path = folder / f"{reader}.json"
+        with _disk_errors("opening the link"):
+            listed = sum(_MARK.fullmatch(one.stem) is not None for one in folder.glob("*.json"))
+            if not path.exists() and listed >= VISITORS_LISTED.value():
+                return
+            time = now()
+            earlier = _visit(path)
+            visit = Visit(earlier.first if earlier else time, time)
+            # A folder that is gone is not made again: the link was withdrawn meanwhile.
+            write_whole(path, json.dumps(asdict(visit)).encode("ascii"), PRIVATE_FILE)
+
+    def list_for(self, owner: str) -> list[SharedLink]:
+        """Return a reader's links with their visits, the latest link first."""
+        found: list[SharedLink] = []
+        if not _MARK.fullmatch(owner):
+            return found
+        with _disk_errors("reading the list of links"):
+            for folder in (self._all / owner).glob("*/"):
+                link = _read(folder, with_visits=True)
+                if link is not None:
+                    found.append(link)
+        return sorted(found, key=lambda link: link.made, reverse=True)
+
+    def withdraw(self, link: SharedLink, reader: str) -> None:
+        """Withdraw a link at once.
+
+        Args:
+            link: that is withdrawn.
+            reader: the mark of the reader who asks.
+
+        Raises:
+            InputError: the link belongs to another reader.
+        """
+        if reader != link.owner:
+            raise InputError("Another reader shared this analysis, and only they can withdraw it.")
+        with _disk_errors("withdrawing the link"):
+            _remove(self._all / link.owner / link.id)
+
+    def withdraw_of_set(self, owner: str, digest: str) -> int:
+        """Withdraw all links of a reader to the analyses of a set; return how many."""
+        links = [link for link in self.list_for(owner) if link.analysis.digest == digest]
+        for link in links:
+            self.withdraw(link, owner)
+        return len(links)
+
+
+def remove_old_links(analyses: Path, before: float) -> int:
+    """Remove links that were made before a time and that nobody opened since; return how many.
+
+    Args:
+        analyses: the folder of analyses.
+        before: seconds since 1970.
+    """
+    removed = 0
+    for folder in (analyses / FOLDER).glob("*/*/"):
+        with suppress(FileNotFoundError):
+            times = [path.stat().st_mtime for path in folder.iterdir()]
+            if max(times, default=folder.stat().st_mtime) < before:
+                _remove(folder)
+                removed += 1
+    return removed
+
+
+def _id_of(token: str) -> str:
+    return sha256(token.encode("ascii")).hexdigest()
+
+
+def _remove(folder: Path) -> None:
+    """Remove a link. What opens it goes first, should the rest fail."""
+    (folder / ABOUT).unlink(missing_ok=True)
+    # A reader who comes at this moment may write into the folder, which is removed later then.
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _read(folder: Path, with_visits: bool = False) -> SharedLink | None:
+    """Return the link of a folder, None where it was withdrawn or is damaged."""
+    with suppress(FileNotFoundError, *DAMAGE):
+        about = json.loads((folder / ABOUT).read_bytes())
+        analysis = _analysis(about["analysis"])
+        visits: list[Visit] = []
+        if with_visits:
+            read = [_visit(path) for path in folder.glob("*.json") if _MARK.fullmatch(path.stem)]
+            visits = sorted(filter(None, read), key=lambda one: one.last, reverse=True)
+        made = str(about["made"])
+        return SharedLink(folder.name, folder.parent.name, made, analysis, tuple(visits))
+    return None
+
+
+def _analysis(values: Mapping[str, object]) -> SharedAnalysis:
+    """Return what JSON values describe; raise an error of `DAMAGE` for other values."""
+    read = SharedAnalysis(**values)  # type: ignore[arg-type]
+    models = tuple({str(key): str(one[key]) for key in one} for one in read.models)
+    texts = (str(read.digest), str(read.dataset), str(read.address))
+    outputs = tuple(map(str, read.outputs))
+    return SharedAnalysis(*texts, outputs, models, Mode(read.mode), bool(read.is_blind))
+
+
+def _visit(path: Path) -> Visit | None:
+    with suppress(FileNotFoundError, *DAMAGE):
+        values = json.loads(path.read_bytes())
+        return Visit(str(values["first"]), str(values["last"]))
+    return None
+
+
+@contextmanager
+def _disk_errors(doing: str) -> Iterator[None]:
+    """Raise what goes wrong with the disk as BackendError, in one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise BackendError(
+            f"Something went wrong while {doing} ({reason}). Nothing was changed. Try again."
+        ) from error

@@ -1,0 +1,127 @@
+"""Sharing an analysis: the menu in which its owner makes links, sees visits, and withdraws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import streamlit as st
+
+from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLink, Visit
+from areaviz.ui.analyse.dataset_form import ChosenSet
+from areaviz.ui.analyse.earlier import reader_files
+from areaviz.ui.analyse.guest import shared_links
+from areaviz.ui.analyse.state import SHARE, AnalysePage
+from areaviz.ui.analyse.stored import Analysis
+from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
+from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
+from areaviz.ui.shell.reader import reader_mark
+from areaviz.ui.shell.state import link_params
+
+# In the session: the token that was made last, and what went wrong.
+MADE, PROBLEM = "analyse_share_made", "analyse_share_problem"
+# The key of the widget in which the mode is chosen.
+MODE = "analyse_share_mode"
+MODES = {Mode.READ: "Read only", Mode.NOTE: "Add notes and marks"}
+# Visits of a link that are shown.
+VISITS = 5
+
+
+def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    """Draw the menu.
+
+    Args:
+        page: holds whether rating is blind.
+        chosen: the set.
+        analyses: the systems that are shown.
+    """
+    show_deferred(PROBLEM)
+    with st.popover("Share", key="analyse_share", type="tertiary"), show_errors("listing links"):
+        st.caption(
+            "Make a link that opens this analysis, with its notes and marks, for every reader of"
+            " this app. Readers still need the app's access token where it has one."
+        )
+        st.segmented_control(
+            "Readers may",
+            list(MODES),
+            key=MODE,
+            default=Mode.READ,
+            required=True,
+            format_func=MODES.__getitem__,
+        )
+        if chosen.files is None:
+            st.caption("Every reader has this set, and can add notes to it without your link.")
+        if page.state.is_blind:
+            st.caption("Rating is blind now, so the link hides the names of the systems.")
+        st.button("Make a link", key="share_make", on_click=_make, args=(page, chosen, analyses))
+        _show_made()
+        _list(chosen.dataset.digest)
+
+
+def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+    with defer_errors("making the link", PROBLEM):
+        if chosen.files is not None:
+            # Files that are not kept here, because they are too large, can be opened by nobody.
+            reader_files().open_set(chosen.address)
+        names = []
+        for name, written in chosen.outputs.items():
+            if any((one.title, one.outputs) == (visible(name), written) for one in analyses):
+                names.append(name)
+        analysis = SharedAnalysis(
+            chosen.dataset.digest,
+            shortened(chosen.dataset.name, 100),
+            chosen.address,
+            tuple(names),
+            tuple(link_params(one.request) for one in analyses if one.request),
+            Mode(st.session_state.get(MODE) or Mode.READ),
+            page.state.is_blind,
+        )
+        st.session_state[MADE] = shared_links().make(reader_mark(), analysis)
+
+
+def _show_made() -> None:
+    """Draw the link that was made last. Nobody can find it again: the app has its digest alone."""
+    token = st.session_state.get(MADE)
+    if not token:
+        return
+    st.code(f"{st.context.url or ''}?{SHARE}={token}", language=None, wrap_lines=True)
+    st.caption("Copy the link now. The app does not keep it and cannot show it again later.")
+
+
+def _list(digest: str) -> None:
+    """Draw the reader's links: those to analyses of this set first."""
+    links = shared_links().list_for(reader_mark())
+    for link in sorted(links, key=lambda one: one.analysis.digest != digest):
+        analysis = link.analysis
+        systems = [*analysis.outputs, *(one.get("model", "") for one in analysis.models)]
+        title = f"{analysis.dataset}: {' and '.join(systems)}"
+        with st.container(border=True, gap="small"):
+            st.markdown(escaped(shortened(title, 90)))
+            st.caption(escaped(_about(link)))
+            st.button("Withdraw", key=f"withdraw_{link.id}", on_click=_withdraw, args=(link,))
+
+
+def _about(link: SharedLink) -> str:
+    """Return what its owner sees of a link, in sentences."""
+    said = f"{MODES[link.analysis.mode]}. Made {_minute(link.made)} UTC. "
+    if not link.visits:
+        return f"{said}Nobody has opened it yet."
+    times = "; ".join(map(_times, link.visits[:VISITS]))
+    more = len(link.visits) - VISITS
+    rest = f"; and {more:,} more" if more > 0 else ""
+    return f"{said}Opened by {counted(len(link.visits), 'reader')}: {times}{rest} (UTC)."
+
+
+def _times(visit: Visit) -> str:
+    first, last = _minute(visit.first), _minute(visit.last)
+    return first if first == last else f"{first}, last {last}"
+
+
+def _minute(time: str) -> str:
+    return f"{time[:10]} {time[11:16]}"
+
+
+def _withdraw(link: SharedLink) -> None:
+    with defer_errors("withdrawing the link", PROBLEM):
+        shared_links().withdraw(link, reader_mark())
+        st.session_state.pop(MADE, None)
+        st.toast("The link was withdrawn. It opens nothing any more.")
