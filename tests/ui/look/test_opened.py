@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec
 from areaviz.ui.look import opened as module
 from areaviz.ui.look.opened import SETTING, opened_served, served, turn
-from areaviz.ui.shell.budget import disk
+from areaviz.ui.shell.budget import MEBI, disk
 from tests import fakes
 from tests.pages.conftest import Open, open_page, shown, stored  # noqa: F401
 from tests.pages.test_your_tensors import upload
@@ -78,10 +79,12 @@ def test_the_disk_is_counted_and_given_back(
     size = sum(one.weights.nbytes for one in fakes.trace().maps.values())
     app = upload(open_page("your_tensors"), content)
     assert disk().used == size and not app.error
-    monkeypatch.setenv("AREAVIZ_DISK_MIB", "0")
+    monkeypatch.setenv("AREAVIZ_DISK_MIB", "1")
     fresh()
+    for reader in "abcd":
+        disk().reserve(MEBI // 4, Visitor(reader))
     app = upload(open_page("your_tensors"), content)
-    assert "have 0 MiB of uploaded attention open" in shown(
+    assert "have 1 MiB of uploaded attention open" in shown(
         app
     ) and "Try again in a few minutes" in shown(app)
     monkeypatch.delenv("AREAVIZ_DISK_MIB")
