@@ -84,8 +84,9 @@ class Import(NamedTuple):
 def new_import_id() -> str:
     """Return an id that begins with the time, so that ids are listed in the order of time."""
     now = datetime.now(UTC)
-    # Microseconds follow the readable time, because two imports can happen within a second.
-    return f"{now:{_TIME}}-{now:%f}{secrets.token_hex(6)}"
+    # Microseconds follow the readable time, because two imports can happen within a second. The
+    # column of the store holds 32 characters.
+    return f"{now:{_TIME}}-{now:%f}{secrets.token_hex(4)}"
 
 
 def check_shares(
