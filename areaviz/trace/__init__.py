@@ -1,4 +1,5 @@
-"""The trace, what one run of a model attended to: record, questions to it, files and links of it.
+"""The trace, which records what one run of a model attended to.
 
-Begin with `record.py`; `areaviz.from_arrays` makes a trace of weights. Needs NumPy alone.
+This package holds the record, the queries on it, its files and its links. Start with `record.py`.
+`areaviz.from_arrays` makes a trace from attention weights. The package needs only NumPy.
 """

@@ -1,8 +1,9 @@
-"""npz archives of strangers: what they hold is known from headers before it is unpacked.
+"""Safe reading of untrusted npz archives.
 
-Nothing is allocated for an archive or an array that is larger than it says, or than is possible.
+The headers give the contents of an archive before anything is unpacked. Nothing is allocated for an
+archive or an array that is larger than its header states or larger than the limits.
 
-Shapes: R rows of an array along its last axis, X numbers of a row.
+Shapes: R rows of an array along its last axis, X numbers per row.
 """
 
 from __future__ import annotations
@@ -22,9 +23,9 @@ from areaviz.trace.errors import InputError
 
 MAX_BYTES = 512 * 2**20
 MAX_DIRECTORY_BYTES = 2**16
-# Of an array's header with its marks; NumPy refuses longer ones too.
+# Maximum size of an array's header, including its magic bytes. NumPy also refuses longer ones.
 HEADER_BYTES = 10_000 + 12
-# About so much of an entry is unpacked at a time.
+# Bytes of an entry that are unpacked at a time, approximately.
 BLOCK_BYTES = 2**22
 NO_TRACE = "The file is not a trace; choose a trace that this app has saved."
 _END_OF_DIRECTORY = struct.Struct("<4s4H2LH")
@@ -35,20 +36,21 @@ _READERS = {
 
 
 def check_archive(file: BinaryIO, refusal: str = NO_TRACE, most: int | None = None) -> None:
-    """Refuse what is no zip archive, is too large, or has an endless list of contents.
+    """Refuse a file that is not a zip archive, is too large, or has an excessive directory.
 
     Args:
-        file: open, seekable.
-        refusal: the sentence for what is no archive.
-        most: bytes of the file at most; by default 512 MiB.
+        file: Open, seekable file.
+        refusal: Error message for a file that is not an archive.
+        most: Maximum size of the file in bytes, 512 MiB by default.
 
     Raises:
-        InputError: it is no archive, or too large.
-        BadZipFile: it is damaged, or larger than such files can be.
+        InputError: The file is not an archive, or it is too large.
+        BadZipFile: The archive is damaged, or it uses zip64.
     """
     size = file.seek(0, io.SEEK_END)
     check_size(size, most or MAX_BYTES, "The file")
-    # The last record says where the list of contents is; before it may stand the mark of a zip64.
+    # The last record gives the position of the directory. The locator of a zip64 archive may
+    # precede it.
     length = min(size, _END_OF_DIRECTORY.size + 20)
     file.seek(size - length)
     tail = file.read(length)
@@ -66,7 +68,7 @@ def check_archive(file: BinaryIO, refusal: str = NO_TRACE, most: int | None = No
 
 
 def check_size(size: int, limit: int, what: str) -> None:
-    """Refuse what takes more than `limit` bytes with an InputError."""
+    """Raise an InputError if `size` exceeds `limit` bytes."""
     if size > limit:
         raise InputError(
             f"{what} takes {size / 2**20:,.1f} MiB but at most {limit / 2**20:,.4g} MiB are"
@@ -75,10 +77,12 @@ def check_size(size: int, limit: int, what: str) -> None:
 
 
 def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None = None) -> bytes:
-    """The bytes of an entry, or the first `most` of them: never more than its header says.
+    """Return the bytes of an entry, or its first `most` bytes.
+
+    The result is never longer than the size in the entry's header.
 
     Raises:
-        ValueError: it is packed by bz2 or lzma, which would unpack more at once.
+        ValueError: The entry is compressed with bz2 or lzma, which would unpack more at once.
     """
     if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise ValueError(f'"{entry.filename}" is packed in a way that traces do not use')
@@ -88,26 +92,26 @@ def unpacked(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, most: int | None 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What an array's entry says of itself, and where its numbers begin."""
+    """The metadata of an array's entry, and the position of its first number."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     by_columns: bool
-    # Bytes before the first number.
+    # Offset of the first number, in bytes.
     start: int
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its numbers."""
+        """The size of the array's data in bytes."""
         return prod(self.shape) * self.dtype.itemsize
 
 
 def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
-    """The header of an entry.
+    """Read the array header of an entry.
 
     Raises:
-        InputError: it is of an unknown version, or holds Python objects.
-        ValueError: there is no such header.
+        InputError: The npy version is unknown, or the array holds Python objects.
+        ValueError: The entry has no npy header.
     """
     name = entry.filename.removesuffix(".npy")
     file = io.BytesIO(unpacked(archive, entry, HEADER_BYTES))
@@ -126,7 +130,7 @@ def read_header(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> Header:
 
 
 def check_filled(entry: zipfile.ZipInfo, header: Header) -> None:
-    """Refuse, with a ValueError, an entry that is not as large as its header says, to the byte."""
+    """Raise a ValueError if the data of an entry differ in size from what its header states."""
     size = entry.file_size - header.start
     if min(header.shape, default=0) < 0 or header.nbytes != size:
         raise ValueError(f"an array says it has shape {header.shape} but has {size} bytes")
@@ -135,7 +139,11 @@ def check_filled(entry: zipfile.ZipInfo, header: Header) -> None:
 def read_array(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
 ) -> npt.NDArray[Any]:
-    """A whole array, read-only; ValueError where the entry is not as large as its header says."""
+    """Read a whole array, read-only.
+
+    Raises:
+        ValueError: The data of the entry differ in size from what its header states.
+    """
     check_filled(entry, header)
     flat = np.frombuffer(unpacked(archive, entry), header.dtype, offset=header.start)
     return flat.reshape(header.shape, order="F" if header.by_columns else "C")
@@ -144,7 +152,11 @@ def read_array(
 def read_rows(
     archive: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header
 ) -> Iterator[npt.NDArray[Any]]:
-    """The rows of an array in order, some at a time: [R, X]; ValueError as `read_array`."""
+    """Yield the rows of an array in order, several at a time, as arrays [R, X].
+
+    Raises:
+        ValueError: The data of the entry differ in size from what its header states.
+    """
     check_filled(entry, header)
     width = header.shape[-1]
     row_bytes = width * header.dtype.itemsize
@@ -158,5 +170,5 @@ def read_rows(
                 raise ValueError(f"an array ends {count * row_bytes - len(content)} bytes early")
             yield np.frombuffer(content, header.dtype).reshape(count, width)
             left -= count
-        # At its end the entry's checksum is compared.
+        # Read to the end, because zipfile compares the checksum only there.
         file.read(1)

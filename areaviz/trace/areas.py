@@ -1,9 +1,9 @@
-"""Areas of a memory: which there are, in what order, and the words for where one lies.
+"""The areas of a memory, their order, and phrases that describe their position.
 
 A memory is a grid of `height` x `width` items (a sequence has height 1). An area is a rectangle of
 at most `max_height` x `max_width` items (Li et al. 2019, section 3). Models and viewers share this
-one enumeration: size-major (for h, for w), then row-major over the top-left corner. In words,
-everything counts from 1.
+enumeration of the areas: size-major (for h, for w), then row-major over the top-left corner. The
+phrases count from 1.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Area:
-    """One rectangle of memory items: top-left corner (`top`, `left`) and extent, in items."""
+    """A rectangle of memory items: its top-left corner (`top`, `left`) and its extent in items."""
 
     top: int
     left: int
@@ -31,7 +31,7 @@ class Area:
 
     @property
     def size(self) -> int:
-        """How many items the area holds."""
+        """The number of items in the area."""
         return self.height * self.width
 
 
@@ -40,7 +40,7 @@ class AreaGrid:
     """All areas of a `height` x `width` memory up to `max_height` x `max_width` items.
 
     Raises:
-        ValueError: when a size is below one or an area would exceed the memory.
+        ValueError: A size is below 1, or the largest area would exceed the memory.
     """
 
     height: int
@@ -59,36 +59,36 @@ class AreaGrid:
 
     @classmethod
     def clamped(cls, shape: tuple[int, int], max_area: tuple[int, int]) -> AreaGrid:
-        """The grid for a memory of `shape`, with the area size cut down to the memory."""
+        """Return the grid for a memory of `shape`, with the area size limited to the memory."""
         return cls(*shape, min(max_area[0], shape[0]), min(max_area[1], shape[1]))
 
     @property
     def items(self) -> int:
-        """How many items the memory has."""
+        """The number of items in the memory."""
         return self.height * self.width
 
     @property
     def count(self) -> int:
-        """How many areas there are: |R| = |Rv||Rh|, |Rh| = (L-S)S + S(S+1)/2 (Li et al. 2019)."""
+        """The number of areas: |R| = |Rv||Rh|, |Rh| = (L-S)S + S(S+1)/2 (Li et al. 2019)."""
         return _placements(self.height, self.max_height) * _placements(self.width, self.max_width)
 
     def shapes(self) -> Iterator[tuple[int, int]]:
-        """Every (height, width) an area can have, in enumeration order."""
+        """Yield every (height, width) that an area can have, in enumeration order."""
         for height in range(1, self.max_height + 1):
             for width in range(1, self.max_width + 1):
                 yield height, width
 
     def slab(self, height: int, width: int) -> tuple[int, int, int]:
-        """Where the areas of one shape lie: (first index, rows of corners, columns of corners)."""
+        """Locate the areas of one shape: (first index, rows of corners, columns of corners)."""
         rows, columns = self.height - height + 1, self.width - width + 1
         first = _placements(self.height, height - 1) * _placements(self.width, self.max_width)
         return first + rows * _placements(self.width, width - 1), rows, columns
 
     def index(self, area: Area) -> int:
-        """The index of `area`, in constant time.
+        """Return the index of `area`, in constant time.
 
         Raises:
-            ValueError: when the area is not one of this grid's.
+            ValueError: The area is not part of this grid.
         """
         fits = 1 <= area.height <= self.max_height and 1 <= area.width <= self.max_width
         first, rows, columns = self.slab(area.height, area.width)
@@ -97,14 +97,14 @@ class AreaGrid:
         return first + area.top * columns + area.left
 
     def area(self, index: int) -> Area:
-        """The rectangle at `index`, in constant time (no table is scanned).
+        """Return the area at `index`, in constant time and without a table.
 
         Raises:
-            IndexError: when the index is outside 0..count-1.
+            IndexError: The index is outside 0..count-1.
         """
         if not 0 <= index < self.count:
             raise IndexError(f"Area index {index} is outside 0..{self.count - 1}.")
-        # A NumPy integer would spread into the area and from there into JSON.
+        # Convert to int: a NumPy integer would end up in the Area, and JSON cannot serialise it.
         index = whole(index)
         row_areas = _placements(self.width, self.max_width)
         height = _extent_at(self.height, self.max_height, index // row_areas)
@@ -115,13 +115,13 @@ class AreaGrid:
         return Area(*divmod(index, self.width - width + 1), height, width)
 
     def items_of(self, area: Area) -> tuple[int, ...]:
-        """The items that an area holds, row by row."""
+        """Return the indices of the items in an area, row by row."""
         rows = range(area.top, area.top + area.height)
         columns = range(area.left, area.left + area.width)
         return tuple(row * self.width + column for row in rows for column in columns)
 
     def table(self) -> IntArray:
-        """Every area as a row (top, left, height, width): int64 [count, 4]."""
+        """Return every area as a row (top, left, height, width): int64 [count, 4]."""
         found_R4 = np.empty((self.count, 4), np.int64)
         for height, width in self.shapes():
             first, rows, columns = self.slab(height, width)
@@ -131,19 +131,22 @@ class AreaGrid:
         return found_R4
 
     def sizes(self) -> IntArray:
-        """How many items each area holds: int64 [count]."""
+        """Return the number of items in each area: int64 [count]."""
         height_S, width_S = np.array(list(self.shapes())).T
         counts_S = (self.height - height_S + 1) * (self.width - width_S + 1)
         return np.repeat(height_S * width_S, counts_S)
 
 
 def _placements(length: int, extent: int) -> int:
-    """How many runs of 1..extent items fit in `length` items."""
+    """Return the number of runs of 1..extent items that fit in `length` items."""
     return extent * length - extent * (extent - 1) // 2
 
 
 def _extent_at(length: int, max_extent: int, offset: int) -> int:
-    """The extent whose placements contain `offset`: inverts `_placements`, a quadratic."""
+    """Return the extent whose placements contain `offset`.
+
+    This inverts `_placements`, which is quadratic in the extent.
+    """
     root = ((2 * length + 1) - isqrt((2 * length + 1) ** 2 - 8 * offset)) // 2
     extent = max(1, min(root + 1, max_extent))
     while _placements(length, extent - 1) > offset:
@@ -154,21 +157,21 @@ def _extent_at(length: int, max_extent: int, offset: int) -> int:
 
 
 def area_text(area: Area) -> str:
-    """An area of a picture's cells: "rows 2-3, columns 4-6"."""
+    """Describe an area of a picture's cells, such as "rows 2-3, columns 4-6"."""
     return f"{run_text('row', area.top, area.height)}, {run_text('column', area.left, area.width)}"
 
 
 def span_text(area: Area) -> str:
-    """An area of a text's items: "item 3" or "items 3-5"."""
+    """Describe an area of a text's items, such as "item 3" or "items 3-5"."""
     return run_text("item", area.left, area.width)
 
 
 def run_text(name: str, first: int, count: int) -> str:
-    """Neighbours along one side: "row 2" or "rows 2-3".
+    """Describe neighbours along one side, such as "row 2" or "rows 2-3".
 
     Args:
-        name: of one of them.
-        first: counted from 0.
-        count: how many they are.
+        name: Singular noun for one of them.
+        first: Index of the first one, counted from 0.
+        count: Number of neighbours.
     """
     return f"{name} {first + 1}" if count == 1 else f"{name}s {first + 1}-{first + count}"

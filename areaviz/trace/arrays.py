@@ -1,4 +1,4 @@
-"""Attention that was computed elsewhere, in plain arrays, as a trace: `areaviz.from_arrays`.
+"""Traces of attention that was computed elsewhere, from plain arrays: `areaviz.from_arrays`.
 
 Shapes: L layers, H heads, Q queries, N items of the memory, R rows of weights.
 """
@@ -33,14 +33,14 @@ from areaviz.trace.record import TOLERANCE, AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request, check_options, model_name
 
 MAX_ITEMS, MAX_LABEL = 4096, 100
-# Heads that attend to single items are shown as areas of up to so many items, or so many rows and
-# columns.
+# Default size of the areas that are summed for heads that attend to single items: the number of
+# items in a span, or of rows and columns in a rectangle.
 AREA_SIZE = 3
 SITE = "attention"
-# Half precision rounds, so rows stored in it may be further from summing to 1.
+# Rows in half precision are rounded, so their sums may be further from 1.
 _HALF_TOLERANCE = 1e-2
 _NOTHING = "output"
-# The output of a trace that holds attention alone; its field is `nothing()`.
+# The output of a trace that holds only attention. Its field is `nothing()`.
 NO_OUTPUT = Output(_NOTHING, np.zeros(0, dtype=np.float32), ())
 
 
@@ -53,24 +53,27 @@ def from_arrays(
     area_size: int = AREA_SIZE,
     name: str = "your-arrays",
 ) -> Trace:
-    """A trace of attention that was computed elsewhere, with the sums of its weights over areas.
+    """Make a trace from attention weights computed elsewhere, with their sums over areas.
 
-    Weights of more than 256 MiB stay where they are, which may be a file that NumPy has mapped:
-    they are read, and checked, a layer or a head at a time when they are looked at.
+    Weights of more than 256 MiB stay where they are, for example in a memory-mapped file. They are
+    read and checked one layer or head at a time when a view needs them.
 
     Args:
-        weights: floating-point [L, H, Q, N], each row a distribution over the N items (or 0 where
-            all are masked); or what a model returns, `outputs.attentions`, an array for each layer.
-        memory: a label for each of the N items; by default their numbers. Not used with `shape`.
-        queries: a label for each of the Q queries; by default the memory itself where Q = N, else
+        weights: Floating-point array [L, H, Q, N]. Each row is a distribution over the N items, or
+            0 if all items are masked. You can also pass a model's `outputs.attentions`, one array
+            per layer.
+        memory: A label for each of the N items. By default their numbers. Ignored if `shape` is
+            given.
+        queries: A label for each of the Q queries. By default the memory itself if Q = N, otherwise
             their numbers.
-        shape: (rows, columns) where the items are cells of a picture, row by row.
-        picture: the picture of the cells, uint8 [height, width, 3]; by default a grey one.
-        area_size: most items of an area, or rows and columns of one, 1..16; 1 leaves the areas out.
-        name: what the model is called, letters, digits, dots, hyphens and underscores.
+        shape: (rows, columns) if the items are the cells of a picture, in row-major order.
+        picture: The picture behind the cells, uint8 [height, width, 3]. By default a grey one.
+        area_size: Maximum number of items in a span, or of rows and columns in a rectangle, 1..16.
+            With 1 there are no areas.
+        name: Name of the model: letters, digits, dots, hyphens and underscores.
 
     Raises:
-        InputError: the arrays do not fit each other, a layer takes more than 1 GiB, weights are
+        InputError: The arrays do not fit each other, a layer takes more than 1 GiB, weights are
             below 0 or not finite, or rows sum to neither 1 nor 0.
     """
     check_range("area_size", area_size, AREA_SIZES)
@@ -87,16 +90,19 @@ def from_arrays(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """A trace but for its weights."""
+    """A trace without its weights."""
 
     request: Request
-    # What is attended to first, what attends last; one field where a memory attends to itself.
+    # The memory first and the queries last, or one field if the memory attends to itself.
     fields: tuple[Field, ...]
-    # The items of the memory.
+    # The items of the memory, as a grid of single-item areas.
     grid: AreaGrid
 
     def trace(self, weights_LHQN: FloatArray, area_size: int) -> Trace:
-        """The trace with these weights and, where areas have several items, their sums; checked."""
+        """Return the trace with these weights, checked.
+
+        If areas may have several items, the trace also gets the sums of the weights over areas.
+        """
         query, memory = self.fields[-1].name, self.fields[0].name
         attention = AttentionMap(
             SITE, query, memory, self.grid, weights_LHQN, "rows sum to 1 over items"
@@ -119,7 +125,10 @@ def frame_of(
     picture: Picture | npt.NDArray[np.uint8] | None,
     name: str,
 ) -> Frame:
-    """All of a trace but its weights; arguments and errors as of `from_arrays`."""
+    """Return everything in a trace except its weights.
+
+    Args and errors are those of `from_arrays`.
+    """
     *_, query_count, items = shape_LHQN
     request = Request(model_name(name), "", picture=_picture(picture, shape))
     check_options(request)
@@ -134,15 +143,16 @@ def frame_of(
 
 
 def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
-    """What stands in for weights that stay where they are; rows are checked when they are read.
+    """Return a stand-in for weights that stay where they are.
 
-    The layer that was read last is kept, as views read one several times.
+    Rows are checked when they are read. The latest layer is cached, because views read a layer
+    several times.
     """
     layers, heads, queries, items = given_LHQN.shape
 
     def read(layer: int) -> FloatArray:
         found_HQN = np.empty((heads, queries, items), np.float32)
-        # Head by head, as checking all at once takes as much again.
+        # Check one head at a time. Checking the whole layer would need as much memory again.
         for head in range(heads):
             row = (layer * heads + head) * queries
             found_HQN[head] = checked_rows(given_LHQN[layer, head], row, given_LHQN.shape)
@@ -152,17 +162,17 @@ def by_layer(given_LHQN: npt.NDArray[Any]) -> FloatArray:
 
 
 def check_bytes(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> None:
-    """Refuse weights that, or a layer of whose sums, would take more than 256 MiB."""
+    """Refuse weights, or a layer of their sums over areas, that would take more than 256 MiB."""
     check_map_bytes(max(_size(shape_LHQN), _layer_size(shape_LHQN, shape, area_size)))
 
 
 def _size(shape_LHQN: Sequence[int]) -> int:
-    """The bytes of weights in single precision."""
+    """Return the size in bytes of weights in single precision."""
     return 4 * prod(shape_LHQN)
 
 
 def _layer_size(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_size: int) -> int:
-    """The bytes of a layer of their sums over areas."""
+    """Return the size in bytes of one layer of their sums over areas."""
     _, heads, query_count, items = shape_LHQN
     grid = AreaGrid.clamped(shape or (1, items), (area_size, area_size))
     return predicted_bytes(1, heads, query_count, grid)
@@ -171,11 +181,11 @@ def _layer_size(shape_LHQN: Sequence[int], shape: tuple[int, int] | None, area_s
 def check_shape(
     shape_LHQN: Sequence[int], dtype: npt.DTypeLike, shape: tuple[int, int] | None
 ) -> None:
-    """Check weights by their shape and type alone, before any memory is taken for them.
+    """Check weights by their shape and type alone, before memory is allocated for them.
 
     Raises:
-        InputError: they are not [layer, head, query, memory], no numbers, empty, or do not fit the
-            picture's cells.
+        InputError: The weights are not [layer, head, query, memory], are not floating-point
+            numbers, are empty, or do not fit the picture's cells.
     """
     found = " x ".join(f"{side:,}" for side in shape_LHQN) or "a single number"
     if len(shape_LHQN) == 5:
@@ -208,19 +218,19 @@ def check_shape(
 
 
 def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[int]) -> FloatArray:
-    """Rows of weights as float32 that sum to 1, or to 0 where everything is masked.
+    """Check rows of weights, and return them as float32 rows that sum to 1, or to 0 if masked.
 
     Args:
-        given_RN: some rows of the array; of half precision they may be off by 0.01, and all are
+        given_RN: Some rows of the array. Sums in half precision may be off by 0.01. All rows are
             divided by their sum again.
-        first: the number of the first of them among all rows.
-        shape_LHQN: of the array.
+        first: Index of the first given row among all rows.
+        shape_LHQN: Shape of the array.
 
     Raises:
-        InputError: a weight is not finite or below 0, or a row has another sum.
+        InputError: A weight is not finite or below 0, or a row sums to neither 1 nor 0.
     """
     weights_RN: FloatArray = given_RN.astype(np.float32)
-    # In double precision a sum is finite where all of a row is.
+    # In double precision, a sum is finite exactly if all values of the row are finite.
     sums_R = weights_RN.sum(-1, dtype=np.float64)
     endless_R = ~np.isfinite(sums_R)
     if endless_R.any():
@@ -244,7 +254,7 @@ def checked_rows(given_RN: npt.NDArray[Any], first: int, shape_LHQN: Sequence[in
 
 
 def cells(picture: Picture, shape: tuple[int, int]) -> Field:
-    """The field "picture": the cells of a grid of (rows, columns) over a picture, row by row."""
+    """Return the field "picture" of the cells of a grid (rows, columns), row by row."""
     rows, columns = shape
     tops = np.linspace(0, picture.height, rows + 1).round().astype(np.int64)
     lefts = np.linspace(0, picture.width, columns + 1).round().astype(np.int64)
@@ -255,7 +265,7 @@ def cells(picture: Picture, shape: tuple[int, int]) -> Field:
 
 
 def text_of(name: str, labels: Sequence[str]) -> Field:
-    """A text field of items given by labels alone: the text is these with blanks between."""
+    """Return a text field whose items are these labels, joined by spaces."""
     anchors = np.empty((len(labels), 2), np.int64)
     end = -1
     for item, label in enumerate(labels):
@@ -266,15 +276,16 @@ def text_of(name: str, labels: Sequence[str]) -> Field:
 
 
 def nothing() -> Field:
-    """The field of the output where none is known."""
+    """Return the empty output field of a trace whose output is unknown."""
     return text_of(_NOTHING, ())
 
 
 def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> Field:
-    """A text field of `items` items with these labels, or their numbers.
+    """Return a text field of `items` items with these labels, or with their numbers.
 
     Raises:
-        InputError: there are fewer or more labels, named by `what`, or one is too long.
+        InputError: The number of labels differs from `items`, or a label is too long. The message
+            names the labels by `what`.
     """
     if labels is None:
         return text_of(name, [str(item) for item in range(1, items + 1)])
@@ -301,7 +312,7 @@ def labelled(name: str, labels: Sequence[str] | None, items: int, what: str) -> 
 def _picture(
     picture: Picture | npt.NDArray[np.uint8] | None, shape: tuple[int, int] | None
 ) -> Picture | None:
-    """The picture behind the cells; grey where there is none."""
+    """Return the picture behind the cells, a grey one by default, or None without a shape."""
     if shape is None:
         if picture is not None:
             raise InputError(
@@ -319,7 +330,7 @@ def _picture(
 
 
 def _place(found_R: npt.ArrayLike, first: int, shape_LHQN: Sequence[int]) -> str:
-    """Where the first row found stands, counted from 1."""
+    """Describe the position of the first row found, counted from 1."""
     row = first + int(np.argmax(found_R))
     layer, head, query = (int(index) + 1 for index in np.unravel_index(row, tuple(shape_LHQN[:3])))
     return f"layer {layer}, head {head}, query {query}"

@@ -1,8 +1,8 @@
-"""Attention arrays in an npz file, as NumPy saves it, as a trace, and an example of such a file.
+"""Traces from npz files of attention arrays, and an example of such a file.
 
-docs/your_models.md says what a file holds. Files come from strangers: every shape and type is read
-from a header and checked before its array is unpacked, and arrays of Python objects, which NumPy
-would unpickle, are refused by their header.
+docs/your_models.md specifies the file. Files are untrusted: every shape and type is read from a
+header and checked before its array is unpacked. Arrays of Python objects, which NumPy would
+unpickle, are refused by their header.
 
 Shapes: L layers, H heads, Q queries, N items, R rows of weights.
 """
@@ -46,16 +46,21 @@ _REFUSAL = (
 )
 _DAMAGED = "The file is damaged or cut short; save its arrays anew with numpy.savez."
 
-# The example, made by rule and chance, by no model: words, and the word behind each query.
+# The example is synthetic: no model made it. It has items, and for each query the index of the item
+# that it translates.
 MEMORY = ("The", "old", "red", "train", "stops", "in", "the", "small", "station", ".")
 QUERIES = ("Der", "alte", "rote", "Zug", "hält", "im", "kleinen", "Bahnhof", ".")
 _MEANT = (0, 1, 2, 3, 4, 5, 7, 8, 9)
-# How widely each head looks, and each layer beside it.
+# How widely each head attends, and the factor of each layer.
 _SPREADS, _LAYERS = (0.5, 1.0, 1.5, 3.0), (2.0, 1.0)
 
 
 def holds_trace(file: BinaryIO, room: Room = UPLOADED) -> bool:
-    """Whether a file is a stored trace, not arrays; InputError where it is no archive."""
+    """Return whether a file is a stored trace, as opposed to arrays.
+
+    Raises:
+        InputError: The file is not an archive.
+    """
     with _named_errors():
         archive.check_archive(file, _REFUSAL, room.file)
         with zipfile.ZipFile(file) as opened:
@@ -69,20 +74,20 @@ def open_npz(
     room: Room = UPLOADED,
     reserve: Reserve = unlimited,
 ) -> Trace:
-    """The trace in an npz file, of its arrays or as stored; its weights stay on disk.
+    """Open an npz file of arrays, or of a stored trace, as a trace whose weights stay on disk.
 
     Args:
-        file: open, seekable.
-        area_size: of arrays, most items of an area, or rows and columns of one; 1 leaves the areas
-            out.
-        name: what the model of arrays is called.
-        room: how much it may take.
-        reserve: see `Spool`.
+        file: Open, seekable file.
+        area_size: For arrays, the maximum number of items in a span, or of rows and columns in a
+            rectangle. With 1 there are no areas.
+        name: Name of the model of the arrays.
+        room: Limits on the size of the trace.
+        reserve: Reserves disk space, see `Spool`.
 
     Raises:
-        InputError: it is no such file, an array is missing, too large, holds objects or does not
-            fit the others.
-        BackendError: the app has no room for it.
+        InputError: The file is neither a trace nor arrays, or an array is missing, is too large,
+            holds objects or does not fit the other arrays.
+        BackendError: The app has no room for the weights.
     """
     if holds_trace(file, room):
         return open_trace(file, room, reserve)
@@ -92,12 +97,12 @@ def open_npz(
 
 
 def from_npz(content: bytes, area_size: int = AREA_SIZE, name: str = NAME) -> Trace:
-    """The same of the bytes of a file."""
+    """Open the bytes of an npz file as a trace, see `open_npz`."""
     return open_npz(io.BytesIO(content), area_size, name)
 
 
 def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
-    """Weights [2, 4, 9, 10], whose heads look around the word that is meant, and labels."""
+    """Return example labels and weights [2, 4, 9, 10], whose heads look near the right word."""
     distance_QN = np.abs(np.arange(len(MEMORY)) - np.array(_MEANT)[:, None])
     spread_LH = np.outer(_LAYERS, _SPREADS)
     chance = np.random.default_rng(0).normal(0, 0.7, (*spread_LH.shape, *distance_QN.shape))
@@ -111,7 +116,7 @@ def example_arrays() -> dict[str, npt.NDArray[np.generic]]:
 
 
 def example_file() -> bytes:
-    """The same as an npz file."""
+    """Return `example_arrays` as the bytes of an npz file."""
     file = io.BytesIO()
     np.savez_compressed(file, **example_arrays())  # type: ignore[arg-type]
     return file.getvalue()
@@ -119,7 +124,7 @@ def example_file() -> bytes:
 
 @contextmanager
 def _named_errors() -> Iterator[None]:
-    """Whatever the parsers in the block raise means that a stranger's file is damaged."""
+    """Turn every error of the parsers in the block into an InputError, as the file is damaged."""
     try:
         yield
     except (InputError, BackendError):
@@ -161,11 +166,11 @@ def _of_arrays(
 def _blocks(
     opened: zipfile.ZipFile, entry: zipfile.ZipInfo, header: Header, room: Room
 ) -> Iterator[npt.NDArray[Any]]:
-    """The rows of the weights in order, some at a time."""
+    """Yield the rows of the weights in order, several at a time."""
     if not header.by_columns:
         yield from archive.read_rows(opened, entry, header)
         return
-    # Rows lie all over the array then, so it has to be unpacked as a whole.
+    # Column-major order scatters each row, so the whole array has to be unpacked.
     if header.nbytes > room.layer:
         raise InputError(
             f"The weights lie by columns and take {header.nbytes / 2**20:,.0f} MiB but at most "
@@ -175,7 +180,7 @@ def _blocks(
 
 
 def _entries(opened: zipfile.ZipFile) -> Mapping[str, zipfile.ZipInfo]:
-    """The entries that are looked at; a file with one array may call it as it likes."""
+    """Return the entries that are read. If a file has only one array, its name does not matter."""
     found = {entry.filename.removesuffix(".npy"): entry for entry in opened.infolist()}
     if "weights" not in found and len(found) == 1:
         found = {"weights": next(iter(found.values()))}

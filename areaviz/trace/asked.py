@@ -1,4 +1,4 @@
-"""Checks of what the public functions of a map are asked, so that a wrong index is one sentence."""
+"""Checks of the arguments of public functions of a map, which give clear errors."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from areaviz.trace.record import AttentionMap, Trace
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
-# Arguments that are numbers of anything else than a place in the map, and the least of each.
+# Numeric arguments other than positions in the map, with the minimum of each.
 _COUNTS, _SHARES = {"k": 0, "min_size": 1}, ("mass", "max_overlap")
 
 
 def checked_question(ask: Callable[_Given, _Result]) -> Callable[_Given, _Result]:
-    """Check the arguments of a function of a map before it runs.
+    """Return a function that checks its arguments before it calls `ask`.
 
     Args:
-        ask: takes a map first, and perhaps layer, head, query and numbers.
+        ask: Function whose first argument is a map. It may also take a layer, head, query and
+            numbers.
 
     Raises:
-        InputError: the map is none, or an argument lies outside it or is no number.
+        InputError: On a call, if the attention is not a map, or an argument is outside the map or
+            not a number.
     """
     signature = inspect.signature(ask)
 
@@ -75,7 +77,7 @@ def _check_place(name: str, value: Any, count: int) -> None:
         raise InputError(
             f"The {name} must be a whole number but is {described(value)}; count from 0."
         )
-    # Negative numbers count from the end, as everywhere in Python.
+    # Negative numbers count from the end, as usual in Python.
     if not -count <= int(value) < count:
         raise InputError(
             f"The map has {count:,} of its {name} but {value} is asked for; count from 0."
@@ -83,10 +85,10 @@ def _check_place(name: str, value: Any, count: int) -> None:
 
 
 def check_trace(trace: object) -> None:
-    """Check that something is a trace.
+    """Check that an object is a trace.
 
     Raises:
-        InputError: it is of another type.
+        InputError: The object has another type.
     """
     if not isinstance(trace, Trace):
         raise InputError(
@@ -96,10 +98,10 @@ def check_trace(trace: object) -> None:
 
 
 def path_of(given: object) -> Path:
-    """Return a path with "~" as the home folder.
+    """Return a path with "~" expanded to the home folder.
 
     Raises:
-        InputError: it is no path, or no system can have it.
+        InputError: The argument is not a valid path.
     """
     if not isinstance(given, str | Path) or not str(given) or "\0" in str(given):
         raise InputError(f"A path is needed but this is {described(given)}; give a file's path.")

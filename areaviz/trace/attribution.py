@@ -1,10 +1,9 @@
-"""Attribution beside attention: what an output depends on, asked in two other ways.
+"""Attribution next to attention: what an output depends on, measured in two other ways.
 
-Attention says what a head reads, and not what comes of it (Jain and Wallace 2019). Rollout
-(`areaviz.trace.rollout`) follows it through all layers; gradient times input asks the network
-itself how an output changes with an item. Both are maps of a trace like others, over single items
-and with one head, and say that they are no attention; how far they agree with a map of attention is
-a number.
+Attention says what a head reads, not what that contributes to the output (Jain and Wallace 2019).
+Rollout (`areaviz.trace.rollout`) follows attention through all layers. Gradient times input
+measures how an output changes with an item. Both are maps of a trace over single items, with one
+head, and are marked as not being attention. Their agreement with an attention map is a number.
 
 Shapes: L layers, Q queries, N items.
 """
@@ -23,32 +22,32 @@ from areaviz.trace.record import AttentionMap
 from areaviz.trace.rollout import ROLLOUT
 from areaviz.trace.weights import divide_by_sums
 
-# What the site of a map ends in that was made of gradients.
+# Suffix of the site of a map that was made from gradients.
 GRADIENT = " gradient"
 FROM_GRADIENT = (
     "from the gradient of each output's log-probability, times the input: attribution, not"
     " attention"
 )
-# By the ending of a site, how it was attributed, for people.
+# Names of the attribution methods for users, by the suffix of the site.
 WAYS: Mapping[str, str] = {ROLLOUT: "rollout", GRADIENT: "gradient × input"}
-# Items that are compared at the top, at most.
+# Maximum number of top items to compare.
 TOP = 3
 FloatQ = npt.NDArray[np.float64]
 
 
 def gradient_map(attention: AttentionMap, products_QN: FloatArray, query: str = "") -> AttentionMap:
-    """Gradient times input as a map beside one of attention, of one layer.
+    """Return gradient times input as a one-layer map that goes with a map of attention.
 
-    An item's weight is the size of its product as a share of the sizes of all:
+    The weight of an item is the magnitude of its product as a share of the sum of all magnitudes:
 
         w_qn = |x_n . d log p_q / d x_n| / sum_m |x_m . d log p_q / d x_m|
 
-    (Shrikumar et al. 2016, section 3; the sign, for or against the output, is not shown).
+    (Shrikumar et al. 2016, section 3). The sign, for or against the output, is not shown.
 
     Args:
-        attention: beside which it stands, over whose memory.
+        attention: The map of attention, which has the same memory.
         products_QN: x_n . d log p_q / d x_n.
-        query: the field that is asked about, where it is not the one that attends.
+        query: Field of the outputs, if it is not the field that attends.
     """
     shares_QN = np.abs(products_QN).astype(np.float32)
     divide_by_sums(shares_QN)
@@ -66,20 +65,21 @@ def gradient_map(attention: AttentionMap, products_QN: FloatArray, query: str = 
 def gradient_maps(
     maps: Mapping[str, AttentionMap], output: str, products: Mapping[str, FloatArray]
 ) -> list[AttentionMap]:
-    """Gradient times input beside the attention of a run.
+    """Return gradient times input for the attention maps of a run.
 
     Args:
-        maps: of its attention.
-        output: the field whose items are asked about.
-        products: by field, see `gradient_map`; those of a field that nothing attends to are left
-            out.
+        maps: Attention maps of the run, by site.
+        output: Field whose items are explained.
+        products: Products by field, see `gradient_map`. Fields that are the memory of no map are
+            left out.
     """
     found = []
     for memory, products_QN in products.items():
         sites = [one for one in maps.values() if one.memory == memory and not one.derived]
         if not sites:
             continue
-        # Queries that are the output, else as many, such as a class token, else the output alone.
+        # Prefer a site whose queries are the output, then one with the same number of queries, such
+        # as a class token. Otherwise the output field becomes the query.
         attend = [one for one in sites if one.query == output]
         attend += [one for one in sites if one.weights.shape[2] == len(products_QN)]
         if attend:
@@ -90,7 +90,10 @@ def gradient_maps(
 
 
 def attributed_site(site: str) -> tuple[str, str]:
-    """A site and the ending it was attributed by: ("encoder self", " rollout"), or "" for none."""
+    """Split a site into its base and its attribution suffix, such as ("encoder self", " rollout").
+
+    The suffix is "" if the site is not an attribution.
+    """
     ending = next((ending for ending in WAYS if site.endswith(ending)), "")
     return site.removesuffix(ending), ending
 
@@ -98,9 +101,9 @@ def attributed_site(site: str) -> tuple[str, str]:
 def beside(
     maps: Mapping[str, AttentionMap], site: str, layer: int
 ) -> dict[str, tuple[AttentionMap, int]]:
-    """The attributions beside a layer of a site, by their endings, each with the layer to compare.
+    """Return the attributions that go with a layer of a site, each with the layer to compare.
 
-    Only those are there whose queries are the same items.
+    Keys are the suffixes of their sites. Attributions with other queries are left out.
     """
     found = {}
     for ending in WAYS:
@@ -112,17 +115,17 @@ def beside(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Agreement:
-    """How far two maps over the same items agree, query by query; NaN where it means nothing.
+    """Agreement of two maps over the same items, per query. NaN if it is undefined.
 
-    Only the items count that either gives any weight: those that a mask hides from both would else
-    be agreed on for nothing.
+    Only items with weight in at least one of the maps count. Otherwise items masked in both maps
+    would increase the agreement.
     """
 
-    # Spearman's rank correlation, -1..1; it takes three items, and both maps must differ in them.
+    # Spearman's rank correlation, -1..1. It needs three items, and neither map may be constant.
     correlation: FloatQ
-    # The share of the k items of most weight that both have in common, 0..1; it takes more than k.
+    # Share of the top k items that both maps have in common, 0..1. It needs more than k items.
     common: FloatQ
-    # The same of items drawn by chance: k / N.
+    # The expected share in common for items drawn at random: k / N.
     chance: FloatQ
 
 
@@ -134,7 +137,7 @@ def agreement(
     other_layer: int,
     top: int = TOP,
 ) -> Agreement:
-    """How far a layer and head (None: their mean) agree with an attribution, by shares of items."""
+    """Compare a layer and head (None: the mean head) with an attribution, by item shares."""
     ours_QN = item_shares(attention, layer, head)
     theirs_QN = item_shares(other, other_layer, None)
     rows = [_agreement(*row, top) for row in zip(ours_QN, theirs_QN, strict=True)]
@@ -148,10 +151,11 @@ def agreements(
     head: int | None,
     queries: Sequence[int],
 ) -> dict[str, tuple[float, float, float]]:
-    """How far each attribution beside a layer and head agrees with it, by the name of its way.
+    """Compare a layer and head with each of its attributions, by the name of the method.
 
-    Means over some queries of the correlation, the share in common, and the same by chance; see
-    `Agreement`.
+    Returns:
+        For each method, the means over the given queries of the correlation, the share in common,
+        and the share expected by chance. See `Agreement`.
     """
     means, chosen = {}, list(queries)
     for ending, (other, other_layer) in beside(maps, site, layer).items():
@@ -163,13 +167,13 @@ def agreements(
 
 
 def mean_of(values_Q: FloatQ) -> float:
-    """The mean over the queries that have a value; NaN where none has."""
+    """Return the mean over the queries that have a value, or NaN if none has."""
     known = values_Q[~np.isnan(values_Q)]
     return float(known.mean()) if len(known) else np.nan
 
 
 def _agreement(ours_N: FloatArray, theirs_N: FloatArray, top: int) -> tuple[float, float, float]:
-    """Correlation, share in common and chance of one query."""
+    """Return correlation, share in common and chance for one query."""
     seen_N = (ours_N > 0) | (theirs_N > 0)
     ours, theirs = ours_N[seen_N], theirs_N[seen_N]
     common = chance = np.nan
@@ -180,7 +184,7 @@ def _agreement(ours_N: FloatArray, theirs_N: FloatArray, top: int) -> tuple[floa
 
 
 def _ranks(values_N: FloatArray) -> FloatQ:
-    """Ranks from 0; equal values get the mean of theirs."""
+    """Return ranks from 0. Equal values share their mean rank."""
     _, place_N, counts = np.unique(values_N, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     middle: FloatQ = (last - (counts + 1) / 2)[place_N]
@@ -188,7 +192,7 @@ def _ranks(values_N: FloatArray) -> FloatQ:
 
 
 def _correlation(one_N: FloatQ, other_N: FloatQ) -> float:
-    """Pearson's correlation of ranks."""
+    """Return Pearson's correlation of two rows of ranks, or NaN if it is undefined."""
     if len(one_N) < 3:
         return np.nan
     one_N, other_N = one_N - one_N.mean(), other_N - other_N.mean()

@@ -1,9 +1,9 @@
-"""Attention that an interpretability library has kept, by name, as a trace: `areaviz.from_cache`.
+"""Traces of attention that an interpretability library has cached by name: `areaviz.from_cache`.
 
-TransformerLens keeps the weights of a layer as "blocks.0.attn.hook_pattern", and those of an
-encoder-decoder as "encoder.0.attn.hook_pattern", "decoder.0.attn.hook_pattern" and
-"decoder.0.cross_attn.hook_pattern". Arrays saved in nnsight have the names that their reader gave
-them; one number in each is that of its layer.
+TransformerLens stores the weights of a layer as "blocks.0.attn.hook_pattern". For an
+encoder-decoder the names are "encoder.0.attn.hook_pattern", "decoder.0.attn.hook_pattern" and
+"decoder.0.cross_attn.hook_pattern". Arrays saved in nnsight have names that their author chose. One
+number in each name is that of its layer.
 
 Shapes: L layers, H heads, Q queries, N items of the memory.
 """
@@ -38,21 +38,22 @@ from areaviz.trace.request import Request, check_options, model_name
 
 PATTERN, SCORES = "hook_pattern", "hook_attn_scores"
 CROSS, DECODER, ENCODER, ONE = "encoder-decoder", "decoder self", "encoder self", "attention"
-# How far the softmax of kept scores may be from the kept weights, as both may be rounded.
+# Maximum difference between the softmax of the cached scores and the cached weights. Both may be
+# rounded.
 NEAR = 5e-3
 _LAYER = re.compile(r"(?<![^.\[_ ])\d+(?![^.\]_ ])")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stack:
-    """The layers of one attention: its name with a star for the layer, and their arrays."""
+    """The layers of one attention: its name, with a star for the layer, and their arrays."""
 
     name: str
     layers: Mapping[int, Any]
 
     @property
     def site(self) -> str:
-        """Where it takes place, by the name."""
+        """The site of the attention, inferred from its name."""
         if "cross" in self.name:
             return CROSS
         if "decoder" in self.name:
@@ -60,7 +61,7 @@ class Stack:
         return ENCODER if "encoder" in self.name else ONE
 
     def weights(self, example: int) -> npt.NDArray[Any]:
-        """All layers of one example: [L, H, Q, N], in the order of their numbers."""
+        """Return all layers of one example as [L, H, Q, N], in the order of their numbers."""
         found = [self._layer(number, example) for number in sorted(self.layers)]
         if len({layer.shape for layer in found}) > 1:
             raise InputError(
@@ -96,26 +97,27 @@ def from_cache(
     area_size: int = AREA_SIZE,
     name: str = "your-arrays",
 ) -> Trace:
-    """A trace of a TransformerLens `ActivationCache`, or of any arrays that were kept by name.
+    """Make a trace from a TransformerLens `ActivationCache`, or from any arrays cached by name.
 
-    Every site has the sums of its weights over areas; where the scores were kept too
-    (`hook_attn_scores`), it has the areas that its queries and keys would choose.
+    Every site gets the sums of its weights over areas. If the cache also has the scores
+    (`hook_attn_scores`), the site gets the areas that its queries and keys would choose.
 
     Args:
-        cache: what `run_with_cache` returned, or a mapping from names to weights [H, Q, N], or
-            [batch, H, Q, N]; in each name one number is that of the layer, as in
-            "transformer.h.0.attn". Tensors may have gradients, lie on a GPU or be bfloat16.
-        source: a label for each item of the text, such as `model.to_str_tokens(text)`; of an
-            encoder-decoder those of what is read. By default their numbers.
-        target: of an encoder-decoder, a label for each item that is written.
-        keys: a part of the names that are taken; where no name has "hook_pattern", all are.
-        example: which of a batch, from 0.
-        area_size: most items of an area, 1..16; 1 leaves the areas out.
-        name: what the model is called, letters, digits, dots, hyphens and underscores.
+        cache: The result of `run_with_cache`, or a mapping from names to weights [H, Q, N] or
+            [batch, H, Q, N]. One number in each name is that of the layer, as in
+            "transformer.h.0.attn". Tensors may require gradients, be on a GPU or be bfloat16.
+        source: A label for each item of the text, such as `model.to_str_tokens(text)`. For an
+            encoder-decoder, the labels of its input. By default the numbers of the items.
+        target: For an encoder-decoder, a label for each item of the output.
+        keys: Part of the names to use. If no name contains "hook_pattern", the default uses all
+            names.
+        example: Index of the example in a batch, from 0.
+        area_size: Maximum number of items in an area, 1..16. With 1 there are no areas.
+        name: Name of the model: letters, digits, dots, hyphens and underscores.
 
     Raises:
-        InputError: there are no weights under such names, two attentions would be one site, or the
-            arrays are refused as `from_arrays` refuses them.
+        InputError: No name of weights contains `keys`, two attentions would have the same site, or
+            the arrays are invalid as for `from_arrays`.
     """
     check_range("area_size", area_size, AREA_SIZES)
     request = Request(model_name(name), "")
@@ -140,7 +142,7 @@ def from_cache(
 
 
 def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
-    """The attentions among arrays by name, each with its layers; raises as `from_cache`."""
+    """Group cached arrays into attentions with layers. Errors are those of `from_cache`."""
     taken = [key for key in kept if keys in key]
     if not taken and keys == PATTERN:
         taken = list(kept)
@@ -163,7 +165,7 @@ def stacks(kept: Mapping[str, Any], keys: str = PATTERN) -> list[Stack]:
     if len(set(sites)) < len(sites):
         names = ", ".join(shown(stack.name) for stack in found)
         raise InputError(f"The cache has several attentions ({names}); choose one by keys=.")
-    # An encoder comes before what reads it, in traces as in models.
+    # In traces, as in models, an encoder comes before the decoder that reads it.
     order = (ONE, ENCODER, DECODER, CROSS)
     return sorted(found, key=lambda stack: order.index(stack.site))
 
@@ -185,7 +187,7 @@ def _map(
     labels: tuple[Sequence[str] | None, Sequence[str] | None],
     fields: dict[str, Field],
 ) -> AttentionMap:
-    """The map of a site; `fields` get what attends and what is attended to."""
+    """Return the map of a site, and add its query and memory to `fields`."""
     shape = given_LHQN.shape
     check_shape(shape, given_LHQN.dtype, None)
     check_bytes(shape, None, 1)
@@ -210,8 +212,10 @@ def _map(
 def _logs(
     pattern: str, kept: Mapping[str, Any], weights_LHQN: FloatArray, example: int
 ) -> FloatArray | None:
-    """Logarithms of the weights as their scores give them: float16; None where these are not kept
-    or give other weights, as with a sink.
+    """Return the logarithms of the weights from the cached scores, as float16.
+
+    The result is None if the scores are not cached, or if they give other weights, for example
+    because of an attention sink.
     """
     name = pattern.replace(PATTERN, SCORES)
     layers = {}
@@ -222,7 +226,7 @@ def _logs(
         return None
     scores_LHQN = Stack(name, layers).weights(example).astype(np.float32)
     largest_LHQ1 = scores_LHQN.max(-1, keepdims=True)
-    # Where everything is masked, -inf less -inf would be no number.
+    # Limit the maximum: where everything is masked, -inf - (-inf) would be NaN.
     scores_LHQN = scores_LHQN - np.maximum(largest_LHQ1, np.finfo(np.float32).min)
     shares_LHQN = np.exp(scores_LHQN)
     sums_LHQ1 = shares_LHQN.sum(-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Whether the parts of a trace agree, as docs/trace.md says, and a focus points into it.
+"""Checks that the parts of a trace agree, as docs/trace.md says, and that a focus points into it.
 
 Shapes: as in `areaviz/trace/record.py`.
 """
@@ -33,7 +33,7 @@ def validate(trace: Trace) -> None:
     """Check that the parts of a trace agree with each other, as docs/trace.md says.
 
     Raises:
-        ValueError: the first disagreement found, in one sentence.
+        ValueError: The first disagreement found, in one sentence.
     """
     _require(
         trace.version == VERSION,
@@ -55,7 +55,7 @@ def check_focus(trace: Trace, focus: Focus) -> None:
     """Check that a focus, which may come from a link, points into this trace.
 
     Raises:
-        InputError: it names a site, layer, head or item the trace does not have.
+        InputError: The focus names a site, layer, head or item that the trace does not have.
     """
     attention = trace.maps.get(focus.site)
     if attention is None:
@@ -74,10 +74,14 @@ def check_focus(trace: Trace, focus: Focus) -> None:
 
 
 def check_rows(weights: FloatArray, called: str) -> None:
-    """Check that rows of weights [..., A] are distributions, or nothing but 0; else ValueError."""
+    """Check that rows of weights [..., A] sum to 1, or to 0 if everything is masked.
+
+    Raises:
+        ValueError: A weight is below 0 or NaN, or a row has another sum.
+    """
     _require(bool(weights.min() >= 0), f"{called} has weights below 0 or not a number.")
     for weights_QA in weights.reshape(-1, *weights.shape[-2:]):
-        # One head after the other: where areas are few, the sums take as much memory as the
+        # Check one head at a time. With few areas, the sums would take as much memory as the
         # weights.
         sums_Q = weights_QA.sum(-1)
         summed = np.minimum(np.abs(sums_Q - 1), sums_Q) <= TOLERANCE
@@ -85,7 +89,11 @@ def check_rows(weights: FloatArray, called: str) -> None:
 
 
 def check_logs(logs: FloatArray, called: str) -> None:
-    """Check that numbers [..., N] are logarithms of shares, -inf for none; else ValueError."""
+    """Check that numbers [..., N] are logarithms of shares, at most 0, or -inf for a share of 0.
+
+    Raises:
+        ValueError: A number is not floating-point, is above 0, or is NaN.
+    """
     _require(logs.dtype.kind == "f", f"{called} has logarithms of type {logs.dtype}.")
     _require(bool(logs.max() <= 0), f"{called} has logarithms above 0 or not a number.")
 
@@ -103,7 +111,7 @@ def _check_name(called: str, name: str) -> None:
 
 
 def _check_sides(trace: Trace, called: str, part: AttentionMap | Gaze) -> None:
-    """Name and fields of a map or gaze."""
+    """Check the name and the fields of a map or gaze."""
     _check_name(called, part.site)
     missing = [name for name in (part.query, part.memory) if name not in trace.fields]
     _require(not missing, f"{called} names a field that the trace lacks: {', '.join(missing)}.")
@@ -186,7 +194,7 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     _require(
         max(shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer."
     )
-    # Those that lie elsewhere are checked by whoever fetches them.
+    # Weights that lie elsewhere are checked by the code that fetches them.
     if not isinstance(weights_LHQA, LayeredWeights):
         check_rows(weights_LHQA, called)
     chosen, strength = attention.chosen, attention.strength
@@ -201,5 +209,5 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
 
 
 def _shares(values: npt.NDArray[np.floating]) -> bool:
-    """Whether all values lie in 0..1, but for rounding; NaN does not."""
+    """Return whether all values are in 0..1, up to rounding. NaN is not."""
     return bool(np.all((values >= 0) & (values <= 1 + TOLERANCE)))

@@ -1,6 +1,6 @@
-"""The clip of a request: plain bytes, so that requests can be compared, remembered and sent.
+"""The clip of a request, in plain bytes, so that requests can be compared, cached and sent.
 
-Shapes: F frames, H, W of a frame in pixels.
+Shapes: F frames, each of height H and width W in pixels.
 """
 
 from __future__ import annotations
@@ -16,53 +16,53 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import NAME
 
 FRAMES = (2, 32)
-"""The fewest and the most frames of a request's clip; of longer ones so many are taken before."""
+"""The minimum and maximum number of frames in a clip. Longer clips are sampled beforehand."""
 MAX_SIDE = 128
-"""The longest side of a frame in pixels; larger ones are made smaller before."""
+"""The maximum side of a frame in pixels. Larger frames are reduced beforehand."""
 MILLISECONDS = (10, 10_000)
-"""How long a frame stays."""
+"""The minimum and maximum duration of a frame in milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Frames of one size, one after the other."""
+    """A sequence of frames of one size."""
 
-    # What a link calls it.
+    # The name of the clip in links.
     name: str
     frames: int
-    # In pixels, 1..128.
+    # Size of a frame in pixels, 1..128.
     width: int
     height: int
-    # How long each frame stays.
+    # Duration of each frame.
     milliseconds: int
-    # Red, green, blue, row by row, frame by frame.
+    # Red, green and blue bytes, row by row and frame by frame.
     rgb: bytes
 
     @classmethod
     def of(cls, name: str, pixels_FHWC: npt.NDArray[np.uint8], milliseconds: int = 120) -> Self:
-        """From uint8 pixels [F, H, W, 3]."""
+        """Create a clip from uint8 pixels [F, H, W, 3]."""
         frames, height, width = pixels_FHWC.shape[:3]
         content = np.ascontiguousarray(pixels_FHWC).tobytes()
         return cls(name, frames, width, height, milliseconds, content)
 
     @property
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """uint8 [F, H, W, 3], read-only."""
+        """The pixels: uint8 [F, H, W, 3], read-only."""
         return np.frombuffer(self.rgb, np.uint8).reshape(self.frames, self.height, self.width, 3)
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that tell clips apart."""
+        """Twelve hexadecimal digits that identify the content of the clip."""
         size = b"%d x %d x %d, %d " % (self.frames, self.width, self.height, self.milliseconds)
         return hashlib.sha256(size + self.rgb).hexdigest()[:12]
 
 
 def check_clip(clip: Clip) -> None:
-    """Check a clip that may come from a stranger.
+    """Check a clip, which may be untrusted.
 
     Raises:
-        InputError: its name cannot stand in a link, it has fewer than 2 or more than 32 frames, a
-            side is outside 1..128 pixels, a frame stays shorter than 10 or longer than 10,000
+        InputError: The name cannot be part of a link, the clip has fewer than 2 or more than 32
+            frames, a side is outside 1..128 pixels, a frame lasts less than 10 or more than 10,000
             milliseconds, or pixels are missing.
     """
     if not NAME.fullmatch(clip.name):

@@ -1,7 +1,7 @@
-"""Traces to files and back: one npz archive of plain arrays and a JSON document, never pickle.
+"""Reading and writing of trace files: npz archives of plain arrays and JSON, without pickle.
 
-The format is specified in docs/trace.md. Files come from strangers, so every size is read from a
-header and checked before anything is unpacked or allocated.
+docs/trace.md specifies the format. Files are untrusted, so every size is read from a header and
+checked before anything is unpacked or allocated.
 """
 
 from __future__ import annotations
@@ -33,20 +33,21 @@ TYPES = ("<f2", "<f4", "<i2", "<i8", "|u1")
 
 
 def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) -> bytes:
-    """The file of a trace; equal traces give equal bytes.
+    """Return the file of a trace. Equal traces give equal bytes.
 
     Args:
-        trace: weights that follow from others in it (`derived.SumsOf`) are left out; those that are
-            made of logarithms (`derived.AreasOf`) are stored as these, always as float16.
-        half: store weights as float16, about half the size. Read back, every row is divided by its
-            sum again; with up to 30,000 areas a weight is then off by at most 0.2 % of itself plus
-            3e-8.
-        without: sites whose weights are left out too, for a reader who can fetch them; such a file
-            is for the wire, not for a disk.
+        trace: Weights that follow from other weights of the trace (`derived.SumsOf`) are left out.
+            Weights made from logarithms (`derived.AreasOf`) are stored as logarithms, always as
+            float16.
+        half: Store weights as float16, which takes about half the space. On reading, every row is
+            divided by its sum again. With up to 30,000 areas, a weight is then off by at most 0.2 %
+            of its value plus 3e-8.
+        without: Sites whose weights are also left out because the recipient can fetch them. Such a
+            file is for the wire, not for disk.
 
     Raises:
-        InputError: the trace is larger than `from_bytes` would read: 512 MiB, of which 8 MiB are
-            texts.
+        InputError: The trace is larger than the limit of `from_bytes`: 512 MiB, with at most 8 MiB
+            of text.
     """
     arrays = to_arrays(trace, without)
     document = json.dumps(to_document(trace, without)).encode("ascii")
@@ -62,7 +63,7 @@ def to_bytes(trace: Trace, half: bool = False, without: Collection[str] = ()) ->
 
 
 def layer_to_bytes(weights_HQA: FloatArray) -> bytes:
-    """One layer of one site for the wire: an npz archive with the array "weights", not packed."""
+    """Return one layer of one site as an uncompressed npz archive with the array "weights"."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
         _add(archive, LAYER, _npy_parts(np.ascontiguousarray(weights_HQA, np.float32)))
@@ -70,10 +71,11 @@ def layer_to_bytes(weights_HQA: FloatArray) -> bytes:
 
 
 def layer_from_bytes(content: bytes, shape: tuple[int, ...]) -> FloatArray:
-    """Read a layer back, float32 of `shape`, read-only.
+    """Read a layer back, as a read-only float32 array of `shape`.
 
     Raises:
-        InputError: it is no layer, of another shape, or its rows are no distributions.
+        InputError: The content is not a layer, has another shape, or has rows that are not
+            distributions.
     """
     with named():
         file = io.BytesIO(content)
@@ -92,15 +94,15 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
     """Write a trace to a file, whole or not at all, or to an open binary file.
 
     Args:
-        trace: equal traces give equal bytes.
-        target: a path, which should end in ".npz", or an open binary file.
-        half: store weights as float16, about half the size; read back, a weight is off by at most
-            0.2 % of itself plus 3e-8.
+        trace: The trace to write. Equal traces give equal bytes.
+        target: A path, which should end in ".npz", or an open binary file.
+        half: Store weights as float16, which takes about half the space. A weight that is read back
+            is off by at most 0.2 % of its value plus 3e-8.
 
     Raises:
-        InputError: the trace is larger than 512 MiB.
-        BackendError: the disk is full or the place cannot be written to; an older file is left as
-            it was.
+        InputError: The trace is larger than 512 MiB.
+        BackendError: The disk is full or the path is not writable. An existing file is left
+            unchanged.
     """
     check_trace(trace)
     if not hasattr(target, "write"):
@@ -117,28 +119,31 @@ def save(trace: Trace, target: Path | str | BinaryIO, half: bool = False) -> Non
 
 
 def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
-    """Read a trace back; its arrays are read-only, so it can be shared.
+    """Read a trace from bytes. Its arrays are read-only, so it can be shared.
 
     Args:
-        content: of the file.
-        fetch: gets the weights that were left out for the wire.
+        content: Bytes of the file.
+        fetch: Gets weights that were left out for the wire.
 
     Raises:
-        InputError: it is no trace, is damaged, too large, or of a newer version of this app.
+        InputError: The content is not a trace, is damaged, is too large, or was written by a newer
+            version of this app.
     """
     return load(io.BytesIO(content), fetch)
 
 
 def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
-    """Read a trace of this or any older version; its arrays are read-only, so it can be shared.
+    """Read a trace written by this or an older version. Its arrays are read-only.
+
+    You can therefore share the trace between threads.
 
     Args:
-        source: a path, or an open, seekable binary file.
-        fetch: gets the weights that were left out for the wire; files have them all.
+        source: A path, or an open, seekable binary file.
+        fetch: Gets weights that were left out for the wire. Files are complete.
 
     Raises:
-        InputError: it is no trace, is damaged, too large, or of a newer version of this package, or
-            the file cannot be opened.
+        InputError: The file is not a trace, is damaged, is too large, was written by a newer
+            version of this package, or cannot be opened.
     """
     with named():
         if not hasattr(source, "read"):
@@ -148,7 +153,7 @@ def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
 
 
 def version_of(file: BinaryIO) -> int:
-    """The version that an open, seekable file was written in; raises as `load`."""
+    """Return the format version of an open, seekable file. Errors are those of `load`."""
     with named():
         check_archive(file)
         with zipfile.ZipFile(file) as archive:
@@ -160,7 +165,7 @@ def version_of(file: BinaryIO) -> int:
 
 @contextmanager
 def named() -> Iterator[None]:
-    """Whatever is raised in the block becomes an InputError: one sentence on what is wrong."""
+    """Turn every error in the block into an InputError that says in one sentence what is wrong."""
     try:
         yield
     except (InputError, BackendError):
@@ -175,7 +180,7 @@ def named() -> Iterator[None]:
             f"The trace is damaged ({reason}); make it anew or choose another file."
         ) from error
     except Exception as error:
-        # A stranger's file: whatever the parsers under this raise means that it is damaged.
+        # The file is untrusted: any other error of the parsers means that it is damaged.
         raise InputError(
             "The trace is damaged or cut short; download it anew or choose another file."
         ) from error
@@ -205,7 +210,11 @@ def _read(file: BinaryIO, fetch: Fetch | None) -> Trace:
 
 
 def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
-    """The entry of the document; InputError where there is none, or a too large one."""
+    """Return the entry of the JSON document.
+
+    Raises:
+        InputError: The document is missing or too large.
+    """
     if DOCUMENT not in entries:
         raise InputError(
             "The file is an archive but no trace; choose a trace that this app has saved."
@@ -215,7 +224,11 @@ def document_entry(entries: Mapping[str, zipfile.ZipInfo]) -> zipfile.ZipInfo:
 
 
 def array_of(entry: bytes) -> npt.NDArray[Any]:
-    """An array of a .npy entry, as large as its header says; read-only."""
+    """Return the array of an npy entry, read-only.
+
+    Raises:
+        ValueError: The version or type is not used by traces, or the size differs from the header.
+    """
     file = io.BytesIO(entry)
     if np.lib.format.read_magic(file) != (1, 0):
         raise ValueError("an array is of an unknown npy version")
@@ -228,33 +241,33 @@ def array_of(entry: bytes) -> npt.NDArray[Any]:
 
 
 def check_type(dtype: np.dtype[Any], by_columns: bool) -> None:
-    """Refuse, with a ValueError, an array that traces do not use."""
+    """Raise a ValueError for an array type that traces do not use."""
     if dtype.str not in TYPES or by_columns:
         raise ValueError(f"an array has the type {dtype}, which traces do not use")
 
 
 def _full_size(name: str, array: npt.NDArray[Any]) -> int:
-    """The bytes of an array as a trace has it, where weights are in single precision."""
+    """Return the size in bytes of an array in a trace, where weights have single precision."""
     return array.nbytes * (2 if is_weights(name) and array.dtype == np.float16 else 1)
 
 
 def _is_halved(name: str, half: bool) -> bool:
-    """Whether a file has an array in half precision."""
+    """Return whether a file stores this array in half precision."""
     return is_logs(name) or (half and is_weights(name))
 
 
 def is_weights(name: str) -> bool:
-    """Whether an array of this name holds the weights of a map."""
+    """Return whether an array of this name holds the weights of a map."""
     return name.startswith("map.") and name.endswith(".weights")
 
 
 def is_logs(name: str) -> bool:
-    """Whether an array of this name holds the logarithms of the item weights of a site."""
+    """Return whether an array of this name holds the logarithms of the item weights of a site."""
     return name.startswith("map.") and name.endswith(".logs")
 
 
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
-    """The bytes of a .npy file; those of weights a layer at a time, as they may lie elsewhere."""
+    """Yield the bytes of an npy file. Weights come one layer at a time: they may lie elsewhere."""
     kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
     described = {
         "descr": np.lib.format.dtype_to_descr(kind),
@@ -269,12 +282,12 @@ def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | 
 
 
 def add_array(archive: zipfile.ZipFile, name: str, array: npt.NDArray[Any]) -> None:
-    """Add an array as NumPy saves it."""
+    """Add an array to an archive, in the format of NumPy."""
     _add(archive, f"{name}.npy", _npy_parts(array))
 
 
 def _add(archive: zipfile.ZipFile, name: str, parts: Iterable[bytes | memoryview]) -> None:
-    """Add an entry, which zipfile dates to 1980, so that equal traces give equal files."""
+    """Add an entry. It is dated 1980 by zipfile, so that equal traces give equal files."""
     with archive.open(name, "w") as entry:
         for part in parts:
             entry.write(part)

@@ -1,12 +1,12 @@
 """The densest area: the smallest span or rectangle that holds a given share of a distribution.
 
-It is the highest-density region (Hyndman 1996) restricted to areas, and any head has one, also a
-head that attends to single items. Shares become whole numbers first, so that running sums and their
-differences are exact, equal shares stay equal wherever they lie, and ties are broken in the same
-way on every machine.
+It is the highest-density region (Hyndman 1996) restricted to areas. Every head has one, including
+heads that attend to single items. Shares are first converted to whole numbers. Running sums and
+their differences are then exact, equal shares remain equal at every position, and ties are broken
+in the same way on every machine.
 
-Shapes: R rows of shares (there may be further axes before them), N items in Y rows and X columns, P
-places.
+Shapes: R rows of shares (possibly with further axes before them), N items in Y rows and X columns,
+P positions, M masses.
 """
 
 from __future__ import annotations
@@ -22,38 +22,39 @@ from areaviz.trace.areas import AreaGrid, FloatArray, IntArray
 from areaviz.trace.errors import InputError
 from areaviz.trace.weights import in_chunks
 
-# The share that a densest area holds, where nobody asks for another.
+# Default share of the attention that a densest area holds.
 MASS = 0.5
-# A row's shares as whole numbers sum to about this.
+# Approximate sum of a row of shares as whole numbers.
 UNIT = 1 << 40
-# Shares are rounded to float32, so an area that lacks this little holds the mass.
+# Shares are rounded to float32, so an area that lacks this much still counts as holding the mass.
 ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Densest:
-    """The densest area of every row; (0, 0, 0, 0), with a share of 0, where nothing has any."""
+    """The densest area of every row, or (0, 0, 0, 0) with share 0 for a row of zeros."""
 
     # Top, left, height and width in items, int64 [..., 4].
     area: IntArray
-    # What it holds, 0..1, float32 [...].
+    # Share that the area holds, 0..1, float32 [...].
     share: FloatArray
 
 
 def densest_areas(p_RN: npt.NDArray[np.floating], grid: AreaGrid, mass: float = MASS) -> Densest:
-    """Return the smallest area of every row that holds at least `mass` of it.
+    """Return the smallest area of every row that holds at least `mass` of the row's sum.
 
-    Of equally small ones it is the one that holds most; of these the one that comes first by
-    height, then top, then left. It may be larger than the largest area of the grid.
+    Among areas of the same size, the one that holds most is returned. Remaining ties are resolved
+    by the smallest height, then top, then left. The area may be larger than the largest area of the
+    grid.
 
     Args:
-        p_RN: shares or coverage of the items, 0 or more; each row is divided by its sum.
-        grid: the rows and columns of the memory.
-        mass: above 0, at most 1.
+        p_RN: Shares or coverage of the items, 0 or more. Each row is divided by its sum.
+        grid: The rows and columns of the memory.
+        mass: Share to hold, above 0 and at most 1.
 
     Raises:
-        InputError: the mass is out of range.
-        ValueError: a share is below 0 or not a number.
+        InputError: The mass is out of range.
+        ValueError: A share is below 0 or not a number.
     """
     found = densest_areas_of_masses(p_RN, grid, (mass,))
     return Densest(found.area[..., 0, :], found.share[..., 0])
@@ -64,19 +65,19 @@ def densest_areas_of_masses(
 ) -> Densest:
     """Return the densest areas of every row at several masses, see `densest_areas`.
 
-    One search for all masses is several times faster than one search for each.
+    One search for all masses is several times faster than one search per mass.
 
     Args:
-        p_RN: as in `densest_areas`.
-        grid: as in `densest_areas`.
-        masses: above 0, at most 1.
+        p_RN: As in `densest_areas`.
+        grid: As in `densest_areas`.
+        masses: Shares to hold, each above 0 and at most 1.
 
     Returns:
-        The areas, [..., M, 4], and what they hold, [..., M].
+        The areas [..., M, 4] and the shares that they hold [..., M].
 
     Raises:
-        InputError: a mass is out of range.
-        ValueError: a share is below 0 or not a number.
+        InputError: A mass is out of range.
+        ValueError: A share is below 0 or not a number.
     """
     for mass in masses:
         if not 0 < mass <= 1:
@@ -95,7 +96,7 @@ def _densest(
 ) -> npt.NDArray[np.float64]:
     """Return top, left, height, width and share of a few rows at every mass: [R, M * 5]."""
     count = len(masses)
-    # A copy of every row for each mass.
+    # Each row is repeated once per mass.
     shares_RN = np.repeat(_whole(p_RN), count, 0)
     total_R = shares_RN.sum(1)
     need_R = np.tile(masses, len(p_RN)) * total_R - ROUNDING * total_R
@@ -122,7 +123,7 @@ def _densest(
 
 
 def _whole(p_RN: npt.NDArray[np.floating]) -> IntArray:
-    """Shares as whole numbers that sum to about UNIT in every row."""
+    """Return shares as whole numbers that sum to about UNIT in every row."""
     total_R1 = p_RN.sum(1, dtype=np.float64, keepdims=True)
     if not (np.isfinite(total_R1).all() and p_RN.min() >= 0):
         raise ValueError("A share is below 0 or not a finite number.")
@@ -132,7 +133,7 @@ def _whole(p_RN: npt.NDArray[np.floating]) -> IntArray:
 
 
 def _running(shares_RYX: IntArray) -> IntArray:
-    """The sum of all items above and left of each corner of the cells: [R, Y + 1, X + 1]."""
+    """Return the sum of all items above and to the left of each corner: [R, Y + 1, X + 1]."""
     rows, height, width = shares_RYX.shape
     sums_RYX = np.zeros((rows, height + 1, width + 1), np.int64)
     sums_RYX[:, 1:, 1:] = shares_RYX.cumsum(1).cumsum(2)
@@ -140,10 +141,10 @@ def _running(shares_RYX: IntArray) -> IntArray:
 
 
 def _narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArray:
-    """The smallest width whose best place holds what is needed, else the whole width: [R]."""
+    """Return the smallest width at which some area holds `need_R`, or the full width: [R]."""
     most = strips_RYX.shape[-1] - 1
     low_R, high_R = np.ones(len(strips_RYX), np.int64), np.full(len(strips_RYX), most)
-    # What the best place holds never falls as areas widen, so halving finds the width.
+    # The largest sum never falls as areas widen, so bisection finds the width.
     while (low_R < high_R).any():
         middle_R = (low_R + high_R) // 2
         enough_R = _held(strips_RYX, middle_R).max((1, 2)) >= need_R
@@ -153,7 +154,10 @@ def _narrowest(strips_RYX: IntArray, need_R: npt.NDArray[np.float64]) -> IntArra
 
 
 def _held(strips_RYX: IntArray, width_R: IntArray) -> IntArray:
-    """What areas of a width hold at every place, cut off at the right edge: [R, Y, X]."""
+    """Return the sum of the area of width `width_R` at every position: [R, Y, X].
+
+    Areas are cut off at the right edge.
+    """
     most = strips_RYX.shape[-1] - 1
     ends_RX = np.minimum(np.arange(most) + width_R[:, None], most)
     return np.take_along_axis(strips_RYX, ends_RX[:, None], 2) - strips_RYX[..., :-1]

@@ -1,8 +1,8 @@
-"""Attention to single items, also shown as attention to areas.
+"""Attention to single items, shown as attention to areas.
 
-What is made here follows from weights a model had and says so (`AttentionMap.derived`); the model
-itself never attended to these areas. It is made of a layer when that is first looked at, and stored
-nowhere: the weights of the items, or their logarithms, say all there is.
+Derived maps follow from the weights of a model and are marked as such (`AttentionMap.derived`). The
+model itself never attended to these areas. A layer is computed when it is first viewed and is not
+stored: the weights of the items, or their logarithms, contain all the information.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, R rows.
 """
@@ -22,8 +22,8 @@ from areaviz.trace.layered import LayeredWeights
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import area_sums, divide_by_sums, in_chunks
 
-# What the site of a derived map ends in: the area distribution of a head's queries and keys, or
-# its weights' sums.
+# Suffixes of the sites of derived maps: the area distribution of a head's queries and keys, and the
+# sums of its weights.
 AS_AREAS, SUMS = " as areas", " sums"
 
 FROM_KEYS = (
@@ -31,19 +31,19 @@ FROM_KEYS = (
 )
 FROM_WEIGHTS = "from the weights of regular heads"
 
-# Of the layers of a map that were looked at last, which are kept; always the last one.
+# Size of the cache for the latest layers of a map. The latest layer is always cached.
 KEPT_BYTES = 32 * 2**20
-# Makes rows over areas [..., A] of rows over items [..., N].
+# A function that makes rows over areas [..., A] from rows over items [..., N].
 Make = Callable[[FloatArray, AreaGrid], FloatArray]
 
 
 class MadeOfItems(LayeredWeights):
-    """Weights over areas, made of what is known of single items, a layer at a time.
+    """Weights over areas that are computed from values of single items, one layer at a time.
 
     Args:
-        items: [L, H, Q, N], what is known.
-        grid: the areas.
-        make: makes areas of items.
+        items: Values of the items, [L, H, Q, N].
+        grid: The areas.
+        make: Function that makes rows over areas from rows over items.
     """
 
     made_of: FloatArray
@@ -53,7 +53,7 @@ class MadeOfItems(LayeredWeights):
         if count != grid.items:
             raise ValueError(f"{count} items are not those of {grid}")
         shape = layers, heads, queries, grid.count
-        # Where reading the items takes no memory, neither does what is made of them.
+        # If reading the items takes no memory, then the areas are not cached either.
         on_disk = isinstance(items, LayeredWeights) and not items.cached_bytes
         super().__init__(
             shape,
@@ -68,11 +68,11 @@ class SumsOf(MadeOfItems):
     """The sums of a map's weights over areas.
 
     Args:
-        attention: the map of single items.
-        grid: the areas of the same memory.
+        attention: The map of single items.
+        grid: The areas of the same memory.
 
     Raises:
-        ValueError: the map attends to larger areas, or the grid is that of another memory.
+        ValueError: The map attends to larger areas, or the grid belongs to another memory.
     """
 
     def __init__(self, attention: AttentionMap, grid: AreaGrid) -> None:
@@ -82,35 +82,35 @@ class SumsOf(MadeOfItems):
 
 
 class AreasOf(MadeOfItems):
-    """What heads would attend to if their memory were areas: a softmax over the areas' logits.
+    """The attention of heads if their memory consisted of areas: a softmax over the areas' logits.
 
-    The logit of an area with a mean key is the mean of its items' logits, and the logarithm of an
-    item's weight is its logit but for a number that all of a row share. So logarithms are enough,
-    and half precision is enough for them: a weight is off by at most 2e-4. With areas of one item
-    these are the weights that the logarithms were taken of.
+    The logit of an area with a mean key is the mean of its items' logits. The logarithm of an
+    item's weight equals its logit, up to a constant per row. The logarithms are therefore
+    sufficient, and half precision is enough for them: a weight is off by at most 2e-4. With areas
+    of one item, the result is the weights that the logarithms were computed from.
 
     Args:
-        logs: float16 [L, H, Q, N], the natural logarithm of the items' weights, -inf where an item
-            is masked, or something that stands in for the array.
-        grid: the areas of these items.
+        logs: Natural logarithms of the items' weights, float16 [L, H, Q, N], -inf where an item is
+            masked. A stand-in for the array is also accepted.
+        grid: The areas of these items.
 
     Raises:
-        ValueError: the grid is that of another memory, or a number is no logarithm of a share.
+        ValueError: The grid belongs to another memory, or a number is not the logarithm of a share.
     """
 
     def __init__(self, logs: FloatArray, grid: AreaGrid) -> None:
-        # What lies elsewhere is checked by whoever fetches it.
+        # Arrays that lie elsewhere are checked by the code that fetches them.
         if not isinstance(logs, LayeredWeights):
             check_logs(logs, "A derived map")
         super().__init__(logs, grid, shares_of_logs)
 
 
 def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap:
-    """A map of single items as one of areas of up to `max_area` (rows, columns) items.
+    """Return a map of single items as a map of areas of up to `max_area` (rows, columns) items.
 
     The weight of an area is the sum of its items' weights, divided by the total over all areas of
-    the query, so that a row sums to 1 as every row of a trace does; a larger area never has less
-    weight than one within it.
+    the query. Every row therefore sums to 1, as in any map, and an area never has less weight than
+    an area inside it.
     """
     grid = AreaGrid.clamped((attention.grid.height, attention.grid.width), max_area)
     return AttentionMap(
@@ -127,9 +127,9 @@ def sums_map(attention: AttentionMap, max_area: tuple[int, int]) -> AttentionMap
 def areas_map(
     attention: AttentionMap, logs_LHQN: FloatArray, max_area: tuple[int, int]
 ) -> AttentionMap:
-    """A map of single items as the area distribution of its heads, from their logarithms.
+    """Return the area distribution of a map of single items, from their logarithms.
 
-    See `AreasOf`; areas have up to `max_area` (rows, columns) items.
+    See `AreasOf`. Areas have up to `max_area` (rows, columns) items.
     """
     grid = AreaGrid.clamped((attention.grid.height, attention.grid.width), max_area)
     weights = cast(FloatArray, AreasOf(logs_LHQN, grid))
@@ -138,30 +138,33 @@ def areas_map(
 
 
 def shared_sums(weights: FloatArray, grid: AreaGrid) -> FloatArray:
-    """Sums of the items' weights over areas, divided by their total: [..., N] -> [..., A]."""
+    """Return the items' weights summed over areas, divided by their total: [..., N] -> [..., A]."""
     sums = area_sums(weights, grid)
     divide_by_sums(sums)
     return sums
 
 
 def shares_of_logs(logs: FloatArray, grid: AreaGrid) -> FloatArray:
-    """Softmax over areas of the mean of their items' logits: [..., N] -> float32 [..., A].
+    """Compute the softmax over areas of their items' mean logits: [..., N] -> float32 [..., A].
 
-    Logits may be off by a number that all of a row share; an area with an item of -inf gets 0, and
-    a row that has nothing else is 0.
+    Logits may be off by a constant per row. An area with an item of -inf gets 0. A row in which all
+    areas get 0 is all 0.
     """
     return in_chunks(partial(_shares_of_logs, grid=grid), logs, grid.count, np.float32)
 
 
 def follows(attention: AttentionMap, maps: Mapping[str, AttentionMap]) -> bool:
-    """Whether the weights of a map can be left out of a file, as another of its maps gives them."""
+    """Return whether a file can omit the weights of a map because another map determines them."""
     base = maps.get(base_site(attention.site)[0])
     weights = attention.weights
     return base is not None and isinstance(weights, SumsOf) and weights.made_of is base.weights
 
 
 def base_site(site: str) -> tuple[str, str]:
-    """A site and the ending it was derived by: ("encoder self", " sums"), or "" for none."""
+    """Split a site into its base and its derived suffix, such as ("encoder self", " sums").
+
+    The suffix is "" if the site is not derived.
+    """
     ending = next((ending for ending in (AS_AREAS, SUMS) if site.endswith(ending)), "")
     return site.removesuffix(ending), ending
 
@@ -170,7 +173,7 @@ def _shares_of_logs(logs_RN: FloatArray, grid: AreaGrid) -> FloatArray:
     shares_RA = area_sums(logs_RN.astype(np.float32), grid)
     shares_RA /= grid.sizes()
     largest_R1 = shares_RA.max(-1, keepdims=True)
-    # Where everything is masked, -inf less -inf would be no number.
+    # Limit the maximum: where everything is masked, -inf - (-inf) would be NaN.
     shares_RA -= np.maximum(largest_R1, np.finfo(np.float32).min)
     np.exp(shares_RA, out=shares_RA)
     divide_by_sums(shares_RA)

@@ -1,4 +1,4 @@
-"""A trace as a JSON document and plain arrays, and back, as docs/trace.md specifies."""
+"""Conversion of a trace to a JSON document and plain arrays, and back. See docs/trace.md."""
 
 from __future__ import annotations
 
@@ -32,28 +32,29 @@ from areaviz.trace.sound import Sound, check_sound
 from areaviz.trace.weights import divide_by_sums
 
 FORMAT = "areaviz trace"
-# What the requests of version 1 lacked, and those of version 2; version 1 knew no gazes either.
+# Defaults for the entries that requests lacked before version 2, and before version 3. Version 1
+# had no gazes either.
 _ADDED: tuple[Mapping[str, Any], ...] = (
     {"picture": None, "sample": False},
     {"target": None, "changes": ""},
 )
-# What a request has always, and what may be None.
+# The entries that every request has, and those that may be None.
 _REQUEST = {"model": str, "text": str, "method": str, "beam": int, "seed": int}
 _OPTIONAL = {"area_size": int, "target": str}
 
 Arrays = Mapping[str, npt.NDArray[Any]]
-# Gets the weights of a site and layer, float32 [H, Q, A], from where they lie.
+# A function that fetches the weights of a site and layer, float32 [H, Q, A].
 Fetch = Callable[[str, int], FloatArray]
 _Value = TypeVar("_Value")
 
 
 def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
-    """The arrays of a trace by name; weights that lie elsewhere stay there.
+    """Return the arrays of a trace by name. Weights that lie elsewhere are not read.
 
     Args:
-        trace: weights that follow from others in it are left out, and those that are made of
-            logarithms are these.
-        without: sites whose weights are left out too.
+        trace: Weights that follow from other weights are left out. For weights made from
+            logarithms, the logarithms are returned.
+        without: Sites whose weights are also left out.
     """
     arrays: dict[str, npt.NDArray[Any]] = {"output.probabilities": trace.output.probabilities}
     arrays |= {f"field.{name}.anchors": item.anchors for name, item in trace.fields.items()}
@@ -80,26 +81,28 @@ def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDAr
 
 
 def _stored(attention: AttentionMap, before: Arrays) -> tuple[str, FloatArray]:
-    """The array that stands for the weights of a map, by name; `before` it come others."""
+    """Return the name and the array that represent a map's weights, given the arrays so far."""
     site, weights = attention.site, attention.weights
     base, ending = base_site(site)
     if isinstance(weights, AreasOf) and ending != SUMS:
         name, logs = logs_name(base), weights.made_of
-        # One array serves all maps of a site, so one that is made of another is stored as it is.
+        # A site has only one array of logarithms, so a map made from another array is stored in
+        # full.
         if before.get(name, logs) is logs:
             return name, logs
     return f"map.{site}.weights", weights
 
 
 def logs_name(site: str) -> str:
-    """The name of the array that has the logarithms of the item weights of a site."""
+    """Return the name of the array with the logarithms of a site's item weights."""
     return f"map.{site}.logs"
 
 
 def to_document(trace: Trace, without: Collection[str] = ()) -> dict[str, Any]:
-    """Everything in a trace that is no array, ready for JSON.
+    """Return everything in a trace except its arrays, ready for JSON.
 
-    A map `without` its weights has their shape instead, unless they follow from others.
+    The entry of a map in `without` has the shape of its weights, unless they follow from other
+    weights.
     """
     maps = []
     for attention in trace.maps.values():
@@ -125,7 +128,7 @@ def _named(part: object, *names: str) -> dict[str, Any]:
 
 
 def request_entry(request: Request) -> dict[str, Any]:
-    """A request without its pixels and its samples, which are arrays."""
+    """Return a request as JSON, without the pixels and samples, which are arrays."""
     entry = asdict(replace(request, picture=None, sound=None, clip=None, changes=()))
     entry["picture"] = request.picture and request.picture.name
     entry["sound"] = request.sound and request.sound.name
@@ -136,17 +139,17 @@ def request_entry(request: Request) -> dict[str, Any]:
 
 
 def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> Trace:
-    """Put a trace together again, its parts not yet checked against each other.
+    """Build a trace from its document and arrays. Its parts are not yet checked against each other.
 
     Args:
-        document: as `to_document` gives it, of this or an earlier version.
-        arrays: by name.
-        fetch: gets what weights were left out, when they are first read; without it only those
-            may be that follow from others.
+        document: Document of this or an earlier version, see `to_document`.
+        arrays: The arrays by name.
+        fetch: Gets weights that were left out, when they are first read. Without it, only weights
+            that follow from other weights may be missing.
 
     Raises:
-        InputError: it is no trace or of a newer version.
-        Exception: of any kind where the document is not as specified.
+        InputError: The document is not a trace, or its version is newer.
+        Exception: Any kind of error if the document does not follow the specification.
     """
     check_version(document)
     request = dict(_take(document, "request", dict))
@@ -170,13 +173,13 @@ def from_document(document: Any, arrays: Arrays, fetch: Fetch | None = None) -> 
 
 
 def check_version(document: Any) -> None:
-    """Refuse what is no document of a trace, or that of a newer version.
+    """Refuse anything but a trace document of a known version.
 
-    It comes before anything else is read, as a newer version may have what this one does not know.
+    Call this before anything else is read, because a newer version may have unknown content.
 
     Raises:
-        InputError: it is no trace or of a newer version.
-        ValueError: there is no such version.
+        InputError: The document is not a trace, or its version is newer.
+        ValueError: The version does not exist.
     """
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(
@@ -193,7 +196,7 @@ def check_version(document: Any) -> None:
 
 
 def read_request(entry: Mapping[str, Any], arrays: Arrays) -> Request:
-    """A request of an entry and the arrays of its inputs; raises as `from_document`."""
+    """Return the request of an entry and its input arrays. Errors are those of `from_document`."""
     picture, sound, clip = None, None, None
     if entry["picture"] is not None:
         picture = _picture(_take(entry, "picture", str), arrays["request.picture"])
@@ -268,7 +271,7 @@ def _map(
     fetch: Fetch | None,
     before: Mapping[str, AttentionMap],
 ) -> AttentionMap:
-    """A map; `before` it come those that it may follow from."""
+    """Return a map, given the maps so far, which it may follow from."""
     site, sides = _take(entry, "site", str), _take(entry, "grid", dict)
     grid = AreaGrid(
         *(_take(sides, side, int) for side in ("height", "width", "max_height", "max_width"))
@@ -277,7 +280,7 @@ def _map(
     if f"map.{site}.weights" in arrays:
         weights = _full(arrays[f"map.{site}.weights"])
     elif "shape" not in entry and ending == SUMS:
-        # It stands in for an array, as do weights that are fetched.
+        # It stands in for an array, as do fetched weights.
         weights = cast(FloatArray, SumsOf(before[base], grid))
     elif "shape" not in entry and logs_name(base) in arrays:
         weights = cast(FloatArray, AreasOf(arrays[logs_name(base)], grid))
@@ -300,7 +303,7 @@ def _map(
 
 
 def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
-    """Weights [L, H, Q, A] that stay where they are until they are read."""
+    """Return a stand-in for weights [L, H, Q, A] that are fetched when they are read."""
     layers, heads, queries, areas = (_take({"shape": size}, "shape", int) for size in shape)
     sizes = layers, heads, queries, areas
     if min(sizes) < 1 or max(layers, heads) > MOST:
@@ -309,11 +312,11 @@ def _elsewhere(site: str, shape: list[Any], fetch: Fetch) -> FloatArray:
 
 
 def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Stored weights as float32; rows stored in float16 are divided by their sum again."""
+    """Return stored weights as float32. Rows stored as float16 are divided by their sum again."""
     if weights.dtype != np.float16:
         return weights
     full: FloatArray = weights.astype(np.float32)
-    # One layer after the other: where areas are few, the sums take as much memory as the weights.
+    # Process one layer at a time: with few areas, the sums take as much memory as the weights.
     for layer in full:
         divide_by_sums(layer)
     full.flags.writeable = False
@@ -321,7 +324,7 @@ def _full(weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _take(entry: Mapping[str, Any], key: str, kind: type[_Value]) -> _Value:
-    """A value of the document that must be there and of its type."""
+    """Return a required value of the document, checked for its type."""
     value = entry.get(key)
     if not isinstance(value, kind) or isinstance(value, bool):
         raise ValueError(f'"{key}" is missing or no {kind.__name__}')

@@ -1,13 +1,13 @@
-"""The two ways a request can fail; the message of either is one sentence a person can act on."""
+"""The two ways in which a request can fail. Each message is one sentence that users can act on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Literal
 
-# What could be done about an input that cannot be used.
+# What users can change about an input that cannot be used.
 Way = Literal["input", "layers", "heads", "areas", "part", "probe", "arrays", "tokenizer", "target"]
-# The same in the words of whoever calls a function of this package.
+# The advice for callers of this package's Python functions.
 IN_PYTHON: Mapping[Way, str] = {
     "input": "give a shorter text or a smaller picture",
     "layers": "keep fewer layers (layers=)",
@@ -22,15 +22,15 @@ IN_PYTHON: Mapping[Way, str] = {
 
 
 class InputError(ValueError):
-    """The input cannot be used: says what, the limit, and what to do."""
+    """The input cannot be used. The message says what is wrong, the limit, and what to do."""
 
 
 class Advised(InputError):
-    """What to do about it has other words for each who asks: here those of Python.
+    """An input error whose advice is worded for each interface. `str` gives the wording for Python.
 
     Args:
-        what: cannot be done, and the limit; a sentence without its end.
-        ways: what could be done about it.
+        what: What cannot be done, and the limit, as a sentence without its end.
+        ways: What users can change.
     """
 
     def __init__(self, what: str, *ways: Way) -> None:
@@ -41,11 +41,11 @@ class Advised(InputError):
         return self.said(IN_PYTHON)
 
     def said(self, words: Mapping[Way, str], otherwise: str = "") -> str:
-        """The whole sentence.
+        """Return the whole sentence.
 
         Args:
-            words: of whoever is told; ways without any are not open to them.
-            otherwise: what they can do in any case.
+            words: Wording of the advice for an interface. Ways without a wording are left out.
+            otherwise: Advice that always applies.
         """
         clauses = [words[way] for way in self.ways if way in words]
         clauses += [otherwise] if otherwise else []
@@ -54,8 +54,11 @@ class Advised(InputError):
 
 
 class BackendError(RuntimeError):
-    """The input is fine but the work failed (a damaged checkpoint, no memory): says what to do."""
+    """The input is valid but the work failed, such as for a damaged checkpoint or lack of memory.
+
+    The message says what to do.
+    """
 
 
 class Busy(BackendError):
-    """The work was not begun, as too much of it waits already; ask for the same in a moment."""
+    """The work was not started because too much work is waiting. Repeat the request in a moment."""

@@ -1,8 +1,8 @@
-"""Entries that other packages add by entry points: docs/extensions.md says how.
+"""Entries that other packages add through entry points, see docs/extensions.md.
 
-A table such as `VIEWS` is `Joined`: it has its own entries, then those of installed packages. These
-are imported when the table is first read through, so a package may import any of our modules. An
-entry that cannot be used is left out, with a warning that says why.
+A table such as `VIEWS` is a `Joined`: it has its own entries, followed by those of installed
+packages. These are imported when the table is first iterated, so a package may import any module of
+areaviz. An entry that cannot be used is left out, and a warning says why.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ SLOW_SECONDS = 10.0
 
 
 def is_right(thing: object) -> str:
-    """No problem with any thing."""
+    """Accept any object: return "" as the description of its problem."""
     return ""
 
 
 class Joined(Mapping[str, T]):
-    """Entries of our own, then those of other packages.
+    """Entries of this package, followed by those of other packages.
 
     Args:
-        group: the entry points are those of the group "areaviz.GROUP".
-        ours: by name; no other package takes their place.
-        problem: what is wrong with a thing that a package brings, as in "it ..."; "" for nothing.
+        group: The entry points are those of the group "areaviz.GROUP".
+        ours: Entries of this package, by name. Other packages cannot replace them.
+        problem: Returns what is wrong with an external object, as in "it ...", or "" if nothing is.
     """
 
     def __init__(
@@ -62,18 +62,18 @@ class Joined(Mapping[str, T]):
         return found
 
     def _loaded(self, point: EntryPoint) -> tuple[T | None, str]:
-        """Return the thing of an entry point, and what is wrong with it."""
+        """Return the object of an entry point, and what is wrong with it."""
         try:
             with _slow_warning(point):
                 thing: T = point.load()
             problem = self._problem(thing)
         except (Exception, SystemExit) as error:
-            # Whatever another package raises, the app starts without it.
+            # The app must start even if another package raises any kind of error.
             return None, f"it cannot be imported ({type(error).__name__}: {error})"
         return thing, f"it {problem}" if problem else ""
 
     def __getitem__(self, name: str) -> T:
-        # Ours are there also while others are imported.
+        # Entries of this package are available even while other packages are being imported.
         return self._ours[name] if name in self._ours else self._all[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -85,7 +85,7 @@ class Joined(Mapping[str, T]):
 
 @contextmanager
 def _slow_warning(point: EntryPoint) -> Iterator[None]:
-    """Name an entry whose import takes long: nothing can end an import that hangs."""
+    """Log the name of an entry whose import takes long. An import that hangs cannot be ended."""
     said = (
         'The entry "%s" of %s, which the package "%s" brings, is still being imported after %g'
         " seconds. The app waits for it. Remove that package if this does not end."
@@ -101,11 +101,11 @@ def _slow_warning(point: EntryPoint) -> Iterator[None]:
 
 
 def package_of(point: EntryPoint) -> str:
-    """The name of the package that brings an entry point."""
+    """Return the name of the package that provides an entry point."""
     return point.dist.name if point.dist is not None else point.value.split(".")[0]
 
 
 def _points(group: str) -> list[EntryPoint]:
-    """Each once, though a package be found twice, in an order that does not depend on places."""
+    """Return each entry point of a group once, in an order independent of the search path."""
     points = {(one.name, one.value): one for one in entry_points(group=f"areaviz.{group}")}
     return [points[key] for key in sorted(points)]

@@ -1,4 +1,4 @@
-"""Facts as an input: a request's text has sentences, each a fact, and last a question.
+"""Facts as an input: the text of a request is a sequence of facts followed by a question.
 
 Shapes: N facts.
 """
@@ -14,13 +14,13 @@ from areaviz.trace.record import Field
 from areaviz.trace.request import Request
 
 Span = tuple[int, int]
-"""Where a sentence starts and ends (exclusive) in the text, in characters."""
+"""Start and end (exclusive) of a sentence in the text, in characters."""
 EXAMPLE = "Mary went to the kitchen. Where is Mary?"
 _SENTENCE = re.compile(r"[^\s.?!][^.?!]*[.?!]*")
 
 
 def sentences(text: str) -> list[Span]:
-    """Where the sentences of a text lie; each ends with a full stop, or as the text does."""
+    """Locate the sentences of a text. Each ends with ".", "?" or "!", or at the end of the text."""
     found = []
     for match in _SENTENCE.finditer(text):
         end = match.start() + len(match[0].rstrip())
@@ -29,10 +29,10 @@ def sentences(text: str) -> list[Span]:
 
 
 def story(text: str) -> tuple[list[Span], Span]:
-    """The facts of a text, and its question.
+    """Split a text into its facts and its question.
 
     Raises:
-        InputError: the last sentence is no question, or none stands before it.
+        InputError: The last sentence is not a question, or there is no fact before it.
     """
     *facts, question = sentences(text) or [(0, 0)]
     if not text[question[0] : question[1]].endswith("?"):
@@ -48,21 +48,21 @@ def story(text: str) -> tuple[list[Span], Span]:
 
 
 def facts_field(text: str) -> Field:
-    """The field of a request's facts, the oldest first."""
+    """Return the field of a request's facts, oldest first."""
     facts = story(text)[0]
     labels = tuple(text[start:end] for start, end in facts)
     return Field("facts", "facts", text, labels, np.array(facts, np.int64))
 
 
 def question_field(text: str) -> Field:
-    """The field of a request's question, a text of its own of one item."""
+    """Return the field of a request's question, a separate text with one item."""
     start, end = story(text)[1]
     question = text[start:end]
     return Field("question", "text", question, (question,), np.array([[0, len(question)]]))
 
 
 def facts_problem(field: Field, request: Request) -> str:
-    """Anchors are start and end (exclusive) of the request's facts, in characters."""
+    """Check that anchors are start and end (exclusive) of the request's facts, in characters."""
     try:
         facts = story(request.text)[0]
     except InputError:

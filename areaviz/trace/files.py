@@ -1,4 +1,4 @@
-"""Files of the app: written whole or not at all, for one user alone, and set aside without loss."""
+"""Files of the app: written whole or not at all, private, and moved aside without loss."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from uuid import uuid4
 
 from areaviz.trace.errors import BackendError
 
-# Modes of what the app stores by itself: no other user of the machine reads it.
+# Modes of files and folders that the app stores. Other users of the machine cannot read them.
 PRIVATE_FILE, PRIVATE_FOLDER = 0o600, 0o700
 
 
 def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
-    """Write `content` to a temporary file beside `path`, then put it in its place in one step.
+    """Write `content` to a temporary file next to `path`, then move it to `path` in one step.
 
     Args:
-        path: of the file.
-        content: all of it.
-        mode: of the file, less what the process's umask takes.
+        path: Path of the file.
+        content: The whole content.
+        mode: Mode of the file before the umask of the process is applied.
 
     Raises:
-        BackendError: the disk is full, or the folder is missing or read-only; nothing new is left
-            behind, and what was at `path` before is untouched.
+        BackendError: The disk is full, or the folder is missing or read-only. No new file is left
+            behind, and an existing file at `path` is unchanged.
     """
     with (
         whole_file(path) as draft,
@@ -39,12 +39,12 @@ def write_whole(path: Path, content: bytes, mode: int = 0o666) -> None:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `path`, and put the file that is written there in its place.
+    """Yield a temporary path next to `path`, and move the file written there to `path`.
 
-    An error of the block leaves what was at `path` before.
+    If the block fails, an existing file at `path` is unchanged.
 
     Raises:
-        BackendError: the disk is full, or the folder is missing or read-only.
+        BackendError: The disk is full, or the folder is missing or read-only.
     """
     draft = path.with_name(f".{uuid4().hex}.part")
     try:
@@ -64,19 +64,18 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_json(path: Path, value: object) -> None:
-    """Write JSON that people read and compare, whole or not at all; numbers in a list stand on one
-    line.
+    """Write readable JSON, whole or not at all. A list of numbers or texts takes one line.
 
     Raises:
-        TypeError: JSON cannot hold the value.
-        ValueError: a number in it is not finite.
-        BackendError: see `write_whole`.
+        TypeError: JSON cannot represent the value.
+        ValueError: A number in it is not finite.
+        BackendError: See `write_whole`.
     """
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     write_whole(path, (_LIST.sub(_on_one_line, text) + "\n").encode())
 
 
-# A list without lists or objects in it; no text in JSON has a line break.
+# A list that contains neither lists nor objects. JSON texts cannot contain line breaks.
 _LIST = re.compile(r"\[\n([^\[\]{}]*)\n *\]")
 
 
@@ -86,7 +85,7 @@ def _on_one_line(found: re.Match[str]) -> str:
 
 
 def private_folder(path: Path) -> None:
-    """Make a folder, and those above it, for this user alone; one that is there stays as it is."""
+    """Create a private folder and its missing parents. Existing folders are left unchanged."""
     for folder in (*reversed(path.parents), path):
         with suppress(FileExistsError):
             if not folder.is_dir():
@@ -94,26 +93,27 @@ def private_folder(path: Path) -> None:
 
 
 def aside_name(path: Path, why: str) -> Path:
-    """A name beside `path` that nothing has: what it was, why, when, and a random part."""
+    """Return an unused name next to `path`: its name, the reason, the time and a random part."""
     return path.with_name(
         f"{path.name}.{why}-{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(4)}"
     )
 
 
 def set_aside(path: Path, *companions: Path) -> Path:
-    """Give a damaged file another name, under which nothing can lie; returns that name.
+    """Rename a damaged file to an unused name, and return that name.
 
-    A crash on the way leaves every byte under at least one of the names.
+    After a crash during the call, every byte is still available under at least one of the names.
 
     Args:
-        path: the file.
-        companions: files that belong to it, whose names are its own with an ending; they go along.
+        path: The file.
+        companions: Files that belong to it, whose names are its name with a suffix. They are
+            renamed as well.
 
     Raises:
-        OSError: a file cannot be given another name; `path` stays where it is.
+        OSError: A file cannot be renamed. `path` keeps its name.
     """
     aside = aside_name(path, "damaged")
-    # Unlike a rename, it fails where something has that name.
+    # Unlike a rename, a link fails if the name exists.
     os.link(path, aside)
     for one in companions:
         os.link(one, aside.with_name(aside.name + one.name.removeprefix(path.name)))

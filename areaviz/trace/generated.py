@@ -1,9 +1,9 @@
-"""What `generate` of `transformers` returned with its attentions, as a trace.
+"""Traces of what `generate` of `transformers` returned with its attentions.
 
-A step of writing is a row of weights: of the first step all rows of the prompt, then one row each.
-Beams change places while a text is written, so each step says which beam a row is taken from.
+The first generation step has the rows of weights of the whole prompt. Every further step has one
+row. Beams are reordered during the search, so each step records the beam that a row is taken from.
 
-Shapes: L layers, H heads, T written items, N items.
+Shapes: L layers, H heads, T generated items, N items.
 """
 
 from __future__ import annotations
@@ -48,23 +48,23 @@ def from_generate(
     area_size: int = AREA_SIZE,
     name: str = "generated",
 ) -> Trace:
-    """Make a trace of what `model.generate` returned with its attentions, beams included.
+    """Make a trace of what `model.generate` returned with its attentions, including beam search.
 
-    A decoder's text is the field "history": the prompt and what was written but for its last token.
-    An encoder-decoder has the fields "source", "target" and "history".
+    The text of a decoder is the field "history": the prompt and the generated text without its last
+    token. An encoder-decoder has the fields "source", "target" and "history".
 
     Args:
-        outputs: what `generate` returned with `return_dict_in_generate` and `output_attentions`.
-        tokenizer: of `transformers`, for the labels; without it the token ids are shown.
-        source: of an encoder-decoder, a label for each item that is read; by default their numbers.
-        target: a label for each token of the sequence, its first token included.
-        sequence: which of the returned sequences, from 0.
-        area_size: most items of an area, 1..16; 1 leaves the areas out.
-        name: what the model is called.
+        outputs: The result of `generate` with `return_dict_in_generate` and `output_attentions`.
+        tokenizer: Tokenizer of `transformers` for the labels. By default the labels are token ids.
+        source: For an encoder-decoder, a label for each item of the input. By default their
+            numbers.
+        target: A label for each token of the sequence, including its first token.
+        sequence: Index of the returned sequence, from 0.
+        area_size: Maximum number of items in an area, 1..16. With 1 there are no areas.
+        name: Name of the model.
 
     Raises:
-        InputError: the outputs have no attentions, or not those of every step; or there is no such
-            sequence.
+        InputError: The outputs lack the attentions of some steps, or the sequence does not exist.
     """
     check_range("area_size", area_size, AREA_SIZES)
     ids = _sequence(outputs, sequence)
@@ -131,7 +131,7 @@ def _labels(ids: Sequence[int], tokenizer: Any, given: Sequence[str] | None) -> 
     try:
         pieces = tokenizer.convert_ids_to_tokens(list(ids))
     except Exception as error:
-        # Every kind of tokenizer fails in its own way.
+        # Tokenizers raise many kinds of errors.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The tokenizer cannot name these tokens ({reason}); give the model's own."
@@ -157,10 +157,10 @@ def _steps(outputs: Any, name: str) -> list[list[npt.NDArray[Any]]]:
 
 
 def _rows_of(outputs: Any, sequence: int, steps: int, tokens: int) -> list[int]:
-    """Return the row that each step's weights of the sequence are in; fewer where it ended."""
+    """Return the row of the sequence's weights in each step until the sequence ends."""
     beams = _part(outputs, "beam_indices")
     if beams is None:
-        # A text that ended before the others goes on with padding.
+        # A sequence that ended early is padded.
         return [sequence] * min(steps, tokens)
     chosen = array_of(beams)[sequence].tolist()
     return [int(row) for row in chosen[:steps] if row >= 0]
@@ -223,7 +223,7 @@ def _pair(
 
 
 def _example(outputs: Any, sequence: int, batch: int) -> int:
-    """Return the example that a sequence was written for; each has as many sequences."""
+    """Return the index of a sequence's example. All examples have equally many sequences."""
     each = max(1, len(array_of(_part(outputs, "sequences"))) // batch)
     return min(sequence // each, batch - 1)
 
@@ -238,12 +238,13 @@ def _placed(
     """Return the rows of all steps in one array [L, H, Q, N].
 
     Args:
-        steps: the weights of every step and layer.
-        rows: the row of each step that is taken.
-        first: how many queries the first step has.
+        steps: The weights of every step and layer.
+        rows: For each step, the index of the row to take.
+        first: Number of queries in the first step.
         items: N.
-        is_growing: whether a step attends to one more item than the step before; a cache of fixed
-            size has empty places behind, and one of a window has only the last items.
+        is_growing: Whether each step attends to one more item than the step before. A cache of
+            fixed size has empty positions at its end, and a sliding window has only the latest
+            items.
     """
     layers, heads = len(steps[0]), steps[0][0].shape[1]
     check_map_bytes(4 * layers * heads * (first + len(rows) - 1) * items)
@@ -267,7 +268,7 @@ def _checked(weights: npt.NDArray[Any]) -> FloatArray:
 
 
 def _output(outputs: Any, ids: Sequence[int], rows: Sequence[int], sequence: int) -> Output | None:
-    """Return the probability of each written token, where generate returned its scores."""
+    """Return the probability of each generated token, or None if generate returned no scores."""
     scores = _part(outputs, "scores")
     count = min(len(rows), len(ids) - 1)
     if scores is None or len(scores) < count:

@@ -1,4 +1,4 @@
-"""Weights of any library as one array."""
+"""Conversion of weights of any library to one NumPy array."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ _ASK_FOR_WEIGHTS = (
 
 
 def array_of(weights: Any) -> npt.NDArray[Any]:
-    """Return weights of any library as an array; of a model's layers, one array each, all of them.
+    """Return weights of any library as an array. The layers of a model are stacked.
 
-    Tensors may have gradients, lie on another device or have a type that NumPy lacks. A layer
-    [1, H, Q, N] is that of a batch of one. Layers that are None are left out.
+    Tensors may require gradients, be on another device or have a type that NumPy lacks. A layer [1,
+    H, Q, N] belongs to a batch of one. Layers that are None are left out.
 
     Raises:
-        InputError: there are none, the layers have different shapes, or they are no arrays.
+        InputError: There are no weights, the layers have different shapes, or the input is not made
+            of arrays.
     """
     if weights is None or (isinstance(weights, list | tuple) and not len(weights)):
         raise InputError(f"There are no weights ({weights!r}); {_ASK_FOR_WEIGHTS}.")
@@ -46,7 +47,7 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
         return np.stack(layers)
     if hasattr(weights, "detach"):
         weights = weights.detach().cpu()
-        # NumPy has no bfloat16, which is as coarse as half precision or coarser.
+        # NumPy has no bfloat16. Half precision is at least as precise.
         weights = weights.half() if weights.element_size() == 2 else weights
     try:
         found = np.asarray(weights)
@@ -61,5 +62,5 @@ def array_of(weights: Any) -> npt.NDArray[Any]:
 
 
 def _holds_arrays(step: object) -> bool:
-    """Return whether something is a row of arrays, such as the layers of a step of writing."""
+    """Return whether an object is a sequence of arrays, such as the layers of a generation step."""
     return isinstance(step, list | tuple) and any(hasattr(layer, "shape") for layer in step)

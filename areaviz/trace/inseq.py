@@ -1,10 +1,11 @@
-"""Attributions of Inseq (Sarti et al. 2023) as traces, and traces as attributions of Inseq.
+"""Conversion between traces and attributions of Inseq (Sarti et al. 2023).
 
-Inseq stores what each token of an output owes to the tokens of its source and of its prefix, as
-JSON with class names and arrays. No class is looked up by name here: only numbers and texts are
-read.
+Inseq stores the attribution of each output token to the tokens of its source and of its prefix, as
+JSON with class names and arrays. This module never looks up a class by name. It only reads numbers
+and texts.
 
-Shapes: S source tokens, T target tokens, G generated tokens, D further axes (layers, heads, width).
+Shapes: S source tokens, T target tokens, G generated tokens, D further axes (layers, heads, width),
+L layers, H heads.
 """
 
 from __future__ import annotations
@@ -37,17 +38,18 @@ _MOST_BYTES = MAX_UPLOAD_MEGABYTES << 20
 
 
 def load_inseq(path: Path | str, example: int = 0) -> Trace:
-    """Return one attribution of a file that Inseq saved.
+    """Load one attribution from a file that Inseq saved.
 
-    A token's weight is the size of its attribution as a share of the sizes of all. Layers and heads
-    of attention stay apart; other further axes are reduced to their Euclidean length.
+    The weight of a token is the magnitude of its attribution as a share of the sum of all
+    magnitudes. Layers and heads of attention stay separate. Other further axes are reduced to their
+    Euclidean norm.
 
     Args:
-        path: what `FeatureAttributionOutput.save` wrote, compressed or not.
-        example: which of its sequences, from 0.
+        path: File written by `FeatureAttributionOutput.save`, compressed or not.
+        example: Index of the sequence, from 0.
 
     Raises:
-        InputError: there is no such file or example, or it is not a file of Inseq.
+        InputError: The file or the example does not exist, or Inseq did not write the file.
     """
     entries = _read(Path(path).expanduser())
     sequences = _attributes(entries).get("sequence_attributions")
@@ -70,15 +72,16 @@ def load_inseq(path: Path | str, example: int = 0) -> Trace:
 def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path:
     """Write the attention to source and prefix as an attribution that Inseq loads.
 
-    Areas are shared out to their tokens (normalised coverage), and heads are averaged.
+    The weights of areas are distributed over their tokens (normalised coverage), and heads are
+    averaged.
 
     Args:
-        trace: of a model that writes.
-        path: gets the JSON.
-        layer: the layer that is written, from 0; None for the mean over all.
+        trace: Trace of a model that writes text.
+        path: Path of the JSON file.
+        layer: Layer to write, from 0. None writes the mean over all layers.
 
     Raises:
-        InputError: no map of the trace says what an output attends to.
+        InputError: The trace has no map of what an output attends to.
     """
     maps = [trace.maps.get(site) for site in (CROSS, DECODER)]
     across, within = maps
@@ -140,7 +143,7 @@ def _not_inseq() -> InputError:
 
 
 def _attributes(entry: Any) -> Mapping[str, Any]:
-    """Return the attributes of an instance, which stand by themselves in newer files."""
+    """Return the attributes of an instance. Newer files store them without a wrapper."""
     if not isinstance(entry, dict):
         raise _not_inseq()
     inner = entry.get("attributes", entry)
@@ -188,7 +191,7 @@ def _labels(tokens: Any) -> list[str]:
 
 
 def _numbers(entry: Any) -> npt.NDArray[np.float32]:
-    """Return an array: a file of safetensors as text, or in older files lists or bytes."""
+    """Return an array, stored as safetensors text or, in older files, as lists or bytes."""
     if isinstance(entry, list):
         return np.array(entry, np.float32)
     if isinstance(entry, str):
@@ -208,7 +211,7 @@ def _numbers(entry: Any) -> npt.NDArray[np.float32]:
 
 
 def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
-    """Return the one array of a file of safetensors: header length, JSON header, numbers."""
+    """Return the single array of a safetensors file: header length, JSON header, numbers."""
     length = int.from_bytes(content[:8], "little")
     if length > len(content) - 8:
         raise _not_inseq()
@@ -225,7 +228,7 @@ def _unpacked(content: bytes) -> npt.NDArray[np.float32]:
 
 
 def _layers_and_heads(values: npt.NDArray[np.float32]) -> FloatArray:
-    """Return values [L, H, S, G] of [S, G], [S, G, D] or, of attention, [S, G, L, H]."""
+    """Return values [L, H, S, G] from [S, G], [S, G, D] or, for attention, [S, G, L, H]."""
     values = np.nan_to_num(values)
     if values.ndim == 3:
         values = np.linalg.norm(values, axis=-1)
@@ -237,7 +240,7 @@ def _layers_and_heads(values: npt.NDArray[np.float32]) -> FloatArray:
 
 
 def _map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> AttentionMap:
-    """Return a map of shares; rows that Inseq leaves out, behind the last token, are added."""
+    """Return a map of shares, with zeros for the rows that Inseq omits after the last token."""
     layers, heads, rows, columns = values_LHSG.shape
     if rows > len(memory) or columns != outputs:
         raise _not_inseq()
@@ -255,9 +258,9 @@ def _map(site: str, memory: Field, values_LHSG: FloatArray, outputs: int) -> Att
 
 
 def _written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]:
-    """Return the whole text that was written or given, and where outputs begin in it.
+    """Return the whole given and generated text, and the position of the first output in it.
 
-    What a decoder alone reads begins the text; its first token is no output.
+    For a decoder-only model the text begins with the prompt, and its first token is not an output.
     """
     if within is not None and within.query == "history":
         labels = list(trace.fields["history"].labels)
@@ -267,7 +270,7 @@ def _written(trace: Trace, within: AttentionMap | None) -> tuple[list[str], int]
 
 
 def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
-    """Return normalised coverage, the mean over heads, [memory, queries]."""
+    """Return normalised coverage, averaged over heads: [memory, queries]."""
     layers: Sequence[int] = range(attention.layers) if layer is None else [layer]
     shares_LQN = np.stack([item_shares(attention, one, None) for one in layers])
     shares_NQ: FloatArray = shares_LQN.mean(0).T.astype(np.float32)
@@ -275,9 +278,9 @@ def _matrix(attention: AttentionMap, layer: int | None) -> FloatArray:
 
 
 def _prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArray:
-    """Return what is attended to of the prefix, as Inseq has it: without a start symbol.
+    """Return the attention to the prefix in the form of Inseq, without a start symbol.
 
-    The last token was never read, so its row holds no numbers.
+    The model never read the last token, so its row is NaN.
     """
     rows = _matrix(attention, layer)
     rows = rows if begins else rows[1:]
@@ -285,7 +288,7 @@ def _prefix(attention: AttentionMap, layer: int | None, begins: int) -> FloatArr
 
 
 def _array(values: npt.NDArray[np.float32]) -> str:
-    """Return an array as Inseq stores it: a file of safetensors in base 64."""
+    """Return an array as Inseq stores it: a safetensors file in base 64."""
     content = np.ascontiguousarray(values, "<f4").tobytes()
     about = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [0, len(content)]}
     header = json.dumps({"attribution": about}).encode()
@@ -294,7 +297,7 @@ def _array(values: npt.NDArray[np.float32]) -> str:
 
 
 def _tokens(labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Return tokens; Inseq wants a number for each, so they get their place."""
+    """Return tokens for Inseq, which requires an id for each. The ids are the positions."""
     made = []
     for number, label in enumerate(labels):
         token = {"token": label, "id": number}

@@ -1,9 +1,10 @@
-"""Interventions, and positions of items, as text for links and files.
+"""Interventions and item positions as text, for links and files.
 
     weigh:encoder-decoder:items=3-5:layer=2;hide:source:items=1-4
 
-Changes are parted by ";", their parts by ":": the kind, the site or field, then what differs from
-its default. Layers, heads, queries, items and an area's top and left count from 1.
+Changes are separated by ";" and their parts by ":". A change starts with its kind and its site or
+field, followed by the options that differ from their defaults. Layers, heads, queries, items, and
+the top and left of an area count from 1.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from areaviz.trace.interventions import (
 )
 from areaviz.trace.limits import MAX_CHANGES, MAX_POSITION, shown
 
-# Of a text that is read; the longest changes that are possible are written in less.
+# Maximum length of a text to read. The longest valid changes need fewer characters.
 MAX_LETTERS = 400_000
-# The parts of a change, in the order they are written, and their defaults.
+# The options of a change in the order in which they are written, with their defaults.
 _PARTS: Mapping[str, Any] = {
     "items": (),
     "areas": (),
@@ -48,15 +49,15 @@ _ITEMS = re.compile(r"[0-9]{1,5}(-[0-9]{1,5})?(,[0-9]{1,5}(-[0-9]{1,5})?)*")
 
 
 def to_text(changes: Sequence[Change]) -> str:
-    """All changes as one line; "" for none."""
+    """Return all changes as one line, or "" if there are none."""
     return ";".join(":".join(_written(change)) for change in changes)
 
 
 def from_text(text: str) -> tuple[Change, ...]:
-    """The changes of such a line.
+    """Parse changes from a line that `to_text` wrote.
 
     Raises:
-        InputError: it cannot be read, or has what `check_changes` refuses.
+        InputError: The line cannot be parsed, or `check_changes` refuses a change.
     """
     if len(text) > MAX_LETTERS:
         raise InputError(
@@ -78,7 +79,7 @@ def from_text(text: str) -> tuple[Change, ...]:
 
 
 def packed(items: Sequence[int]) -> str:
-    """Runs of following items as ranges, in the order given: (2, 3, 4, 11) is "3-5,12"."""
+    """Return items as text with ranges, in the order given: (2, 3, 4, 11) is "3-5,12"."""
     ranges = []
     for _, group in groupby(enumerate(items, start=1), lambda pair: pair[1] - pair[0]):
         run = [item + 1 for _, item in group]
@@ -87,14 +88,14 @@ def packed(items: Sequence[int]) -> str:
 
 
 def unpacked(text: str, name: str = "items") -> Iterator[int]:
-    """The positions (0-based) of a list such as "3-5,12"; "" has none.
+    """Yield the positions (from 0) of a list such as "3-5,12". The list "" is empty.
 
     Args:
-        text: nothing larger than `MAX_POSITION` is ever unrolled.
-        name: what they are, where they are refused.
+        text: The list. Ranges beyond `MAX_POSITION` are never expanded.
+        name: Name of the list in error messages.
 
     Raises:
-        InputError: it is no list of positions, or there are too many.
+        InputError: The text is not a list of positions, or it has too many.
     """
     if text and not _ITEMS.fullmatch(text):
         raise InputError(
@@ -131,7 +132,7 @@ def _written(change: Change) -> Iterator[str]:
 
 
 def _plain_factor(change: Change) -> float | None:
-    """The factor that a change of its kind has where none is written."""
+    """Return the default factor of a change of this kind."""
     if isinstance(change, Hide):
         return None
     return 1.0 if isinstance(change, Share) else 0.0
@@ -158,7 +159,7 @@ def _change(text: str) -> Change:
 
 
 def _read(part: str, text: str) -> object:
-    """The value of a part of a change."""
+    """Return the value of an option."""
     if part == "items":
         return tuple(unpacked(text))
     if part == "areas":

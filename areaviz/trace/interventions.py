@@ -1,8 +1,7 @@
-"""Interventions: what is changed in a run, to see what follows.
+"""Interventions: changes to a run, made to see their effect.
 
-Weights of areas are changed, heads switched off, items hidden, or scores become weights in another
-way. Layers, heads, queries and items
-count from 0.
+An intervention changes the weights of areas, switches heads off, hides items, or changes how scores
+become weights. Layers, heads, queries and items count from 0.
 
 Shapes: H heads, Q queries, R areas, N items.
 """
@@ -23,39 +22,40 @@ from areaviz.trace.limits import FACTORS, MAX_CHANGED, MAX_CHANGES, MAX_POSITION
 
 @dataclass(frozen=True, slots=True)
 class Weigh:
-    """The weights of some areas times `factor`, then all weights divided by their new sum.
+    """A change that multiplies the weights of some areas by `factor` and renormalises the rows.
 
-        w'_a = f_a w_a / sum_b f_b w_b,   which is the softmax of the logits plus log f_a
+        w'_a = f_a w_a / sum_b f_b w_b
 
-    A factor of 0 bans the areas; a query with all areas banned reads nothing (its weights are 0).
+    This equals the softmax of the logits plus log f_a. A factor of 0 bans the areas. A query whose
+    areas are all banned reads nothing: its weights are 0.
     """
 
-    # The attention.
+    # Site of the attention.
     site: str
-    # Every area that holds one of these items, and these areas.
+    # The change applies to every area that contains one of these items, and to these areas.
     items: tuple[int, ...] = ()
     areas: tuple[Area, ...] = ()
     # 0..100.
     factor: float = 0.0
-    # Where; None means all of them. A query of the output has a place only when the output is given
-    # (`Request.target`).
+    # Layer, head and query to change. None means all of them. A query in the output exists only if
+    # the output is given (`Request.target`).
     layer: int | None = None
     head: int | None = None
     query: int | None = None
-    # All other areas instead.
+    # Change all other areas instead.
     rest: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What heads read, times `factor`, before the heads are put together: 0 switches them off.
+    """A change that multiplies the output of heads by `factor` before the heads are combined.
 
-    The weights stay what they were.
+    A factor of 0 switches the heads off. The attention weights do not change.
     """
 
-    # The attention.
+    # Site of the attention.
     site: str
-    # Where; None means all of them.
+    # Layer and head to change. None means all of them.
     layer: int | None = None
     head: int | None = None
     # 0..100.
@@ -64,10 +64,11 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Hide:
-    """Items of an input that no layer, head or site attends to any more, as if they were padding.
+    """A change that hides items of an input from every layer, head and site, like padding.
 
-    Places stay, so a model still knows how many items were there. What was mixed into other items
-    before any attention (pixels in a picture's neighbouring cells) is not taken back.
+    The positions remain, so a model still knows the number of items. Information that reached other
+    items before any attention, such as the pixels in neighbouring cells of a picture, is not
+    removed.
     """
 
     # "source" or "picture".
@@ -77,34 +78,38 @@ class Hide:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How scores become weights, where a model lets that be chosen (Chorowski et al. 2015, 2.3)."""
+    """A change of how scores become weights (Chorowski et al. 2015, section 2.3).
 
-    # The attention.
+    Only some models support it.
+    """
+
+    # Site of the attention.
     site: str
-    # By which the scores are multiplied before the softmax, above 0 and up to 100; more than 1
-    # makes peaks higher.
+    # Factor of the scores before the softmax, above 0 and up to 100. A factor above 1 sharpens the
+    # distribution.
     factor: float = 1.0
-    # Each score goes through a sigmoid, and their sum is made 1, in place of the softmax.
+    # Apply a sigmoid to each score and divide by the sum, instead of the softmax.
     smooth: bool = False
-    # How many items before and behind the middle of the weights before may be read; 0 for all.
+    # Number of items that may be read before and after the centre of the previous weights. 0 allows
+    # all items.
     window: int = 0
 
 
 Change = Weigh | Gate | Hide | Share
-# What can be changed, by the name of its kind.
+# The kinds of changes, by name.
 KINDS: Mapping[str, type[Change]] = {"weigh": Weigh, "gate": Gate, "hide": Hide, "share": Share}
 
 
 def kind_of(change: Change) -> str:
-    """ "weigh", "gate", "hide" or "share"."""
+    """Return the kind of a change: "weigh", "gate", "hide" or "share"."""
     return next(name for name, kind in KINDS.items() if isinstance(change, kind))
 
 
 def check_changes(changes: Sequence[Change]) -> None:
-    """What can be said without knowing the model.
+    """Check everything about changes that does not depend on the model.
 
     Raises:
-        InputError: there are too many, a number is outside its range, or a change is about nothing.
+        InputError: There are too many changes, a number is out of range, or a change names no item.
     """
     if len(changes) > MAX_CHANGES:
         raise InputError(
@@ -113,7 +118,7 @@ def check_changes(changes: Sequence[Change]) -> None:
         )
     for change in changes:
         _check_numbers(change)
-        # What is not a number lies in no range either.
+        # NaN is not in any range, so it is refused here as well.
         if not isinstance(change, Hide) and not FACTORS[0] <= change.factor <= FACTORS[1]:
             raise InputError(
                 f"A change has the factor {change.factor:g} but factors go from {FACTORS[0]} to"
@@ -133,7 +138,7 @@ def check_changes(changes: Sequence[Change]) -> None:
 
 
 def _check_numbers(change: Change) -> None:
-    """Raise InputError where a script gives something that is not a number of the right kind."""
+    """Raise InputError if a script gives a value that is not a number of the right kind."""
     factor = getattr(change, "factor", 0.0)
     if not isinstance(factor, int | float) or abs(factor) > sys.float_info.max:
         raise InputError(
@@ -159,7 +164,7 @@ def _check_share(change: Share) -> None:
 
 
 def check_total(changes: Sequence[Change]) -> None:
-    """InputError where all changes together name too many items."""
+    """Raise InputError if all changes together name too many items."""
     named = sum(len(part) for change in changes for part in _named(change))
     if named > MAX_CHANGED:
         raise InputError(
@@ -168,26 +173,30 @@ def check_total(changes: Sequence[Change]) -> None:
 
 
 def _named(change: Change) -> tuple[tuple[int, ...], tuple[Area, ...]]:
-    """The items and areas that a change names."""
+    """Return the items and areas that a change names."""
     return getattr(change, "items", ()), getattr(change, "areas", ())
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a model can be changed for one input."""
+    """The positions in a model that can be changed for one input."""
 
-    # The fields that attend and are attended to, by site.
+    # The query field and memory field of every site.
     sites: Mapping[str, tuple[str, str]]
-    # Of every site.
+    # Number of layers and heads of every site.
     layers: int
     heads: int
-    # Items of the fields that are known before anything is written.
+    # Number of items of the fields that are known before the model writes.
     lengths: Mapping[str, int]
-    # The areas of those that are attended to.
+    # Areas of the memory fields.
     grids: Mapping[str, AreaGrid]
 
     def check(self, changes: Sequence[Change]) -> None:
-        """Check that all of this exists; InputError names the first that does not."""
+        """Check that the model has everything that the changes name.
+
+        Raises:
+            InputError: Names the first item, site or position that does not exist.
+        """
         if changes and not self.sites:
             raise InputError(
                 "This model attends to nothing, so there is nothing to change; choose another"
@@ -244,7 +253,7 @@ class Places:
 
 
 def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> list[Weigh | Gate]:
-    """The changes site by site: hiding items bans the areas that hold them, at every site."""
+    """Return the changes by site. Hiding items bans the areas that contain them, at every site."""
     found: list[Weigh | Gate] = []
     for change in changes:
         if isinstance(change, Weigh | Gate):
@@ -258,12 +267,12 @@ def weighed(changes: Sequence[Change], sites: Mapping[str, tuple[str, str]]) -> 
 
 
 def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool_]:
-    """Return which areas a change is about: bool [R].
+    """Return which areas a change applies to: bool [R].
 
     Args:
-        weigh: the change.
-        table_R4: rows (top, left, height, width).
-        width: of the memory.
+        weigh: The change.
+        table_R4: Areas as rows (top, left, height, width).
+        width: Width of the memory in items.
     """
     chosen_R = np.zeros(len(table_R4), dtype=np.bool_)
     if weigh.areas:
@@ -277,7 +286,7 @@ def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool
         highest, widest = max(bottom.max(), rows.max() + 1), max(right.max(), columns.max() + 1)
         held = np.zeros((highest + 1, widest + 1), dtype=np.int64)
         held[rows + 1, columns + 1] = 1
-        # Whole numbers, so differences of sums are exact.
+        # Sums of whole numbers have exact differences.
         held = held.cumsum(0).cumsum(1)
         inside = held[bottom, right] - held[top, right] - held[bottom, left] + held[top, left]
         chosen_R |= inside > 0
@@ -287,14 +296,14 @@ def touched(weigh: Weigh, table_R4: IntArray, width: int) -> npt.NDArray[np.bool
 def area_factors(
     weighs: Sequence[Weigh], table_R4: IntArray, width: int, heads: int, queries: int
 ) -> npt.NDArray[np.float32]:
-    """Return what every area's weight is multiplied by.
+    """Return the factor by which every area's weight is multiplied.
 
     Returns:
-        float32 [H, Q, R], or [H, 1, R] where no change is a query's own. A change of a query
+        float32 [H, Q, R], or [H, 1, R] if no change is limited to a query. A change of a query
         beyond `queries` is left out.
 
     Raises:
-        InputError: the factors of changes that meet are too large together.
+        InputError: The product of the factors of overlapping changes is too large.
     """
     rows = queries if any(weigh.query is not None for weigh in weighs) else 1
     factors_HQR = np.ones((heads, rows, len(table_R4)), dtype=np.float32)
@@ -307,7 +316,7 @@ def area_factors(
 
 
 def check_product(factor: float) -> None:
-    """Raise InputError for a product of factors with which a model could not compute."""
+    """Raise InputError for a product of factors that a model could not compute with."""
     if factor > MAX_PRODUCT:
         raise InputError(
             f"The changes together multiply one weight or head by {factor:.2g}, but at most"
@@ -316,7 +325,7 @@ def check_product(factor: float) -> None:
 
 
 def _one(place: int | None) -> slice:
-    """One place, or all of them where none is named."""
+    """Return a slice of one index, or of all if the index is None."""
     return slice(None) if place is None else slice(place, place + 1)
 
 

@@ -1,8 +1,9 @@
-"""The kinds of fields: what the anchors of each are, and what has to hold for them.
+"""The kinds of fields: what their anchors are, and which conditions the anchors must meet.
 
-The input itself is in the request: its text, picture, sound or clip. So a new kind whose input
-can be written as text is a file like this one and a line in `KINDS`; files, links and the wire
-carry it.
+The input itself is in the request: its text, picture, sound or clip. A new kind whose input can be
+written as text therefore needs one file like `points.py` and one line in `KINDS`. Files, links and
+the wire then carry it.
+
 Shapes: N items.
 """
 
@@ -21,25 +22,26 @@ from areaviz.trace.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fields."""
+    """One kind of field."""
 
-    # how many whole numbers an anchor has
+    # Number of integers per anchor.
     anchor: int
-    # what is wrong with a field of this request, as in "The field has ..."; "" for nothing
+    # Returns what is wrong with a field of a request, as in "The field has ...", or "" if nothing
+    # is.
     problem: Callable[[Field, Request], str]
-    # whether anchors are start and end of each item in `Field.raw`, in characters
+    # Whether anchors are the start and end of each item in `Field.raw`, in characters.
     in_text: bool = False
 
 
 def text_problem(field: Field, request: Request) -> str:
-    """Anchors are start and end (exclusive) in `raw`, in characters."""
+    """Check that anchors are start and end (exclusive) in `raw`, in characters."""
     start_N, end_N = field.anchors.T
     inside_N = (start_N >= 0) & (start_N <= end_N) & (end_N <= len(field.raw))
     return "" if np.all(inside_N) else f"has anchors outside its {len(field.raw)} characters"
 
 
 def picture_problem(field: Field, request: Request) -> str:
-    """Anchors are left, top, right and bottom in the request's picture, in pixels."""
+    """Check that anchors are left, top, right and bottom in the request's picture, in pixels."""
     picture = request.picture
     if picture is None:
         return "is a picture's but the request has none"
@@ -52,7 +54,7 @@ def picture_problem(field: Field, request: Request) -> str:
 
 
 def sound_problem(field: Field, request: Request) -> str:
-    """Anchors are first sample and the one behind the last, of the request's sound."""
+    """Check that anchors are start and end (exclusive) in the request's sound, in samples."""
     sound = request.sound
     if sound is None:
         return "is a sound's but the request has none"
@@ -63,7 +65,7 @@ def sound_problem(field: Field, request: Request) -> str:
 
 
 def clip_problem(field: Field, request: Request) -> str:
-    """Anchors are first frame and the one behind the last, of the request's clip."""
+    """Check that anchors are start and end (exclusive) in the request's clip, in frames."""
     clip = request.clip
     if clip is None:
         return "is a clip's but the request has none"
@@ -84,5 +86,5 @@ KINDS: Mapping[str, Kind] = {
 
 
 def is_text(field: Field) -> bool:
-    """Whether the items of a field lie in its raw text."""
+    """Return whether the anchors of a field's items are positions in its raw text."""
     return KINDS[field.kind].in_text

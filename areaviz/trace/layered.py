@@ -1,4 +1,4 @@
-"""Attention weights that lie elsewhere, on a disk or another machine, and are read by layer.
+"""Attention weights on a disk or another machine, read one layer at a time.
 
 Shapes: L layers, H heads, Q queries, A areas.
 """
@@ -20,23 +20,24 @@ Shape = tuple[int, int, int, int]
 
 
 class LayeredWeights(NDArrayOperatorsMixin):
-    """Stands in for a read-only array float32 [L, H, Q, A].
+    """A stand-in for a read-only array float32 [L, H, Q, A].
 
-    An index that begins with a number stays within that layer; any other index, NumPy's functions
-    and an array's methods fetch all layers first.
+    An index that begins with a number reads only that layer. Any other index, NumPy's functions and
+    the methods of an array fetch all layers first.
 
     Args:
-        shape: of the whole.
-        fetch: gives a layer, float32 [H, Q, A], checked by whoever fetches it; what it raises goes
-            to the reader, and the next one asks again.
-        heads: gives the heads from the second argument to the third, exclusive, of the layer that
-            is the first. Where it is given, reading is cheap, and no layer is cached; else the
-            layers that were read are.
-        most: how many layers are cached, those that were read last; all where it is None.
-        kept: bytes of memory of what they are made of, which is no array.
+        shape: Shape of the whole array.
+        fetch: Returns a layer, float32 [H, Q, A], which it has checked. Its errors reach the
+            caller, and the next access fetches again.
+        heads: Returns the heads from the second argument to the third (exclusive) of the layer in
+            the first argument. Give it if reading is cheap: no layer is then cached. Otherwise
+            layers are cached.
+        most: Maximum number of cached layers, the latest ones. None caches all.
+        kept: Memory in bytes of the data that the weights are computed from, if these are not an
+            array.
     """
 
-    # What they are made of when they are read, another's weights or logs, where they are.
+    # The weights or logarithms that these weights are computed from, if any.
     made_of: FloatArray | None = None
     dtype = np.dtype(np.float32)
     ndim = 4
@@ -53,22 +54,23 @@ class LayeredWeights(NDArrayOperatorsMixin):
         self.nbytes = self.size * self.dtype.itemsize
         self._fetch, self._heads = fetch, heads
         self._most = shape[0] if most is None else min(most, shape[0])
-        # In the order they were read, the last one last.
+        # The cached layers, least recently read first.
         self._layers = dict[int, FloatArray]()
         self._order = threading.Lock()
-        # One for each layer: who waits for a slow one does not stall those who read another.
+        # One lock per layer, so that waiting for a slow layer does not block the reading of other
+        # layers.
         self._locks = [threading.Lock() for _ in range(shape[0])]
 
     @property
     def cached_bytes(self) -> int:
-        """The bytes of memory that it holds once all of it was read."""
+        """The memory in bytes that the cache uses after all layers were read."""
         return 0 if self._heads else self._most * (self.nbytes // len(self))
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, index: Any) -> Any:
-        """What an array of the same shape gives."""
+        """Return what an array of the same shape would return."""
         first, *rest = index if isinstance(index, tuple) else (index,)
         if not isinstance(first, int | np.integer):
             return np.asarray(self)[index]
@@ -81,27 +83,27 @@ class LayeredWeights(NDArrayOperatorsMixin):
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
     ) -> npt.NDArray[Any]:
-        """All layers as one array."""
+        """Return all layers as one array."""
         whole = np.empty(self.shape, dtype or self.dtype)
         for layer in range(len(self)):
             whole[layer] = self._layer(layer)
         return whole
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Operators and NumPy's functions work on all layers."""
+        """Apply an operator or a function of NumPy to all layers."""
         whole = (
             np.asarray(value) if isinstance(value, LayeredWeights) else value for value in inputs
         )
         return getattr(ufunc, method)(*whole, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """The methods of an array work on all layers."""
+        """Return a method or attribute of the array of all layers."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(np.asarray(self), name)
 
     def _some_heads(self, layer: int, index: Any) -> tuple[FloatArray, Any]:
-        """The heads that an index names, and the index of these in what was read."""
+        """Return the heads that an index names, and the index of these heads in the result."""
         assert self._heads is not None
         heads = range(self.shape[1])
         if isinstance(index, slice) and index.step in (None, 1):
@@ -122,7 +124,7 @@ class LayeredWeights(NDArrayOperatorsMixin):
             return found
 
     def _remember(self, layer: int, found: FloatArray) -> None:
-        """Cache a layer as the one read last; the one unused for longest goes."""
+        """Cache a layer as the most recently read. Drop the least recently read one if needed."""
         with self._order:
             self._layers.pop(layer, None)
             self._layers[layer] = found

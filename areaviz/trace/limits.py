@@ -1,4 +1,4 @@
-"""The limits of what can be asked, and the sentences that refuse what goes beyond them."""
+"""The limits of requests, and the error messages for values beyond them."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ METHODS = ("greedy", "beam")
 SIDES = ("query", "memory")
 UNITS = ("item", "word")
 AREAS = ("any", "several")
-# Ways of reading a map: the areas that the softmax chose, what items received, where most of it
-# lies.
+# The displays of a map: the areas that the softmax chose, the coverage of the items, and the
+# smallest area that holds most of the attention.
 READINGS = ("heaviest", "coverage", "densest")
 MASSES = (30, 90)
 AGAINST = ("nothing", "average")
@@ -25,27 +25,28 @@ BEAMS = (1, 16)
 AREA_SIZES = (1, 16)
 SEEDS = (0, 2**32 - 1)
 FACTORS = (0, 100)
-# The largest product of factors that meet: the squares of such numbers still fit into float32.
+# The largest product of overlapping factors. The squares of such numbers still fit into float32.
 MAX_PRODUCT = 1e12
-# Changes of one request, and the items and areas that all of them name.
+# Maximum number of changes in a request, and of items and areas that they name together.
 MAX_CHANGES, MAX_CHANGED = 1024, 131_072
-# Of the weights of all maps of a trace together, and of a layer of a map that is derived when it is
-# looked at. Maps of another's model may take as much as a file may have.
+# Maximum size of the weights of all maps of a trace together, and of one layer of a derived map.
+# The second limit is for maps of external models: it equals the maximum size of a file.
 MAX_MAP_BYTES, MAX_ATTENDED_BYTES = 256 * 2**20, 512 * 2**20
-# Of the item weights of all layers of another's model, where these are read one at a time.
+# Maximum size of the item weights of all layers of an external model, if layers are read one at a
+# time.
 MAX_BY_LAYER_BYTES = 16 * 2**30
-# Of a layer of weights that stay in the reader's own memory and are read when looked at.
+# Maximum size of a layer of weights that stay in the caller's memory and are read on demand.
 MAX_LAYER_BYTES = 2**30
-# Of one file that a reader hands in; .streamlit/config.toml says the same to the server. Uploaders
-# may say less.
+# Maximum size of an uploaded file. .streamlit/config.toml sets the same limit for the server.
+# Individual upload fields may have lower limits.
 MAX_UPLOAD_MEGABYTES = 50
 
 
 def check_text(text: str) -> None:
-    """Size and well-formedness; an empty text passes.
+    """Check the length and the characters of a text. An empty text is valid.
 
     Raises:
-        InputError: when the text is too long, has too many combining marks in a row or half a
+        InputError: The text is too long, or has too many combining marks in a row or half a
             surrogate pair.
     """
     if len(text) > MAX_CODE_POINTS:
@@ -68,10 +69,10 @@ def check_text(text: str) -> None:
 
 
 def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
-    """Check that a number lies between two limits, both included.
+    """Check that a number is between two limits, both included.
 
     Raises:
-        InputError: it does not, or is no number.
+        InputError: The value is out of range or not a number.
     """
     low, high = limits
     if isinstance(value, bool) or not isinstance(value, Real):
@@ -87,7 +88,7 @@ def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
 
 
 def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
-    """Refuse maps of more than `most` bytes with an InputError."""
+    """Raise an InputError for maps of more than `most` bytes."""
     if size > most:
         raise InputError(
             f"The attention would take {size / 2**20:,.0f} MiB but at most {most // 2**20} MiB are"
@@ -96,22 +97,22 @@ def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:
 
 
 def has_room(size: int) -> bool:
-    """Whether so many bytes of another's model may be held in memory at once."""
+    """Return whether `size` bytes of an external model may be held in memory at once."""
     return size <= MAX_ATTENDED_BYTES
 
 
 def check_attended(layers: int, heads: int, queries: int, items: int, areas: int) -> None:
-    """Refuse attention of another's model that is too large to be read a layer at a time.
+    """Refuse attention of an external model that is too large to be read one layer at a time.
 
     Args:
-        layers: of one site.
-        heads: of a layer.
-        queries: that attend.
-        items: that are attended to.
-        areas: of these items.
+        layers: Number of layers of one site.
+        heads: Number of heads per layer.
+        queries: Number of queries.
+        items: Number of items of the memory.
+        areas: Number of areas of the memory.
 
     Raises:
-        InputError: a layer over areas, or all layers over items, are too large.
+        InputError: One layer over areas, or all layers over items, are too large.
     """
     a_layer, whole = 4 * heads * queries * areas, 4 * layers * heads * queries * items
     if not has_room(a_layer):
@@ -134,7 +135,7 @@ def check_attended(layers: int, heads: int, queries: int, items: int, areas: int
 
 
 def check_layer_bytes(size: int) -> None:
-    """Refuse a layer that is too large to be read at once with an InputError."""
+    """Raise an InputError for a layer that is too large to be read at once."""
     if size > MAX_LAYER_BYTES:
         raise Advised(
             f"A layer of the attention would take {size / 2**20:,.0f} MiB but at most"
@@ -145,7 +146,7 @@ def check_layer_bytes(size: int) -> None:
 
 
 def choice(name: str, value: str, choices: Sequence[str]) -> str:
-    """The value if it is one of the choices; else InputError."""
+    """Return the value if it is one of the choices. Otherwise raise InputError."""
     if value not in choices:
         raise InputError(
             f'"{name}" is "{shown(value)}" but must be one of: {", ".join(choices)}; choose one of'
@@ -155,19 +156,19 @@ def choice(name: str, value: str, choices: Sequence[str]) -> str:
 
 
 def described(value: object) -> str:
-    """Return a wrong value for a sentence: numbers and texts as they are, else the type."""
+    """Describe a wrong value in an error message: a number or text itself, else the type."""
     if value is None or isinstance(value, str | int | float):
         return shown(repr(value))
     return f"of type {type(value).__name__}"
 
 
 def shown(value: str) -> str:
-    """At most 40 characters of what was given."""
+    """Shorten a given value to at most 40 characters."""
     return value if len(value) <= 40 else value[:39] + "…"
 
 
 def _longest_marks(text: str) -> tuple[int, int]:
-    """The longest run of combining marks: (how many characters stand before it, its length)."""
+    """Return the position and length of the longest run of combining marks."""
     position, longest = 0, (0, 0)
     kinds = [unicodedata.category(character)[0] for character in text]
     for kind, group in groupby(kinds, "M".__eq__):

@@ -1,7 +1,6 @@
-"""A request and a focus as address parameters, so that every view is a link.
+"""A request and a focus as URL parameters, so that every view is a link.
 
-In a link layers, heads and items count from 1, as they do on the page; in the records they count
-from 0.
+In a link, layers, heads and items count from 1, as on the page. In the records they count from 0.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ _NUMBER = re.compile(r"-?[0-9]{1,10}")
 
 
 def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
-    """The address parameters that restore a request and a focus; defaults are left out.
+    """Return the URL parameters that restore a request and a focus, without default values.
 
-    Names: model, text, method, beam, area, seed, picture, sound, clip, sample, target, changes,
-    attribution; site, layer, head, side, items ("3-7,12"), unit, areas, read (the reading), mass
-    (in per cent), against.
+    The names for a request are: model, text, method, beam, area, seed, picture, sound, clip,
+    sample, target, changes, attribution. The names for a focus are: site, layer, head, side, items
+    ("3-7,12"), unit, areas, read (the display), mass (in per cent), against.
     """
     given: dict[str, tuple[object, object]] = {
         "text": (request.text, ""),
@@ -77,12 +76,13 @@ def to_params(request: Request, focus: Focus | None = None) -> dict[str, str]:
 
 
 def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
-    """Read address parameters back; unknown names are ignored, a missing text is an empty one.
+    """Parse URL parameters. Unknown names are ignored, and a missing text is an empty text.
 
-    Of a picture a link has the name alone: `picture_name` reads it, and the page finds the picture.
+    A link contains only the name of a picture: `picture_name` reads it, and the page finds the
+    picture.
 
     Raises:
-        InputError: a parameter cannot be used, in one sentence.
+        InputError: A parameter cannot be used.
     """
     area = _number(params, "area", 0, AREA_SIZES) if "area" in params else None
     request = Request(
@@ -103,7 +103,11 @@ def from_params(params: Mapping[str, str]) -> tuple[Request, Focus | None]:
 
 
 def picture_name(params: Mapping[str, str]) -> str | None:
-    """The name of a link's picture, or None; InputError for what cannot be a name."""
+    """Return the name of a link's picture, or None.
+
+    Raises:
+        InputError: The name is invalid.
+    """
     name = params.get("picture")
     if name is not None and not NAME.fullmatch(name):
         raise InputError(
@@ -113,7 +117,7 @@ def picture_name(params: Mapping[str, str]) -> str | None:
 
 
 def _focus(params: Mapping[str, str]) -> Focus | None:
-    """The focus of a link, or None where it has none."""
+    """Return the focus of a link, or None if it has none."""
     if "site" not in params:
         for stray in _OF_FOCUS:
             if stray in params:
@@ -142,7 +146,7 @@ def _focus(params: Mapping[str, str]) -> Focus | None:
 
 
 def _number(params: Mapping[str, str], name: str, default: int, limits: tuple[int, int]) -> int:
-    """A whole number in plain digits, within `limits`."""
+    """Parse a whole number in plain digits, within `limits`."""
     if name not in params:
         return default
     if not _NUMBER.fullmatch(params[name]):

@@ -1,11 +1,11 @@
-"""What the logit of an area is made of: why it has the weight that it has.
+"""The parts of an area's logit, which explain its weight.
 
     logit(area) = mean of q . k over its items
                 + start of its first item + end of its last + shape + size bias
 
-The weights of a query are a softmax of these logits, so the logarithm of the ratio of two weights
-is the difference of the two logits, part by part. A first item is the one in the top left corner,
-a last one that in the bottom right.
+The weights of a query are a softmax of these logits. The logarithm of the ratio of two weights is
+therefore the difference of the two logits, part by part. The first item of an area is in its top
+left corner, the last in its bottom right corner.
 
 Shapes: H heads, Q queries, N items, S area shapes in the order of `AreaGrid.shapes`.
 """
@@ -22,41 +22,41 @@ from areaviz.trace.interventions import Weigh, area_factors, weighed
 from areaviz.trace.record import Trace
 
 MEAN, START, END, SHAPE, SIZE, CHANGED = "mean", "start", "end", "shape", "size", "changed"
-"""The parts of a logit; the last is the logarithm of what a change multiplies the weight by."""
+"""The parts of a logit. The last is the logarithm of the factor of an intervention."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Logits:
-    """The numbers that the logits of all areas of one layer follow from.
+    """The numbers that determine the logits of all areas of one layer.
 
-    A part that the keys of the layer do not have is None.
+    A part is None if the keys of the layer do not have it.
     """
 
-    # The areas that the layer attends to; the grid of its map may have larger ones.
+    # The areas that the layer attends to. The grid of its map may have larger areas.
     grid: AreaGrid
-    # float32 [H, Q, N], q . k of every item, with the factor of the softmax in it; -inf where a
-    # query may not see an item.
+    # q . k of every item, including the softmax scale, float32 [H, Q, N]. -inf where an item is
+    # masked.
     item: FloatArray
-    # [H, Q, N] each: the item as the first and as the last of an area.
+    # Bias of an item as the first and as the last item of an area, [H, Q, N] each.
     start: FloatArray | None = None
     end: FloatArray | None = None
-    # [H, Q, S], the key of a shape; [H, 1, S], what a head has learned for a size.
+    # Logit of the key of each shape, [H, Q, S], and learned bias of each size per head, [H, 1, S].
     shape: FloatArray | None = None
     size: FloatArray | None = None
-    # Whether `item` is q . k but for a number that all items of a query share.
+    # Whether `item` equals q . k only up to a constant per query.
     is_shifted: bool = False
 
     def parts(self, head: int, query: int, area: Area) -> dict[str, float]:
-        """The parts of an area's logit, in the order of the equation; they add up to it.
+        """Return the parts of an area's logit in the order of the equation. Their sum is the logit.
 
         Raises:
-            ValueError: the layer has no such area.
+            ValueError: The layer has no such area.
         """
         grid = self.grid
         grid.index(area)
         item_GM = self.item[head, query].reshape(grid.height, grid.width)
         bottom, right = area.top + area.height, area.left + area.width
-        # In double precision, as differences of such sums are shown.
+        # Use double precision, because the app shows differences of such sums.
         inside = item_GM[area.top : bottom, area.left : right].astype(np.float64)
         found = {MEAN: float(inside.mean())}
         first = area.top * grid.width + area.left
@@ -74,21 +74,22 @@ class Logits:
 
     @property
     def nbytes(self) -> int:
-        """The bytes of all arrays."""
+        """The size of all arrays in bytes."""
         arrays = (self.item, self.start, self.end, self.shape, self.size)
         return sum(array.nbytes for array in arrays if array is not None)
 
 
 def has_logits(trace: Trace, site: str) -> bool:
-    """Whether a trace says itself what the logits of a site are made of."""
+    """Return whether a trace itself contains the parts of a site's logits."""
     return _seen(trace, site) is not None
 
 
 def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
-    """What a trace itself says of its logits: of heads of others whose queries and keys were seen.
+    """Return the logits that a trace itself contains, or None.
 
-    Such a trace has the logarithms of weights that follow from queries and keys: q . k but for a
-    number that all items of a query share, in half precision. None where it does not have them.
+    They exist for heads of external models whose queries and keys were seen. Such a trace has the
+    logarithms of weights that follow from queries and keys: q . k up to a constant per query, in
+    half precision.
     """
     seen = _seen(trace, site)
     if seen is None:
@@ -97,7 +98,7 @@ def known_logits(trace: Trace, site: str, layer: int) -> Logits | None:
 
 
 def _seen(trace: Trace, site: str) -> AreasOf | None:
-    """The weights of a site, or of the areas that follow from it, where they are made of these."""
+    """Return the weights of a site or its derived areas if made from logarithms, else None."""
     base, ending = base_site(site)
     if ending not in ("", AS_AREAS):
         return None
@@ -106,7 +107,7 @@ def _seen(trace: Trace, site: str) -> AreasOf | None:
 
 
 def change_part(trace: Trace, site: str, layer: int, head: int, query: int, area: Area) -> float:
-    """What the changes of a run add to an area's logit: log f, 0 where nothing is changed."""
+    """Return what a run's interventions add to an area's logit: log f, or 0 if none applies."""
     sites = {name: (one.query, one.memory) for name, one in trace.maps.items()}
     found = []
     for change in weighed(trace.request.changes, sites):

@@ -1,4 +1,4 @@
-"""What logits are made of, for the wire: an npz archive of plain arrays, never pickle."""
+"""Parts of logits for the wire: npz archives of plain arrays, without pickle."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _GRID, _PARTS = "grid", ("item", "start", "end", "shape", "size")
 
 
 def logits_to_bytes(logits: Logits) -> bytes:
-    """The file of what a layer's logits are made of; raises InputError where it is too large."""
+    """Return the parts of a layer's logits as an npz archive.
+
+    Raises:
+        InputError: The arrays are too large.
+    """
     check_size(logits.nbytes, MAX_BYTES, "What the logits are made of")
     grid = logits.grid
     numbers = (grid.height, grid.width, grid.max_height, grid.max_width, logits.is_shifted)
@@ -32,10 +36,10 @@ def logits_to_bytes(logits: Logits) -> bytes:
 
 
 def logits_from_bytes(content: bytes) -> Logits:
-    """Read it back, read-only.
+    """Read the parts of a layer's logits from an npz archive. Their arrays are read-only.
 
     Raises:
-        InputError: it is no such file, or its arrays do not fit together.
+        InputError: The content is not such an archive, or its arrays do not fit together.
     """
     with named():
         file = io.BytesIO(content)
@@ -53,7 +57,7 @@ def logits_from_bytes(content: bytes) -> Logits:
 
 
 def _check(logits: Logits) -> None:
-    """ValueError where arrays are not those of the same heads, queries, items and shapes."""
+    """Raise ValueError if the arrays differ in heads, queries, items or shapes."""
     grid = logits.grid
     heads, queries, items = logits.item.shape
     shapes = grid.max_height * grid.max_width

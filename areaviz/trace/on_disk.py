@@ -1,7 +1,7 @@
-"""Stored traces that are shown: their weights lie in a temporary file, read by layer and head.
+"""Stored traces for display, whose weights are in a temporary file and read by layer and head.
 
-What a file says of itself is checked before any of it is unpacked, and what is unpacked is checked
-a few rows at a time.
+The headers of a file are checked before any of it is unpacked. The content is checked a few rows at
+a time.
 
 Shapes: as in `areaviz/trace/record.py`, R rows of weights.
 """
@@ -36,31 +36,31 @@ MEBI = 2**20
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How much a file that is shown may take, by what it says of itself."""
+    """Size limits for a file to display, checked against its headers."""
 
-    # Bytes of all weights, which lie on disk, of those that are made of others when they are read,
-    # and of those of one layer, which are read at once.
+    # Bytes of all stored weights, which stay on disk, of all derived weights, and of one layer,
+    # which is read as a whole.
     weights: int
     derived: int
     layer: int
     # Heads times queries of a layer.
     rows: int
-    # Of a memory, each of which is a line of a table.
+    # Areas of a memory. Each is a row of a table.
     areas: int
-    # Bytes of all else, which is held in memory.
+    # Bytes of everything except the weights, which is held in memory.
     beside: int
-    # Of a field.
+    # Items of a field.
     items: int
-    # Of a trace.
+    # Maps of a trace.
     maps: int
 
     @property
     def file(self) -> int:
-        """Bytes of the file itself."""
+        """The maximum size of the file in bytes."""
         return self.weights + self.beside
 
     def check_map(self, site: str, shape_LHQA: Shape) -> None:
-        """Refuse a map that has too large layers, with an InputError."""
+        """Raise an InputError for a map whose layers are too large."""
         _, heads, queries, areas = shape_LHQA
         size = 4 * heads * queries * areas
         if size > self.layer:
@@ -82,13 +82,13 @@ class Room:
             )
 
     def check_stored(self, shapes: Collection[Shape]) -> None:
-        """Refuse weights that are too many, or too large together, with an InputError."""
+        """Raise an InputError for too many maps, or for weights that are too large together."""
         self._check_count(len(shapes))
         size = sum(4 * prod(shape) for shape in shapes)
         check_size(size, self.weights, "The attention")
 
     def check_trace(self, trace: Trace) -> None:
-        """Refuse a trace of too large maps, also those that are made when read, or fields."""
+        """Raise an InputError for a trace whose maps, derived maps or fields are too large."""
         self._check_count(len(trace.maps))
         derived = 0
         for site, attention in trace.maps.items():
@@ -112,7 +112,7 @@ class Room:
             )
 
 
-# Of a file that a reader uploads.
+# Limits for an uploaded file.
 UPLOADED = Room(
     weights=512 * MEBI,
     derived=1024 * MEBI,
@@ -123,7 +123,7 @@ UPLOADED = Room(
     items=2**14,
     maps=32,
 )
-# Of the file that the app was started with (`serve --trace`).
+# Limits for the file that the app was started with (`serve --trace`).
 OPERATOR = Room(
     weights=4096 * MEBI,
     derived=16_384 * MEBI,
@@ -137,16 +137,16 @@ OPERATOR = Room(
 
 
 def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimited) -> Trace:
-    """A stored trace whose weights stay on disk: for traces that are large, or a stranger's.
+    """Open a stored trace whose weights stay on disk, for large or untrusted traces.
 
     Args:
-        file: open, seekable.
-        room: how much it may take.
-        reserve: see `Spool`.
+        file: Open, seekable file.
+        room: Limits on the size of the trace.
+        reserve: Reserves disk space, see `Spool`.
 
     Raises:
-        InputError: as `codec.load`, or it is larger than `room`.
-        BackendError: the app has no room for it.
+        InputError: As for `codec.load`, or the trace exceeds `room`.
+        BackendError: The app has no room for the weights.
     """
     with named():
         archive.check_archive(file, most=room.file)
@@ -178,7 +178,7 @@ def open_trace(file: BinaryIO, room: Room = UPLOADED, reserve: Reserve = unlimit
 
 
 def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) -> dict[str, Header]:
-    """The headers of all arrays by name, each of a type that traces use."""
+    """Return the headers of all arrays by name. Every array has a type that traces use."""
     found = {}
     for name, entry in entries.items():
         if name.endswith(".npy"):
@@ -190,7 +190,7 @@ def _headers(opened: zipfile.ZipFile, entries: Mapping[str, zipfile.ZipInfo]) ->
 
 
 def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
-    """The shapes of all weights by the names of their arrays, checked against the room there is."""
+    """Return the shapes of all weights by the names of their arrays, checked against `room`."""
     found: dict[str, Shape] = {}
     for name, header in headers.items():
         if not is_weights(name) and not is_logs(name):
@@ -205,7 +205,7 @@ def _shapes(headers: Mapping[str, Header], room: Room) -> dict[str, Shape]:
 
 
 def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
-    """Unpack the weights of a map to their place, checking each row."""
+    """Unpack the weights of a map into the spool, checking each row."""
     for rows_RA in rows:
         full_RA: FloatArray = rows_RA.astype(np.float32, copy=False)
         if rows_RA.itemsize < full_RA.itemsize:
@@ -215,7 +215,7 @@ def _copy_weights(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -
 
 
 def _copy_logs(rows: Iterable[npt.NDArray[Any]], place: Written, site: str) -> None:
-    """Unpack the logarithms of a map's weights to their place, checking each row."""
+    """Unpack the logarithms of a map's weights into the spool, checking each row."""
     for rows_RN in rows:
         check_logs(rows_RN, f'The map of "{site}"')
         place.add(rows_RN.astype(np.float32, copy=False))

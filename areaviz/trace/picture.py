@@ -1,4 +1,4 @@
-"""The picture of a request: plain bytes, so that requests can be compared, remembered and sent."""
+"""The picture of a request, in plain bytes, so that requests can be compared, cached and sent."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from areaviz.trace.errors import InputError
 
-# The longest side a request's picture has, in pixels; larger ones are made smaller before.
+# The maximum side of a request's picture in pixels. Larger pictures are reduced beforehand.
 MAX_SIDE = 640
 
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
@@ -23,37 +23,37 @@ NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,59}")
 class Picture:
     """A picture as bytes."""
 
-    # What a link calls it.
+    # The name of the picture in links.
     name: str
-    # In pixels, 1..640.
+    # Size in pixels, 1..640.
     width: int
     height: int
-    # Red, green, blue, row by row.
+    # Red, green and blue bytes, row by row.
     rgb: bytes
 
     @classmethod
     def of(cls, name: str, pixels_HWC: npt.NDArray[np.uint8]) -> Self:
-        """From uint8 pixels [H, W, 3]."""
+        """Create a picture from uint8 pixels [H, W, 3]."""
         height, width = pixels_HWC.shape[:2]
         return cls(name, width, height, np.ascontiguousarray(pixels_HWC).tobytes())
 
     @property
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """uint8 [H, W, 3], read-only."""
+        """The pixels: uint8 [H, W, 3], read-only."""
         return np.frombuffer(self.rgb, np.uint8).reshape(self.height, self.width, 3)
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that tell pictures apart."""
+        """Twelve hexadecimal digits that identify the content of the picture."""
         return hashlib.sha256(b"%d x %d " % (self.width, self.height) + self.rgb).hexdigest()[:12]
 
 
 def check_picture(picture: Picture) -> None:
-    """Check a picture that may come from a stranger.
+    """Check a picture, which may be untrusted.
 
     Raises:
-        InputError: its name cannot stand in a link, a side is outside 1..640 pixels, or pixels are
-            missing.
+        InputError: The name cannot be part of a link, a side is outside 1..640 pixels, or pixels
+            are missing.
     """
     if not NAME.fullmatch(picture.name):
         raise InputError(
@@ -74,7 +74,7 @@ def check_pixels(shape_HWC: Sequence[int], dtype: npt.DTypeLike) -> None:
     """Check the pixels of a picture by their shape and type alone.
 
     Raises:
-        InputError: they are not uint8 [height, width, 3] with sides of 1 to 640.
+        InputError: The pixels are not uint8 [height, width, 3] with sides of 1 to 640.
     """
     fits = len(shape_HWC) == 3 and shape_HWC[2] == 3
     if not fits or not 1 <= min(shape_HWC) <= max(shape_HWC) <= MAX_SIDE or dtype != np.uint8:

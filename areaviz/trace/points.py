@@ -1,4 +1,4 @@
-"""Points as an input: a request's text has them as "120,300 400,80", x and y in whole numbers.
+"""Points as an input. The text of a request has them as "120,300 400,80": x and y as whole numbers.
 
 Shapes: N points.
 """
@@ -15,15 +15,15 @@ from areaviz.trace.record import Field, IntArray
 from areaviz.trace.request import Request
 
 EXTENT = 1000
-"""x and y go from 0 to this, y upwards."""
+"""The largest value of x and y. Both start at 0, and y points upwards."""
 _POINT = re.compile(r"(\d{1,4}),(\d{1,4})")
 
 
 def points_of(text: str) -> IntArray:
-    """The points of a text, int64 [N, 2].
+    """Parse the points of a text, int64 [N, 2].
 
     Raises:
-        InputError: something is no point, or lies outside.
+        InputError: A part of the text is not a point, or a point is out of range.
     """
     points = []
     for part in text.split():
@@ -38,19 +38,19 @@ def points_of(text: str) -> IntArray:
 
 
 def points_text(points_N2: IntArray) -> str:
-    """Points as a request's text."""
+    """Return points as the text of a request."""
     return " ".join(f"{x},{y}" for x, y in points_N2.tolist())
 
 
 def points_field(text: str) -> Field:
-    """The field of a request's points; they are called by their numbers, from 1."""
+    """Return the field of a request's points, labelled by their numbers from 1."""
     points_N2 = points_of(text)
     labels = tuple(str(number) for number in range(1, len(points_N2) + 1))
     return Field("points", "points", text, labels, points_N2)
 
 
 def points_problem(field: Field, request: Request) -> str:
-    """Anchors are x and y of the request's points, in their order."""
+    """Check that anchors are x and y of the request's points, in their order."""
     try:
         points_N2 = points_of(request.text)
     except InputError:

@@ -1,7 +1,8 @@
-"""Questions to a trace: which areas, with what weight?
+"""Queries on a trace: which areas does it attend to, and with what weight?
 
-Each picks a map's layer and head and asks the algebra of areas (`areaviz.trace.weights`), which
-works on arrays. Wherever a head may be None, the answer is for the mean of the heads' weights.
+Each function selects a map's layer and head, then calls the algebra of areas
+(`areaviz.trace.weights`), which works on arrays. Wherever a head may be None, the result is for the
+mean of the heads' weights.
 
 Shapes: L layers, H heads, Q queries, A areas, N items, R rows of weights.
 """
@@ -22,15 +23,15 @@ from areaviz.trace.asked import checked_question
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Runs of items as (start, end), the end exclusive; together they hold every item once, in order.
+# Runs of items as (start, end), end exclusive. Together they contain every item once, in order.
 Groups = Sequence[tuple[int, int]]
-# Fields whose items stand in one text: a history is its target, one place later.
+# Fields whose items belong to one text: the history is the target, shifted by one position.
 SAME_TEXT = ("target", "history")
 
 
 @dataclass(frozen=True, slots=True)
 class Attended:
-    """One attended area and its weight, 0..1."""
+    """An attended area and its weight, 0..1."""
 
     area: Area
     weight: float
@@ -38,7 +39,7 @@ class Attended:
 
 @dataclass(frozen=True, slots=True)
 class Attending:
-    """One query (0-based) and how much of its attention areas that hold the item receive, 0..1."""
+    """A query (from 0) and the share of its attention on areas that contain an item, 0..1."""
 
     query: int
     weight: float
@@ -48,26 +49,30 @@ class Attending:
 class HeadSummary:
     """Statistics of every head, each float32 [L, H], averaged over queries.
 
-    Fully masked queries are left out; a head that only has such queries gets 0.
+    Fully masked queries are left out. A head with only such queries gets 0.
     """
 
-    # Of the area weights, in bits.
+    # Entropy of the area weights, in bits.
     entropy: FloatArray
-    # Mean items that an attended area holds.
+    # Mean number of items in an attended area.
     area_size: FloatArray
-    # Mean items between query and area centre; NaN where query and memory are different texts.
+    # Mean distance between query and area centre in items. NaN if query and memory are different
+    # texts.
     distance: FloatArray
-    # Mean weight of the heaviest area.
+    # Mean weight of the top area.
     peak: FloatArray
 
 
 def is_one_text(trace: Trace) -> bool:
-    """Whether what is read and what is written are one text, as those of a language model are."""
+    """Return whether input and output form one text, as in a language model."""
     return "history" in trace.fields and trace.fields.keys() <= set(SAME_TEXT)
 
 
 def output_given(trace: Trace) -> str:
-    """The output as a request can give it: of a language model, what stands behind its text."""
+    """Return the output in the form a request accepts.
+
+    For a language model this is the text after the prompt.
+    """
     if trace.request.target is not None:
         return trace.request.target
     if is_one_text(trace):
@@ -85,18 +90,19 @@ def top_areas(
     max_overlap: float = weights.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
-    """The k heaviest areas of a query, the heaviest first.
+    """Return the k top areas of a query, in descending order of weight.
 
-    Areas without weight never count; of equal weights the area of lower index comes first.
+    Areas with weight 0 are never returned. If weights are equal, the area with the lower index
+    comes first.
 
     Args:
-        attention: the map.
-        layer: counted from 0.
-        head: counted from 0.
-        query: counted from 0.
-        k: most areas.
-        max_overlap: an area that overlaps a heavier one by more (IoU) is left out.
-        min_size: areas of fewer items are left out.
+        attention: The map.
+        layer: Layer, from 0.
+        head: Head, from 0. None means the mean over heads.
+        query: Query, from 0.
+        k: Maximum number of areas.
+        max_overlap: Leave out areas whose overlap (IoU) with a higher-ranked area exceeds this.
+        min_size: Leave out areas with fewer items.
     """
     heads = slice(None) if head is None else slice(head, head + 1)
     mean_A = attention.weights[layer, heads, query].mean(0)
@@ -110,13 +116,16 @@ def attended(
     max_overlap: float = weights.MAX_OVERLAP,
     min_size: int = 1,
 ) -> list[Attended]:
-    """The same of weights that are no single query's, such as the mean over several."""
+    """Return the k top areas of combined weights, such as the mean over several queries."""
     found = weights.top_areas(weights_A, grid, k, max_overlap, min_size)
     return [Attended(grid.area(index), weight) for index, weight in _pairs(found)]
 
 
 def smallest_area(attention: AttentionMap, focus: Focus) -> int:
-    """How many items an area must have to be shown: two where the focus is on areas of several."""
+    """Return the minimum number of items in a displayed area.
+
+    This is two if the focus is on areas of several items and the map has such areas.
+    """
     return 2 if focus.areas == "several" and attention.grid.count > attention.grid.items else 1
 
 
@@ -124,10 +133,13 @@ def smallest_area(attention: AttentionMap, focus: Focus) -> int:
 def densest_areas(
     attention: AttentionMap, layer: int, head: int | None, mass: float = densest.MASS
 ) -> list[Attended | None]:
-    """The densest area of every query, with the share it holds; None where everything is masked.
+    """Return the densest area of every query, with its share, or None if everything is masked.
 
-    It is the smallest span or rectangle that holds at least `mass` of what the items receive
-    (`item_shares`). Raises ValueError where the mass is not above 0 and at most 1.
+    It is the smallest span or rectangle that holds at least `mass` of the item shares
+    (`item_shares`).
+
+    Raises:
+        InputError: The mass is not above 0 and at most 1.
     """
     found = densest.densest_areas(item_shares(attention, layer, head), attention.grid, mass)
     pairs = zip(found.area.tolist(), found.share.tolist(), strict=True)
@@ -138,14 +150,14 @@ def densest_areas(
 def top_queries(
     attention: AttentionMap, layer: int, head: int | None, item: int, k: int = 3
 ) -> list[Attending]:
-    """The k queries that attend most to areas that hold an item; those that never do are not."""
+    """Return the k queries that attend most to areas with an item, without those of weight 0."""
     found = weights.largest(coverage(attention, layer, head)[:, item], k)
     return [Attending(query, weight) for query, weight in _pairs(found)]
 
 
 @checked_question
 def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """How much attention every item receives, by all areas that hold it: float32 [Q, N].
+    """Return the attention of every item, summed over all areas that contain it: float32 [Q, N].
 
     A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
     """
@@ -154,19 +166,19 @@ def coverage(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 
 @checked_question
 def item_shares(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """Coverage with each row divided by its sum: float32 [Q, N]; 0 where fully masked."""
+    """Return coverage with each row divided by its sum: float32 [Q, N]. Masked rows are 0."""
     return weights.shares(coverage(attention, layer, head))
 
 
 def head_shares(attention: AttentionMap, layer: int) -> FloatArray:
-    """The same of every head of a layer: float32 [H, Q, N]."""
+    """Return the item shares of every head of a layer: float32 [H, Q, N]."""
     return weights.shares(weights.coverage(attention.weights[layer], attention.grid))
 
 
 @checked_question
 def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """Entropy of the area weights of every query, in bits: float32 [Q]; 0 where fully masked."""
-    # Single precision: a head's weights of many areas are large, and so would their logs be.
+    """Return the entropy of every query's area weights in bits: float32 [Q]. Masked rows give 0."""
+    # Use single precision: a head's weights over many areas are large, and so are their logarithms.
     weights_QA = _weights(attention, layer, head)
     bits_QA = np.log2(weights_QA, out=np.zeros_like(weights_QA), where=weights_QA > 0)
     entropy_Q: FloatArray = np.maximum(-np.einsum("qa,qa->q", weights_QA, bits_QA), 0)
@@ -174,7 +186,7 @@ def entropy(attention: AttentionMap, layer: int, head: int | None) -> FloatArray
 
 
 def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """Entropy of every row of shares in bits, float64 [R]; a share of 0 adds nothing."""
+    """Return the entropy of every row of shares in bits: float64 [R]. A share of 0 adds nothing."""
     shares = shares_RN.astype(np.float64)
     logs = np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
     bits: npt.NDArray[np.float64] = -np.einsum("...n,...n->...", shares, logs)
@@ -182,10 +194,10 @@ def entropy_bits(shares_RN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]
 
 
 def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
-    """Jensen-Shannon divergence of two sets of distributions, row by row, in bits: float32 [R].
+    """Return the Jensen-Shannon divergence of two sets of distributions in bits: float32 [R].
 
-    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991); 0 where they are the same, 1 where
-    they share nothing.
+    JS(p, q) = H((p + q) / 2) - (H(p) + H(q)) / 2 (Lin 1991). It is 0 for equal rows and 1 for rows
+    with disjoint support.
     """
     mean = entropy_bits(np.asarray(first_RN + second_RN) / 2)
     halves = (entropy_bits(first_RN) + entropy_bits(second_RN)) / 2
@@ -194,13 +206,13 @@ def divergence(first_RN: FloatArray, second_RN: FloatArray) -> FloatArray:
 
 
 def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]:
-    """The mutual information of query and attended item, and its ceiling, both in bits.
+    """Return the mutual information of query and attended item, and its maximum, both in bits.
 
-        I = H(mean map) - mean H(map), the queries that attend to anything equally likely
+        I = H(mean map) - mean H(map)
 
-    The ceiling is H(mean map): a head that looks at another single item for each query reaches it.
-    A head that looks at the same place for every query has 0; both are 0 where nothing is
-    attended to.
+    All queries that attend to anything are equally likely. The maximum is H(mean map). A head that
+    attends to a different single item for each query reaches it. A head that attends to the same
+    position for every query has 0. Both are 0 if nothing is attended to.
     """
     seen_QN = shares_QN[shares_QN.any(-1)].astype(np.float64)
     if not len(seen_QN):
@@ -213,9 +225,10 @@ def query_dependence(shares_QN: npt.NDArray[np.floating]) -> tuple[float, float]
 def area_size_shares(
     attention: AttentionMap, layer: int, head: int | None = None
 ) -> dict[int, float]:
-    """What share of the attention goes to areas of each size (in items); the shares sum to 1.
+    """Return the share of the attention on areas of each size (in items). The shares sum to 1.
 
-    Every size the grid has is a key, in rising order. Where everything is masked all shares are 0.
+    The keys are all sizes in the grid, in ascending order. If everything is masked, all shares are
+    0.
     """
     sizes_A = attention.grid.sizes()
     totals = np.bincount(sizes_A, _weights(attention, layer, head).sum(0, dtype=np.float64))
@@ -225,13 +238,13 @@ def area_size_shares(
 
 @checked_question
 def head_summary(attention: AttentionMap, layers: Sequence[int] | None = None) -> HeadSummary:
-    """Entropy, mean area size, distance and peak of every head, or of those of some layers."""
+    """Return entropy, mean area size, distance and peak of every head, or of some layers' heads."""
     chosen = range(attention.layers) if layers is None else layers
     return HeadSummary(*np.stack([_layer_summary(attention, layer) for layer in chosen], 1))
 
 
 def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
-    """Entropy, area size, distance and peak of a layer's heads: float32 [4, H]."""
+    """Return entropy, area size, distance and peak of a layer's heads: float32 [4, H]."""
     weights_HQA = attention.weights[layer]
     bits_H = [entropy(attention, layer, head).sum() for head in range(attention.heads)]
     sums_4H = np.empty((4, attention.heads), np.float32)
@@ -244,10 +257,11 @@ def _layer_summary(attention: AttentionMap, layer: int) -> FloatArray:
 
 
 def words(field: Field) -> list[tuple[int, int]]:
-    """The items of a field in runs (start, end), one run a blank-delimited word.
+    """Group the items of a field into words, as runs (start, end).
 
-    Every item is in one run. An item belongs to the word of its first character that is no blank.
-    Blanks between words are a run of their own, and so is every symbol that stands for no text.
+    Words are separated by whitespace. Every item is in one run: that of the word with its first
+    non-space character. Whitespace between words is a separate run, and so is every symbol without
+    text.
     """
     starts = [found.start() for found in re.finditer(r"\s+|\S+", field.raw)]
     runs: list[tuple[int, int]] = []
@@ -267,12 +281,12 @@ def words(field: Field) -> list[tuple[int, int]]:
 def merge_items(
     values_QN: FloatArray, queries: Groups | None = None, memory: Groups | None = None
 ) -> FloatArray:
-    """Coverage or shares of runs of items, such as `words`, as float32 [runs, runs].
+    """Merge coverage or shares of items into those of runs, such as `words`: float32 [runs, runs].
 
     Args:
-        values_QN: of single items.
-        queries: runs of queries, of which the mean is taken; None leaves them as they are.
-        memory: runs of memory items, which are added up; None leaves them as they are.
+        values_QN: Values of single items.
+        queries: Runs of queries to average. None keeps single queries.
+        memory: Runs of memory items to sum. None keeps single items.
     """
     merged = values_QN
     if memory is not None:
@@ -284,12 +298,12 @@ def merge_items(
 
 
 def predicted_bytes(layers: int, heads: int, queries: int, grid: AreaGrid) -> int:
-    """How many bytes the float32 weights of one map take, known before anything is computed."""
+    """Return the size in bytes of one map's float32 weights, before they are computed."""
     return 4 * layers * heads * queries * grid.count
 
 
 def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
-    """The area weights [Q, A] of a head, or their mean over heads."""
+    """Return the area weights [Q, A] of a head, or their mean over heads."""
     chosen: FloatArray = (
         attention.weights[layer].mean(0) if head is None else attention.weights[layer, head]
     )
@@ -297,13 +311,13 @@ def _weights(attention: AttentionMap, layer: int, head: int | None) -> FloatArra
 
 
 def _pairs(found: weights.Ranked) -> list[tuple[int, float]]:
-    """The entries of one row that have any weight, by index."""
+    """Return the entries of one row whose weight is above 0, as (index, weight)."""
     pairs = zip(found.index.tolist(), found.weight.tolist(), strict=True)
     return [(index, weight) for index, weight in pairs if index >= 0]
 
 
 def _distances(attention: AttentionMap, weights_HQA: FloatArray) -> FloatArray:
-    """Distance of a query and the centres of its areas, its mean summed over queries: [H]."""
+    """Return the mean distance of each query to its areas' centres, summed over queries: [H]."""
     sides = attention.query, attention.memory
     if attention.query != attention.memory and sides != SAME_TEXT:
         return np.full(attention.heads, np.nan, dtype=np.float32)

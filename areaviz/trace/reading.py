@@ -1,8 +1,8 @@
-"""Three readings of a map, and the map against its head's average.
+"""The three displays of a map, and the map relative to its head's average.
 
-*Heaviest areas* are what the softmax chose, *coverage* is what items received, the *densest area*
-is where a given share of it lies. Against the average of the head over all its queries, what every
-query attends to alike, a sink, disappears.
+Top areas ("heaviest") are what the softmax chose, coverage is the attention that items received,
+and the densest area holds a given share of it. Relative to the average of the head over all its
+queries, anything that all queries attend to, such as an attention sink, disappears.
 
 Shapes: H heads, Q queries, R rows (queries or groups of them), N items, A areas, M masses.
 """
@@ -28,21 +28,21 @@ from areaviz.trace.record import AttentionMap, FloatArray, IntArray
 from areaviz.trace.request import Focus
 
 MASSES = (30, 40, 50, 60, 70, 80, 90)
-"""The shares, in per cent, that densest areas are offered for."""
+"""The masses of densest areas that users can choose, in per cent."""
 EVEN = 0.1
-"""Of both maps that are set against each other this part is spread evenly over the items."""
+"""Share of both compared maps that is spread evenly over the items."""
 SINK = 0.5
-"""An item with more than this of a head's mean map is called its sink."""
+"""An item with more than this share of a head's mean map is an attention sink."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sink:
-    """An item that a head looks at whatever is asked."""
+    """An item that a head attends to regardless of the query."""
 
-    # 0-based.
+    # Counted from 0.
     head: int
     item: int
-    # Of the mean map, 0..1.
+    # Share of the mean map, 0..1.
     share: float
 
 
@@ -52,17 +52,17 @@ class Densities:
 
     # First and last item of each area: int64 [..., R, M, 2].
     ends: IntArray
-    # What it holds, 0..1, 0 where there is nothing to hold: float32 [..., R, M].
+    # Share that the area holds, 0..1, or 0 in a row of zeros: float32 [..., R, M].
     share: FloatArray
 
 
 def read_areas(
     attention: AttentionMap, focus: Focus, head: int | None, queries: list[int], k: int
 ) -> list[Attended]:
-    """What the focused reading finds for the mean of some queries, at most k areas.
+    """Return the areas of the focused display for the mean of some queries, at most k areas.
 
-    Heaviest areas come with their weight; items, as areas of one item, with their share of all
-    coverage; of the densest area there is one, with the share it holds.
+    Top areas have their weight. For coverage, items are returned as areas of one item, with their
+    share of the total coverage. The densest area is a single area, with the share that it holds.
     """
     grid, layer = attention.grid, focus.layer
     if focus.reading == "coverage":
@@ -80,10 +80,10 @@ def read_areas(
 
 
 def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[Attended | None]:
-    """The one area that the focused reading finds for each group of queries; None where none is.
+    """Return the area of the focused display for each group of queries, or None.
 
-    Heaviest or densest, of the mean over the group and, without a focused head, over the heads;
-    coverage finds items and no area.
+    It is the top or densest area of the mean over the group and, if no head is focused, over the
+    heads. For coverage, which ranks items, all are None.
     """
     if focus.reading == "coverage":
         return [None] * len(rows)
@@ -106,7 +106,7 @@ def area_of_each(attention: AttentionMap, focus: Focus, rows: Groups) -> list[At
 
 
 def item_area(grid: AreaGrid, item: int) -> Area:
-    """An item as an area."""
+    """Return an item as an area."""
     return Area(*divmod(item, grid.width), 1, 1)
 
 
@@ -116,10 +116,10 @@ def densities(
     """Return the densest areas of heads, for the mean map of each group of queries.
 
     Args:
-        shares_HQN: `item_shares` of the heads; there may be other axes before Q.
-        grid: of its items.
-        rows: groups of neighbouring queries, which may share some.
-        masses: in per cent.
+        shares_HQN: `item_shares` of the heads, possibly with other axes before Q.
+        grid: Areas of the items.
+        rows: Groups of neighbouring queries, which may overlap.
+        masses: Masses in per cent.
     """
     means = [shares_HQN[..., start:end, :].mean(-2) for start, end in rows]
     rows_HRN = np.stack(means, -2)
@@ -135,23 +135,24 @@ def _ends(area_R4: IntArray, grid: AreaGrid) -> IntArray:
 
 
 def average_map(shares_QN: npt.NDArray[np.floating]) -> npt.NDArray[np.float64]:
-    """The mean of the rows that are not fully masked: float64 [N], 0 where all of them are."""
+    """Return the mean of the rows that are not fully masked: float64 [N], 0 if all are."""
     total_N: npt.NDArray[np.float64] = shares_QN.sum(0, dtype=np.float64)
     return total_N / max(_seen(shares_QN), 1)
 
 
 def _seen(shares_QN: npt.NDArray[np.floating]) -> int:
-    """How many queries are not fully masked."""
+    """Return the number of queries that are not fully masked."""
     return int(shares_QN.any(-1).sum())
 
 
 def against_average(shares_QN: npt.NDArray[np.floating]) -> FloatArray:
-    """How much more of its attention each query gives an item than its head does on average.
+    """Return each query's shares relative to the head's average, as log2 ratios: float32 [Q, N].
 
-        log2 (p' / m'), p' = .9 p + .1 / N, m' the same of the average map m
+        log2 (p' / m'), p' = .9 p + .1 / N
 
-    0 is as much, 1 twice as much, -1 half. The tenth that is spread evenly keeps shares of next to
-    nothing from ratios of any size. float32 [Q, N]; 0 in a row of a query that is fully masked.
+    m' is computed in the same way from the average map m. 0 means equal, 1 twice the average, -1
+    half of it. A tenth is spread evenly so that tiny shares do not give extreme ratios. Rows of
+    fully masked queries are 0.
     """
     even = EVEN / shares_QN.shape[-1]
     mean_N = (1 - EVEN) * average_map(shares_QN) + even
@@ -167,25 +168,25 @@ def map_of(
     queries: Groups | None = None,
     memory: Groups | None = None,
 ) -> FloatArray:
-    """Item shares, or these against the head's average; groups as in `query.merge_items`."""
+    """Return item shares, or their ratio to the head's average. For groups see `merge_items`."""
     shares_QN = item_shares(attention, layer, head)
     if against == "nothing":
         return merge_items(shares_QN, queries, memory)
-    # Words are compared as words: their items' shares are added up before, and averaged after.
+    # Compare words with words: sum the shares of their items first, and average queries afterwards.
     return merge_items(against_average(merge_items(shares_QN, None, memory)), queries)
 
 
 def sinks(attention: AttentionMap, layer: int) -> list[Sink]:
-    """The heads that have a sink, see `sink`."""
+    """Return the attention sinks of a layer's heads, see `sink`."""
     heads = range(attention.heads)
     found = [sink(item_shares(attention, layer, head), head) for head in heads]
     return [one for one in found if one]
 
 
 def sink(shares_QN: FloatArray, head: int) -> Sink | None:
-    """The item that has more than half of a head's mean map, over the queries there are, or None.
+    """Return the item with more than half of a head's mean map over the given queries, or None.
 
-    A single query, or a single item to look at, makes no sink.
+    With a single query or a single item there is no sink.
     """
     if _seen(shares_QN) < 2 or shares_QN.shape[-1] < 2:
         return None

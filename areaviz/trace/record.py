@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-# Whoever reads a trace needs the types of its arrays, so they are offered here too.
+# Re-exported, because code that reads a trace needs the types of its arrays.
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.areas import FloatArray as FloatArray
 from areaviz.trace.areas import IntArray as IntArray
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 VERSION = 5
-# How far a row of weights may be from summing to 1.
+# Maximum difference between the sum of a row of weights and 1.
 TOLERANCE = 1e-3
-# Layers of a map, and heads of a layer, at most.
+# Maximum number of layers of a map, and of heads of a layer.
 MOST = 1024
 
 
@@ -37,19 +37,19 @@ MOST = 1024
 class Field:
     """Items that attend or are attended to, anchored in the raw input."""
 
-    # "source", "target" (what was produced), "history" (what the decoder had been fed: a start
-    # symbol, then the target but for its last item) or "picture" (the cells of the request's).
+    # "source", "target" (the output), "history" (the input of the decoder: a start symbol, then the
+    # target without its last item) or "picture" (the cells of the request's picture), among others.
     name: str
-    # One of `KINDS`.
+    # A key of `KINDS`.
     kind: str
-    # The text, "" for a picture.
+    # The text, or "" for a picture.
     raw: str
-    # What each item shows.
+    # The displayed text of each item.
     labels: tuple[str, ...]
-    # Of a text, int64 [N, 2]: start and end (exclusive) of each item in `raw`, in characters;
-    # symbols that stand for no text, such as the end of the sentence, have start = end. Of a
-    # picture, int64 [N, 4]: left, top, right and bottom of each cell in pixels of the request's
-    # picture, the last two exclusive.
+    # Position of each item, int64. For a text, [N, 2]: start and end (exclusive) in `raw`, in
+    # characters. Symbols without text, such as the end of the sentence, have start = end. For a
+    # picture, [N, 4]: left, top, right and bottom of each cell in pixels of the request's picture,
+    # the last two exclusive. `KINDS` defines the anchors of other kinds.
     anchors: IntArray
 
     def __len__(self) -> int:
@@ -64,92 +64,92 @@ class AttentionMap:
     `weights[layer]`, `weights[layer, head]`.
     """
 
-    # Such as "encoder self", "decoder self" or "encoder-decoder".
+    # For example "encoder self", "decoder self" or "encoder-decoder".
     site: str
     # Names of the fields that attend and are attended to.
     query: str
     memory: str
     # The areas of the memory.
     grid: AreaGrid
-    # float32 [L, H, Q, A], each row sums to 1, or to 0 where everything is masked. A layer with
+    # float32 [L, H, Q, A]. Each row sums to 1, or to 0 if everything is masked. A layer with
     # smaller areas than the grid has weight 0 on the larger ones.
     weights: FloatArray
-    # What the weights sum over, in words, for the reader.
+    # Text for users: what the weights of a row are normalised over.
     normalisation: str = "softmax over areas"
-    # Of hard attention, int64 [L, H, Q]: the index of the one area that was read; None where all
-    # were, by their weights.
+    # Index of the chosen area for hard attention, int64 [L, H, Q]. None for soft attention, which
+    # reads all areas by their weights.
     chosen: IntArray | None = None
-    # Where the contexts of several attentions are added, float32 [L, H, Q]: the length of this
-    # one's, 0 or more, so that one can tell how much of the sum is its own.
+    # Length of this attention's context, float32 [L, H, Q], 0 or more, if the contexts of several
+    # attentions are added. It shows how much this attention contributes to the sum.
     strength: FloatArray | None = None
-    # In words, what this follows from where the model itself attended otherwise, such as areas
-    # shown of a head that attends to single items; "" where the model attended so.
+    # Text for users: what a derived map was computed from, such as areas for a head that attends to
+    # single items. "" if the model itself attended in this way.
     derived: str = ""
 
     @property
     def layers(self) -> int:
-        """How many layers the map has."""
+        """The number of layers in the map."""
         return int(self.weights.shape[0])
 
     @property
     def heads(self) -> int:
-        """How many heads a layer has."""
+        """The number of heads per layer."""
         return int(self.weights.shape[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Gaze:
-    """Places of a picture that were read in turn: glimpses, or a spatial transformer's one."""
+    """Locations of a picture that were read in turn: glimpses, or one spatial transformer."""
 
-    # "glimpses", "transformer", "context" (a coarse look at the whole), "without context" (the
-    # glimpses without that look) or "canvas" (the whole picture as the network got it, which the
-    # rest is cut from).
+    # "glimpses", "transformer", "context" (a coarse view of the whole picture), "without context"
+    # (the glimpses without that view) or "canvas" (the whole picture as the network received it,
+    # from which the patches are cut).
     site: str
-    # Name of the field with one item a step, and of the picture's field.
+    # Names of the field with one item per step, and of the picture's field.
     query: str
     memory: str
-    # float32 [Q, K, 4, 2], the corners (x, y) of what was read at each scale, finest first, in
-    # pixels of the request's picture, clockwise from what became the top left; they may lie
-    # outside.
+    # Corners (x, y) of the location at each scale, finest first, float32 [Q, K, 4, 2]. They are in
+    # pixels of the request's picture, clockwise from the corner that became the top left of the
+    # patch, and may be outside the picture.
     corners: FloatArray
-    # uint8 [Q, K, S, S], what was read there, 0 black to 255 white.
+    # The patches that were read, uint8 [Q, K, S, S], 0 black to 255 white.
     seen: npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Output:
-    """What the model produced, from the same pass as the weights."""
+    """The output of the model, from the same pass as the weights."""
 
-    # Name of the field that holds it.
+    # Name of the field that contains the output.
     field: str
-    # float32 [T], of each item given those before it.
+    # Probability of each item given the items before it, float32 [T].
     probabilities: FloatArray
-    # For each item the most probable labels with their probabilities, best first.
+    # The most probable labels of each item with their probabilities, best first.
     alternatives: tuple[tuple[tuple[str, float], ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class Trace:
-    """One decoded example; fields, maps and gazes are filed under their names and sites."""
+    """One decoded example. The keys of fields, maps and gazes are their names and sites."""
 
     request: Request
     fields: Mapping[str, Field]
     output: Output
     maps: Mapping[str, AttentionMap]
-    # Facts about the run for the reader, such as "device", "seconds" or "warning".
+    # Facts about the run for users, such as "device", "seconds" or "warning".
     details: Mapping[str, str] = field(default_factory=dict)
     version: int = VERSION
-    # The places of a picture that were read.
+    # The locations of a picture that were read.
     gazes: Mapping[str, Gaze] = field(default_factory=dict)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of memory of the weights, picture, sound and clip; weights on disk take none."""
+        """The memory in bytes of weights, picture, sound and clip. Weights on disk count as 0."""
         size = 0 if self.request.picture is None else len(self.request.picture.rgb)
         size += 0 if self.request.sound is None else len(self.request.sound.pcm)
         size += 0 if self.request.clip is None else len(self.request.clip.rgb)
         for attention in self.maps.values():
-            # Of something that stands in for an array.
+            # A stand-in for an array has a cache.
             size += getattr(attention.weights, "cached_bytes", 0)
         return size + held_bytes(self.maps.values())
 
@@ -157,7 +157,7 @@ class Trace:
         return line_of(self)
 
     def _repr_html_(self) -> str:
-        """A table of its maps, for a notebook; `areaviz.show` is the interactive view."""
+        """Return a table of the maps for a notebook. `areaviz.show` gives the interactive view."""
         return table_of(self)
 
     def to_frame(
@@ -166,19 +166,19 @@ class Trace:
         layers: Sequence[int] | None = None,
         min_weight: float = 0.0,
     ) -> pd.DataFrame:
-        """Return the weights as a tidy table of pandas: a row for each query and area.
+        """Return the weights as a tidy pandas table with one row per query and area.
 
         The columns are site, layer, head, query, query_label, top, left, height, width, area_label
-        and weight. The sides of an area are counted in items, its label has those of its items, and
+        and weight. The sides of an area are in items. Its label joins the labels of its items. All
         numbers count from 0.
 
         Args:
-            sites: the maps that are taken; None for all.
-            layers: the layers that are taken, from 0; None for all.
-            min_weight: weights up to this one are left out.
+            sites: Sites of the maps to include. None includes all.
+            layers: Layers to include, from 0. None includes all.
+            min_weight: Leave out weights up to this value.
 
         Raises:
-            InputError: there is no such site or layer, pandas is missing, or the table would have
+            InputError: A site or layer does not exist, pandas is missing, or the table would have
                 more than 20 million rows.
         """
         return tidy_table(self, sites, layers, min_weight)
@@ -187,25 +187,26 @@ class Trace:
     def from_arrays(
         cls, weights: npt.ArrayLike | Sequence[object], *given: Any, **named: Any
     ) -> Trace:
-        """The same as `areaviz.from_arrays`, which says what it takes."""
-        # By the door of the package, as what makes traces imports this module.
+        """Make a trace from attention weights. See `areaviz.from_arrays` for the arguments."""
+        # Import through the package, because the modules that make traces import this one.
         trace: Trace = import_module("areaviz").from_arrays(weights, *given, **named)
         return trace
 
 
 def held_bytes(maps: Iterable[AttentionMap]) -> int:
-    """Bytes in memory of what the weights of maps are, or are made of when they are read."""
-    # By identity: several maps may be made of one array.
+    """Return the size in bytes of the arrays that the weights of maps are or are made from."""
+    # By identity, because several maps may be made from one array.
     arrays = dict[int, int]()
     for attention in maps:
         held = getattr(attention.weights, "made_of", attention.weights)
-        # What stands in for an array keeps what it makes its numbers of, if anything.
+        # A stand-in for an array states the size of the data it computes its numbers from.
         size = held.nbytes if isinstance(held, np.ndarray) else getattr(held, "kept", 0)
         arrays[id(held)] = size
     return sum(arrays.values())
 
 
-# What runs a request: a backend, or a model of this process.
+# A function that runs a request: a backend, or a model in this process.
 Run = Callable[[Request], Trace]
-# What runs requests that share their options together; one that cannot be run is its reason.
+# A function that runs requests with common options together. A request that cannot be run gives its
+# error.
 RunTogether = Callable[[Sequence[Request]], list[Trace | InputError]]

@@ -1,4 +1,4 @@
-"""What is asked (`Request`) and what is looked at (`Focus`): all the state the interface has."""
+"""The input of a run (`Request`) and the selection viewed (`Focus`): all state of the interface."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from areaviz.trace.limits import (
 from areaviz.trace.picture import Picture, check_picture
 from areaviz.trace.sound import Sound, check_sound
 
-# Called while something long runs, with the share done, 0..1, and what is being done, in words; or,
-# where things are counted, with how many are done and how many there are.
+# Callbacks for long tasks. The first gets the share done, 0..1, and a text on the current step. The
+# second gets the number of steps done and their total.
 Progress = Callable[[float, str], None]
 Counted = Callable[[int, int], None]
 
@@ -37,40 +37,42 @@ class Request:
 
     # Name of a checkpoint.
     model: str
-    # The input, "" for a model that only takes a picture, a sound or a clip.
+    # The input, or "" for a model that takes only a picture, a sound or a clip.
     text: str
     # "greedy" or "beam", and the width of the beam, 1..16.
     method: str = "greedy"
     beam: int = 4
-    # Largest area, 1..16 items, or None for the size the model was trained with.
+    # Largest area, 1..16 items, or None for the size that the model was trained with.
     area_size: int | None = None
-    # For models that sample, 0..2^32-1.
+    # Seed for models that sample, 0..2^32-1.
     seed: int = 0
-    # For models that take one.
+    # For models that take a picture.
     picture: Picture | None = None
-    # Whether a model that chooses where to look draws its choices, by the seed, or takes the most
-    # probable ones.
+    # Whether a model that chooses where to look samples its choices, with the seed. Otherwise it
+    # takes the most probable ones.
     sample: bool = False
-    # The output that is read instead of one that the model finds.
+    # A given output that is read in place of an output of the model.
     target: str | None = None
-    # The interventions, all at once.
+    # The interventions, which are applied together.
     changes: tuple[Change, ...] = ()
     # For models that listen.
     sound: Sound | None = None
     # For models that watch.
     clip: Clip | None = None
-    # Whether the trace also has what the output depends on by other ways than attention.
+    # Whether the trace also includes attributions: what the output depends on, measured by methods
+    # other than attention.
     attribution: bool = False
 
     def checked(self) -> Request:
-        """This request as it can be run: each line break and tab is one blank, to keep offsets.
+        """Return this request ready to run, with line breaks and tabs replaced by single spaces.
 
-        Emoji, right-to-left text, combining marks and any language are welcome.
+        The replacement keeps all offsets. Emoji, right-to-left text, combining marks and any
+        language are accepted.
 
         Raises:
-            InputError: there is no picture, sound or clip and the text is blank; the text is
-                longer than 4,096 characters, has more than 30 combining marks in a row or half a
-                surrogate pair; or an option is outside its range.
+            InputError: There is no picture, sound or clip and the text is blank. The text is longer
+                than 4,096 characters, has more than 30 combining marks in a row or half a surrogate
+                pair. An option is outside its range.
         """
         if self.picture is not None:
             check_picture(self.picture)
@@ -90,46 +92,46 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Focus:
-    """What is being looked at in a trace."""
+    """The selection that is viewed in a trace."""
 
-    # Name of an attention map.
+    # Site of an attention map.
     site: str
-    # 0-based; head None means all heads.
+    # Counted from 0. With head None, the view shows all heads.
     layer: int = 0
     head: int | None = None
-    # "query" when `items` are queries (what do they attend to?), "memory" when they are memory
-    # items (who attends to them?).
+    # "query" if `items` are queries (what do they attend to?), "memory" if they are memory items
+    # (which queries attend to them?).
     side: str = "query"
-    # 0-based, possibly several.
+    # Counted from 0, possibly several.
     items: tuple[int, ...] = ()
-    # What the reader points at, "item" (as the model sees it) or "word".
+    # What users select, "item" (a token of the model) or "word".
     unit: str = "item"
-    # Heaviest areas of "any" size, or of "several" items, two or more: where keys are means, the
-    # heaviest area of all is always a single item.
+    # Top areas of "any" size, or of "several" items, two or more. If keys are means, the top area
+    # of any size is always a single item.
     areas: str = "any"
-    # How the map is read: its "heaviest" areas, the "coverage" of items, or the "densest" area.
+    # Display of the map: its "heaviest" areas, the "coverage" of items, or the "densest" area.
     reading: str = "heaviest"
-    # The share, in per cent, that a densest area holds at least, 30..90.
+    # Minimum share that a densest area holds, 30..90 per cent.
     mass: int = 50
-    # What shares are shown against: "nothing", or the "average" of the head over all queries.
+    # Baseline of the shares: "nothing", or the "average" of the head over all queries.
     against: str = "nothing"
 
 
 def model_name(called: str) -> str:
-    """Return a name that a request may have, of a class, a folder or a model of the hub.
+    """Convert the name of a class, a folder or a hub model to a valid model name of a request.
 
     Args:
-        called: such as "org/model"; signs that a request cannot carry become hyphens.
+        called: The original name, such as "org/model". Invalid characters become hyphens.
     """
     return re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:100] or "model"
 
 
 def check_options(request: Request) -> None:
-    """Everything but the text.
+    """Check everything in a request except its text.
 
     Raises:
-        InputError: when no model is named, its name cannot be one, an option is outside its range,
-            the given output is no text that can be read, or a change cannot be made.
+        InputError: The model name is missing or invalid, an option is outside its range, the given
+            output is not a valid text, or a change is invalid.
     """
     if not request.model:
         raise InputError("No model is named; choose one of the models offered.")

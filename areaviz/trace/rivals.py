@@ -1,9 +1,9 @@
-"""Which areas of a grid overlap a chosen one too much: its rivals.
+"""The rivals of an area: the areas of a grid that overlap it too much.
 
-Two areas overlap by a share that depends on their shapes and on how far apart they lie, never on
-where in the memory that is. So the rivals of every shape are listed once, as shapes and shifts, and
-moved to each chosen area. Where a grid has very many shapes (`can_list`), that would take longer
-than to compare each chosen area with all.
+The overlap of two areas depends on their shapes and on the shift between them, never on their
+position in the memory. The rivals of every shape are therefore listed once, as shapes and shifts,
+and moved to each chosen area. For a grid with very many shapes (see `can_list`), comparing each
+chosen area with all areas is faster.
 
 Shapes: S shapes of areas (height, width) in the grid's order, J rivals of a shape, R chosen areas,
 V and H runs of neighbours along the vertical and the horizontal side.
@@ -18,38 +18,40 @@ import numpy as np
 
 from areaviz.trace.areas import AreaGrid, IntArray
 
-# Shapes times rivals that are listed at most.
+# Maximum number of listed rivals over all shapes.
 MOST = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rivals:
-    """The areas that overlap a chosen one by more than is allowed, for the chosen areas of a grid.
+    """The areas that overlap a chosen area too much, for all areas of a grid.
 
-    A shape with fewer rivals than another is filled up with itself.
+    All shapes have the same number of entries. Shapes with fewer rivals are padded with themselves.
     """
 
-    # Index of the first area of each shape, and how many columns of corners the shape has: [S].
+    # Index of the first area of each shape, and number of columns of corners of the shape: [S].
     first_S: IntArray
     columns_S: IntArray
-    # Of every rival: index beside a chosen area in the top left corner, and columns: [S, J].
+    # For every rival: its index if the chosen area is in the top left corner, and its number of
+    # columns: [S, J].
     base_SJ: IntArray
     columns_SJ: IntArray
-    # Rows and columns of a chosen area's corner with which the rival is inside the memory: [S, J].
+    # Range of rows and columns of the chosen area's corner for which the rival is inside the
+    # memory: [S, J].
     first_row_SJ: IntArray
     last_row_SJ: IntArray
     first_column_SJ: IntArray
     last_column_SJ: IntArray
 
     def indices(self, chosen_R: IntArray) -> IntArray:
-        """The areas to strike out with each chosen one, itself included: int64 [R, J]."""
+        """Return the areas to remove with each chosen area, which is included: int64 [R, J]."""
         shape_R = np.searchsorted(self.first_S, chosen_R, side="right") - 1
         row_R, column_R = np.divmod(chosen_R - self.first_S[shape_R], self.columns_S[shape_R])
         column_R1 = column_R[:, None]
         rival_RJ = self.base_SJ[shape_R] + column_R1
         inside_RJ = self.first_column_SJ[shape_R] <= column_R1
         inside_RJ &= column_R1 <= self.last_column_SJ[shape_R]
-        # A memory of one row needs none of this.
+        # A memory with one row does not need this.
         if row_R.any() or self.first_row_SJ.any():
             row_R1 = row_R[:, None]
             rival_RJ += row_R1 * self.columns_SJ[shape_R]
@@ -59,7 +61,7 @@ class Rivals:
 
 
 def can_list(grid: AreaGrid) -> bool:
-    """Whether the rivals of all shapes are few enough to be listed, at any overlap."""
+    """Return whether the rivals of all shapes are few enough to list, at any overlap."""
     rivals = 1
     for largest in (grid.max_height, grid.max_width):
         rivals *= largest * (largest * largest + largest * (largest - 1) // 2)
@@ -68,10 +70,10 @@ def can_list(grid: AreaGrid) -> bool:
 
 @lru_cache(maxsize=32)
 def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
-    """The rivals of all shapes of a grid, where `can_list` holds."""
+    """Return the rivals of all shapes of a grid, for which `can_list` is true."""
     shapes = list(grid.shapes())
     lists = [_close(height, width, grid, max_overlap) for height, width in shapes]
-    # One more than needed: where nothing is too close, the area itself is to be struck out.
+    # One more than needed: a shape without rivals still has to remove the chosen area itself.
     longest = 1 + max(len(rivals_J4) for rivals_J4 in lists)
     padded_SJ4 = np.empty((len(shapes), longest, 4), dtype=np.int64)
     for shape, rivals_J4 in enumerate(lists):
@@ -94,7 +96,7 @@ def rivals_of(grid: AreaGrid, max_overlap: float) -> Rivals:
 
 
 def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntArray:
-    """What is too close to an area of one shape: (height, width, shift down and right), [J, 4]."""
+    """Return the rivals of one shape: (height, width, shift down, shift right), [J, 4]."""
     height_V, down_V, rows_V = _along(height, grid.max_height)
     width_H, right_H, columns_H = _along(width, grid.max_width)
     shared_VH = rows_V[:, None] * columns_H
@@ -104,7 +106,7 @@ def _close(height: int, width: int, grid: AreaGrid, max_overlap: float) -> IntAr
 
 
 def _along(extent: int, largest: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Of the runs that share items with one of `extent` items: extent, shift, what they share."""
+    """Return extent, shift and intersection of all runs that intersect one of `extent` items."""
     runs = [(other, shift) for other in range(1, largest + 1) for shift in range(1 - other, extent)]
     other_V, shift_V = np.array(runs, dtype=np.int64).T
     shared_V = np.minimum(extent, shift_V + other_V) - np.maximum(shift_V, 0)

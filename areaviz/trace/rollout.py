@@ -1,14 +1,14 @@
-"""Attention rollout: how much of an item is left in what later layers attend with.
+"""Attention rollout: how much of each input item remains in the vectors of later layers.
 
-Abnar and Zuidema 2020, section 3: a layer hands on half of what it was given and half of what its
-heads gathered, so with A_l the mean of its heads' maps,
+Abnar and Zuidema 2020, section 3: a layer passes on half of its input and half of what its heads
+gathered. With A_l the mean of its heads' maps,
 
     R_0 = I,   R_l = (A_l + I) / 2 R_{l-1}
 
-and row q of R_l says what query q is made of after l layers, as shares of the input's items. They
-roll one stack. A decoder that also attends to other memories is rolled here in the same way, each
-of its two kinds of attention as a layer of its own; what it reads of a memory is what that
-memory's own stack has made of its items.
+Row q of R_l gives the composition of query q after l layers, as shares of the input items. The
+paper rolls out one stack. Here, a decoder that also attends to other memories is rolled out in the
+same way, with each of its two kinds of attention as a separate layer. Its reading of a memory is
+composed with the rollout of that memory's own stack.
 
 Shapes: L layers, Q queries, N and M items.
 """
@@ -26,7 +26,7 @@ from areaviz.trace.query import SAME_TEXT, item_shares, predicted_bytes
 from areaviz.trace.record import AttentionMap
 from areaviz.trace.weights import divide_by_sums
 
-# What the site of a rolled map ends in.
+# Suffix of the site of a rollout map.
 ROLLOUT = " rollout"
 FROM_LAYERS = (
     "from all heads of this layer and those before it, by rollout: attribution, not attention"
@@ -34,11 +34,11 @@ FROM_LAYERS = (
 
 
 def rolled(shares_LNN: FloatArray) -> FloatArray:
-    """R_0 to R_L of a stack that attends within: float32 [L + 1, N, N], each row sums to 1.
+    """Return R_0 to R_L of a stack of self-attention: float32 [L + 1, N, N]. Each row sums to 1.
 
     Args:
-        shares_LNN: what each query attends to, the mean of a layer's heads; a row of 0, which
-            attends to nothing, keeps what it was given.
+        shares_LNN: Attention of each query, averaged over a layer's heads. A row of 0 attends to
+            nothing and keeps its input.
     """
     layers, items, _ = shares_LNN.shape
     found_LNN = np.empty((layers + 1, items, items), np.float32)
@@ -52,25 +52,26 @@ def rolled(shares_LNN: FloatArray) -> FloatArray:
 class Across:
     """Attention from one stack to the items of another."""
 
-    # [L, Q, M], what each query attends to.
+    # Attention of each query, [L, Q, M].
     shares: FloatArray
-    # [L, M, M] or [1, M, M]: what the items are made of that each layer, or every layer, reads.
+    # Composition of the items that each layer reads, [L, M, M], or that every layer reads, [1, M,
+    # M].
     made_of: FloatArray
 
 
 def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> list[FloatArray]:
-    """What queries are made of after each layer that attends within, then to other memories.
+    """Return the composition of queries after each layer of self-attention, then cross-attention.
 
-    Where there are several memories, they share the half of what a layer gathers.
+    If there are several memories, they share the half that a layer gathers.
 
     Args:
-        shares_LQN: of the queries' attention to items of their own; None where they have none,
-            as the class token that reads a picture.
-        others: the memories.
+        shares_LQN: Self-attention of the queries. None if they have none, such as the class token
+            that reads a picture.
+        others: The other memories.
 
     Returns:
-        For the queries' own items, if there are any, and then for each memory, float32 [L, Q, N];
-        a row sums to 1, or to 0 where nothing of that memory has been read.
+        For the queries' own items, if any, and then for each memory, float32 [L, Q, N]. A row sums
+        to 1, or to 0 if nothing of that memory has been read.
     """
     layers, queries, _ = (others[0].shares if shares_LQN is None else shares_LQN).shape
     states: list[FloatArray] = []
@@ -94,14 +95,14 @@ def rolled_across(shares_LQN: FloatArray | None, others: Sequence[Across]) -> li
 
 
 def rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
-    """The rolled map of every site in which there is something to roll.
+    """Return the rollout map of every site that rollout changes.
 
-    Each has the layers of its site and one head. A site is left out where neither its queries nor
-    its memory attend within, so that its rollout were the map itself, or where the layers of the
-    sites that belong together differ in number.
+    Each has the layers of its site and one head. A site is left out in two cases: neither its
+    queries nor its memory have self-attention, so that its rollout would equal the map itself, or
+    the sites that belong together differ in their number of layers.
 
     Raises:
-        InputError: the maps would take too much memory.
+        InputError: The maps would take too much memory.
     """
     whole = [one for one in maps.values() if not one.derived]
     check_map_bytes(sum(_bytes(one) for one in whole))
@@ -121,13 +122,19 @@ def rollout_maps(maps: Mapping[str, AttentionMap]) -> list[AttentionMap]:
 
 
 def attends_within(attention: AttentionMap) -> bool:
-    """Whether queries and memory are the same items; a history is its target, one place later."""
+    """Return whether queries and memory are the same items.
+
+    A history counts as its target, shifted by one position.
+    """
     sides = attention.query, attention.memory
     return attention.query == attention.memory or sides == SAME_TEXT
 
 
 def _across(attention: AttentionMap, within: Mapping[str, AttentionMap], follows: bool) -> Across:
-    """What a site reads; `follows`: layer by layer as its memory is made, else when it is whole."""
+    """Return what a site reads, layer by layer if `follows`, else from the finished memory.
+
+    With `follows`, each layer reads the memory as its own stack has made it up to that layer.
+    """
     shares_LQM, stack = _shares(attention), within.get(attention.memory)
     if stack is None:
         return Across(shares_LQM, np.eye(attention.grid.items, dtype=np.float32)[None])
@@ -138,12 +145,12 @@ def _across(attention: AttentionMap, within: Mapping[str, AttentionMap], follows
 
 
 def _shares(attention: AttentionMap) -> FloatArray:
-    """The shares of single items, the mean of each layer's heads: float32 [L, Q, N]."""
+    """Return the item shares, averaged over each layer's heads: float32 [L, Q, N]."""
     return np.stack([item_shares(attention, layer, None) for layer in range(attention.layers)])
 
 
 def _kept(shares_NN: FloatArray) -> FloatArray:
-    """(A + I) / 2, with rows that sum to 1 also where a query attends to nothing."""
+    """Return (A + I) / 2. Rows sum to 1 even if a query attends to nothing."""
     mixed_NN = shares_NN + np.eye(len(shares_NN), dtype=np.float32)
     divide_by_sums(mixed_NN)
     return mixed_NN
@@ -163,6 +170,6 @@ def _map(attention: AttentionMap, rows_LQN: FloatArray) -> AttentionMap:
 
 
 def _bytes(attention: AttentionMap) -> int:
-    """What the rolled map of a site and its parts take, at most."""
+    """Return the maximum memory in bytes of a site's rollout map and its parts."""
     items = AreaGrid(attention.grid.height, attention.grid.width, 1, 1)
     return 3 * predicted_bytes(attention.layers + 1, 1, attention.weights.shape[2], items)

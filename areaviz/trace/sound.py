@@ -1,4 +1,4 @@
-"""The sound of a request: plain bytes, so that requests can be compared, remembered and sent.
+"""The sound of a request, in plain bytes, so that requests can be compared, cached and sent.
 
 Shapes: S samples.
 """
@@ -16,47 +16,47 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import NAME
 
 RATE = 8000
-"""Samples a second; other recordings are brought to it before."""
+"""Samples per second. Other recordings are resampled beforehand."""
 SECONDS = (0.1, 20.0)
-"""The shortest and the longest sound of a request."""
+"""The minimum and maximum duration of a sound in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sound:
     """A recording with one channel, at `RATE`."""
 
-    # What a link calls it.
+    # The name of the sound in links.
     name: str
-    # Samples as signed 16-bit numbers, the low byte first.
+    # Samples as signed 16-bit numbers, little-endian.
     pcm: bytes
 
     @classmethod
     def of(cls, name: str, samples_S: npt.NDArray[np.int16]) -> Self:
-        """From int16 samples [S]."""
+        """Create a sound from int16 samples [S]."""
         return cls(name, np.ascontiguousarray(samples_S, dtype="<i2").tobytes())
 
     @property
     def samples(self) -> npt.NDArray[np.int16]:
-        """int16 [S], read-only."""
+        """The samples: int16 [S], read-only."""
         return np.frombuffer(self.pcm, "<i2")
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """The duration in seconds."""
         return len(self.pcm) / 2 / RATE
 
     @property
     def digest(self) -> str:
-        """Twelve hexadecimal digits that tell sounds apart."""
+        """Twelve hexadecimal digits that identify the content of the sound."""
         return hashlib.sha256(self.pcm).hexdigest()[:12]
 
 
 def check_sound(sound: Sound) -> None:
-    """Check a sound that may come from a stranger.
+    """Check a sound, which may be untrusted.
 
     Raises:
-        InputError: its name cannot stand in a link, a sample is cut in two, or it is shorter than
-            a tenth of a second or longer than 20 seconds.
+        InputError: The name cannot be part of a link, the last sample is incomplete, or the sound
+            is shorter than a tenth of a second or longer than 20 seconds.
     """
     if not NAME.fullmatch(sound.name):
         raise InputError(

@@ -1,4 +1,4 @@
-"""What a network hears: the energy of a recording in bands of pitch, frame by frame.
+"""The input of speech networks: the energy of a recording in frequency bands, frame by frame.
 
 Shapes: S samples, F frames, W samples of a window, P frequencies, E bands.
 """
@@ -15,22 +15,22 @@ from areaviz.trace.sound import RATE
 FloatArray = npt.NDArray[np.float32]
 
 WINDOW, HOP, TRANSFORM = 200, 80, 256
-"""In samples: 25 ms of sound, a frame every 10 ms, and the length of the transform."""
+"""Window length (25 ms), distance between frames (10 ms) and transform length, in samples."""
 BANDS = 40
 FLOOR = 1e-6
-"""Energy of what counts as silence, so that its logarithm is finite."""
+"""Energy added before the logarithm, so that silence has a finite value."""
 
 
 def frames_of(samples: int) -> int:
-    """How many frames a sound of so many samples has."""
+    """Return the number of frames of a sound with `samples` samples."""
     return 1 + max(0, samples - WINDOW) // HOP
 
 
 def spectrogram(samples_S: FloatArray) -> FloatArray:
-    """The logarithm of the energy in each band, less the band's mean: float32 [F, E].
+    """Return the logarithm of the energy in each band minus the band's mean: float32 [F, E].
 
-    A sound shorter than a window is filled up with silence. Frame f is of the samples from f * HOP
-    on.
+    A sound shorter than a window is padded with silence. Frame f covers the window that starts at
+    sample f * HOP.
     """
     if len(samples_S) < WINDOW:
         samples_S = np.pad(samples_S, (0, WINDOW - len(samples_S)))
@@ -44,9 +44,9 @@ def spectrogram(samples_S: FloatArray) -> FloatArray:
 
 @lru_cache(maxsize=1)
 def mel_bands() -> npt.NDArray[np.float64]:
-    """How much each frequency counts in each band, [E, P]: triangles of equal width in mel.
+    """Return the weight of each frequency in each band, [E, P]: triangles of equal width in mel.
 
-    mel = 2595 log10(1 + hertz / 700) (O'Shaughnessy 1987), from 60 Hz to half the rate.
+    mel = 2595 log10(1 + hertz / 700) (O'Shaughnessy 1987), from 60 Hz to half the sampling rate.
     """
     lowest, highest = _mel(np.array([60.0, RATE / 2]))
     corners_hertz = 700 * (10 ** (np.linspace(lowest, highest, BANDS + 2) / 2595) - 1)

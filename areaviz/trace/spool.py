@@ -1,7 +1,7 @@
 """Weights of maps in a private temporary file, written in rows and read by layer and head.
 
-The file has no name, so nobody else can open it, and it is gone with the last trace that reads it,
-even after a kill. Its place is where Python puts temporary files (TMPDIR).
+The file has no name, so no other program can open it. It disappears with the last trace that reads
+it, even after a kill. It is in Python's folder for temporary files (TMPDIR).
 
 Shapes: L layers, H heads, Q queries, A areas, R rows of weights.
 """
@@ -21,12 +21,12 @@ from areaviz.trace.areas import FloatArray
 from areaviz.trace.errors import BackendError
 from areaviz.trace.layered import LayeredWeights, Shape
 
-# Sets aside so many bytes, or raises BackendError; what it returns gives them back.
+# A function that reserves this many bytes or raises BackendError. Its result releases them.
 Reserve = Callable[[int], Callable[[], None]]
 
 
 def unlimited(_size: int) -> Callable[[], None]:
-    """Sets nothing aside."""
+    """Reserve nothing."""
     return lambda: None
 
 
@@ -34,18 +34,18 @@ class Spool:
     """A temporary file for the weights of the maps of one trace.
 
     Args:
-        size: bytes of all that will be written.
-        reserve: asked for them before the file is made; given back when nothing reads the file any
-            more.
+        size: Total number of bytes to be written.
+        reserve: Called with `size` before the file is created. The bytes are released when the file
+            is no longer read.
 
     Raises:
-        BackendError: there is no room, by what `reserve` says, or no file can be made.
+        BackendError: `reserve` refuses, or the file cannot be created.
     """
 
     def __init__(self, size: int, reserve: Reserve = unlimited) -> None:
         release = reserve(size)
         try:
-            # Closed when nothing reads it any more: `_forget`.
+            # Closed by `_forget` when no trace reads it any more.
             self._file = tempfile.TemporaryFile(prefix="areaviz-", buffering=0)  # noqa: SIM115
         except OSError as error:
             release()
@@ -54,13 +54,17 @@ class Spool:
         weakref.finalize(self, _forget, self._file, release)
 
     def map(self, shape: Shape) -> Written:
-        """Room for the weights of one map."""
+        """Allocate space for the weights of one map."""
         place = Written(self, self._end, shape)
         self._end += 4 * prod(shape)
         return place
 
     def write(self, position: int, content: memoryview) -> None:
-        """Write bytes to a place of the file; raises BackendError where the disk is full."""
+        """Write bytes at a position of the file.
+
+        Raises:
+            BackendError: The disk is full.
+        """
         while content:
             try:
                 count = os.pwrite(self._file.fileno(), content, position)
@@ -69,7 +73,7 @@ class Spool:
             content, position = content[count:], position + count
 
     def read(self, position: int, target: memoryview) -> None:
-        """Fill `target` with the bytes at a place; any number of threads may read at once."""
+        """Fill `target` with the bytes at a position. Several threads may read at once."""
         while target:
             count = os.preadv(self._file.fileno(), [target], position)
             if not count:
@@ -84,20 +88,20 @@ class Written:
         self._spool, self._start, self._next, self.shape = spool, start, start, shape
 
     def add(self, rows_RA: FloatArray) -> None:
-        """Add the rows that come next."""
+        """Append the next rows."""
         content = np.ascontiguousarray(rows_RA, np.float32).data.cast("B")
         self._spool.write(self._next, content)
         self._next += len(content)
 
     def weights(self) -> FloatArray:
-        """What stands in for the array [L, H, Q, A]; nothing of it stays in memory."""
+        """Return a stand-in for the array [L, H, Q, A] that keeps nothing in memory."""
         return cast(FloatArray, LayeredWeights(self.shape, self._layer, self._heads))
 
     def _layer(self, layer: int) -> FloatArray:
         return self._heads(layer, 0, self.shape[1])
 
     def _heads(self, layer: int, first: int, last: int) -> FloatArray:
-        """Heads `first` to `last`, the latter exclusive: [heads, Q, A], read-only."""
+        """Return heads `first` to `last` (exclusive): [heads, Q, A], read-only."""
         _, heads, queries, areas = self.shape
         found_HQA = np.empty((last - first, queries, areas), np.float32)
         position = self._start + 4 * (layer * heads + first) * queries * areas

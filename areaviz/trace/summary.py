@@ -1,4 +1,4 @@
-"""A trace in a line and in a table: what an interpreter and a notebook show of it."""
+"""A trace as one line for the interpreter, and as a table for a notebook."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     from areaviz.trace.record import Trace
 
 LONGEST = 60
-"""Characters of a text that are shown."""
+"""Maximum number of characters of a text to show."""
 COLUMNS = ("site", "layers", "heads", "queries", "items", "areas", "")
 _STYLE = "text-align: left; padding: 2px 12px 2px 0"
 
 
 def line_of(trace: Trace) -> str:
-    """Such as '<Trace of char-tiny-area: "A dog." to "Ein Hund.", 3 maps>'."""
+    """Return a line such as '<Trace of char-tiny-area: "A dog." to "Ein Hund.", 3 maps>'."""
     parts = [f"<Trace of {trace.request.model}"]
     if trace.request.text.strip():
         parts.append(f': "{_short(trace.request.text)}"')
@@ -30,13 +30,16 @@ def line_of(trace: Trace) -> str:
 
 
 def answer_of(trace: Trace) -> str:
-    """The text that the model wrote; of a reader of digits its answer, not what each look said."""
+    """Return the text that the model wrote, or the answer of a digit classifier.
+
+    A digit classifier's output field has a prediction per step. The answer is the final prediction.
+    """
     written = trace.fields[trace.output.field].raw
     return written if trace.request.picture is None else trace.details.get("answer", written)
 
 
 def table_of(trace: Trace) -> str:
-    """The same as HTML: the line, and a row for each map and gaze; texts stay text."""
+    """Return HTML with that line and a table with one row per map and gaze. Texts are escaped."""
     rows = [_row(COLUMNS, "th")]
     for site, one in trace.maps.items():
         layers, heads, queries, areas = one.weights.shape
@@ -61,7 +64,7 @@ def _row(values: Iterable[object], tag: str) -> str:
 
 
 def _short(text: str) -> str:
-    """One line without what a terminal would obey, cut where it is long."""
+    """Return a text as one line without control characters, shortened if it is long."""
     line = " ".join(text.split())
     printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in line)
     return printable if len(printable) <= LONGEST else f"{printable[: LONGEST - 1]}…"

@@ -1,4 +1,4 @@
-"""A trace as a tidy table of pandas: one row for each weight of a query on an area."""
+"""A trace as a tidy pandas table: one row for each weight of a query on an area."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def tidy_table(
     layers: Sequence[int] | None = None,
     min_weight: float = 0.0,
 ) -> pd.DataFrame:
-    """Return the weights as a tidy table of pandas: a row for each query and area.
+    """Return the weights as a tidy pandas table with one row per query and area.
 
-    Its columns are `COLUMNS`: the sides of an area are counted in items, its label has those of its
-    items, and numbers count from 0.
+    Its columns are `COLUMNS`. The sides of an area are in items. Its label joins the labels of its
+    items. All numbers count from 0.
 
     Args:
-        trace: has the weights.
-        sites: the maps that are taken; None for all.
-        layers: the layers that are taken, from 0; None for all.
-        min_weight: weights up to this one are left out.
+        trace: The trace with the weights.
+        sites: Sites of the maps to include. None includes all.
+        layers: Layers to include, from 0. None includes all.
+        min_weight: Leave out weights up to this value.
 
     Raises:
-        InputError: there is no such site or layer, pandas is missing, or the table would have more
+        InputError: A site or layer does not exist, pandas is missing, or the table would have more
             than 20 million rows.
     """
     chosen = tuple(trace.maps) if sites is None else tuple(sites)
@@ -76,7 +76,7 @@ def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[i
 
 
 def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) -> dict[str, Any]:
-    """Return the columns of one layer, which is read once, as weights may lie elsewhere."""
+    """Return the columns of one layer. It is read only once, because weights may lie elsewhere."""
     weights_HQA = np.asarray(attention.weights[layer])
     heads, queries, areas = np.nonzero(weights_HQA > min_weight)
     labels = np.array(trace.fields[attention.query].labels, object)
@@ -98,7 +98,7 @@ def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) 
 
 
 def _area_labels(memory: Field, grid: AreaGrid) -> list[str]:
-    """Return the labels of the items of each area, row by row, with blanks between."""
+    """Return the labels of the items of each area, row by row, joined by spaces."""
     labels = []
     for top, left, height, width in np.asarray(grid.table()).tolist():
         rows = range(top, top + height)

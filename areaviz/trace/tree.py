@@ -1,7 +1,7 @@
-"""Linear trees: a constituency tree as a row of tokens, whole or as far as it is written.
+"""Linear trees: a constituency tree as a sequence of tokens, complete or partly written.
 
-"(S (NP XX )NP (VP XX )VP )S" is a sentence of two words: a bracket opens with the node's label and
-closes with it, and every word stands as `XX` (Vinyals et al. 2015, "Grammar as a foreign
+"(S (NP XX )NP (VP XX )VP )S" is a sentence of two words. A bracket opens and closes with the label
+of its node, and every word is written as `XX` (Vinyals et al. 2015, "Grammar as a foreign
 language").
 """
 
@@ -11,33 +11,33 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 WORD = "XX"
-"""What stands for a word, whichever it is."""
+"""The token that represents any word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A constituent, or one that is still being written."""
+    """A constituent, complete or still being written."""
 
     label: str
-    # Its words, from 0, the end exclusive; of an open node as far as there are any.
+    # Its words, from 0, end exclusive. An open node extends to the last word so far.
     first: int
     behind: int
-    # How many nodes are around it.
+    # Number of nodes that contain it.
     depth: int
-    # The numbers of the tokens that open and close it; None while it is open.
+    # Positions of the tokens that open and close it. `closing` is None while it is open.
     opening: int
     closing: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """What a row of tokens says.
+    """A parsed sequence of tokens.
 
     Args:
-        nodes: in the order in which they open.
-        words: how many there are.
-        problem: why the tokens are no tree, in a sentence; "" for a tree, also for one whose last
-            brackets are not closed yet.
+        nodes: The nodes, in the order in which they open.
+        words: Number of words.
+        problem: Why the tokens are not a tree, in a sentence. "" for a tree, including one whose
+            last brackets are not closed yet.
     """
 
     nodes: tuple[Node, ...]
@@ -46,15 +46,15 @@ class Tree:
 
     @property
     def is_closed(self) -> bool:
-        """Whether no bracket is open, and something was opened."""
+        """Whether all brackets are closed and there is at least one node."""
         return bool(self.nodes) and all(node.closing is not None for node in self.nodes)
 
     def is_of(self, words: int) -> bool:
-        """Whether it is a whole tree of a sentence of so many words."""
+        """Return whether this is a complete tree of a sentence with `words` words."""
         return not self.problem and self.is_closed and self.words == words
 
     def brackets(self) -> list[tuple[str, int, int]]:
-        """Label, first word and the word behind of every closed node that has words."""
+        """Return label, first word and end (exclusive) of every closed node that contains words."""
         found = []
         for node in self.nodes:
             if node.closing is not None and node.behind > node.first:
@@ -63,26 +63,26 @@ class Tree:
 
 
 def is_opening(token: str) -> bool:
-    """Whether a token opens a bracket."""
+    """Return whether a token opens a bracket."""
     return len(token) > 1 and token.startswith("(")
 
 
 def is_closing(token: str) -> bool:
-    """Whether a token closes a bracket."""
+    """Return whether a token closes a bracket."""
     return len(token) > 1 and token.startswith(")")
 
 
 def is_linear(tokens: Sequence[str]) -> bool:
-    """Whether all tokens are of a linear tree, and one of them is a bracket or a word."""
+    """Return whether there are tokens and all of them are brackets or words."""
     known = [token == WORD or is_opening(token) or is_closing(token) for token in tokens]
     return bool(known) and all(known)
 
 
 def read_tree(tokens: Sequence[str]) -> Tree:
-    """The tree that tokens write, as far as they do.
+    """Parse tokens into a tree, as far as possible.
 
-    A bracket that closes no open node of its label ends the reading: what was read until then
-    stays, with the reason.
+    Parsing stops at a closing bracket that does not match the label of the open node. The result
+    contains everything parsed until then, and the reason.
     """
     nodes: list[Node] = []
     opened: list[int] = []

@@ -1,11 +1,11 @@
-"""The algebra of areas: heaviest areas, coverage, sums and overlap, of weights in plain arrays.
+"""The algebra of areas on plain arrays of weights: top areas, coverage, sums and overlap.
 
-Whoever has an `AttentionMap` asks through `areaviz.trace.query`. Weights are finite and 0 or more.
-One that is not a number raises ValueError where weights are compared, and spreads to the sums it is
-part of. Rows are worked on a few at a time, so that they stay in the processor's cache.
+For an `AttentionMap`, use `areaviz.trace.query`. Weights are finite and 0 or more. NaN raises
+ValueError where weights are compared, and spreads to the sums that include it. Rows are processed a
+few at a time, so that they stay in the processor's cache.
 
-Shapes: R rows of weights (there may be further axes before them), A areas, N items, K chosen, X
-places along an axis.
+Shapes: R rows of weights (possibly with further axes before them), A areas, N items, K chosen
+areas, X positions along an axis.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from areaviz.trace.rivals import Rivals, can_list, rivals_of
 Array = npt.NDArray[Any]
 AnyFloats = npt.NDArray[np.floating]
 AnyInts = npt.NDArray[np.integer]
-# Strikes out, in rows of weights, the area chosen of each row and all that overlap it too much.
+# A function that removes, in each row of weights, the chosen area and all areas that overlap it too
+# much.
 Strike = Callable[[AnyFloats, IntArray], None]
 
-# Areas that overlap a heavier one by more than this (intersection over union) are left out.
+# Areas whose intersection over union with a higher-ranked area exceeds this are left out.
 MAX_OVERLAP = 0.5
-# Numbers worked on at a time; threads at most; and how many chunks make one worth its start.
+# Numbers to process at a time, maximum number of threads, and number of chunks that justify
+# starting one more thread.
 CHUNK, THREADS, CHUNKS_A_THREAD = 1 << 18, 4, 16
 
 
@@ -41,13 +43,14 @@ def in_chunks(
     width: int,
     dtype: npt.DTypeLike,
 ) -> Array:
-    """What `work` makes of rows, a few at a time, in several threads where there are many.
+    """Apply `work` to a few rows at a time, in several threads if there are many rows.
 
     Args:
-        work: makes [R, width] of R rows, [R, X].
-        rows: [..., X]; never copied as a whole, so it may be a view of something much smaller.
-        width: numbers made of a row.
-        dtype: their type.
+        work: Function that makes [R, width] from rows [R, X].
+        rows: Array [..., X]. It is never copied as a whole, so it may be a view of something much
+            smaller.
+        width: Length of a result row.
+        dtype: Type of the result.
 
     Returns:
         An array [..., width].
@@ -61,7 +64,7 @@ def in_chunks(
     def fill(place: tuple[int | slice, ...]) -> None:
         made[place] = work(given[place])
 
-    # NumPy lets other threads run while it searches and adds.
+    # NumPy releases the lock of the interpreter while it searches and adds.
     threads = min(THREADS, os.cpu_count() or 1, len(places) // CHUNKS_A_THREAD)
     if threads > 1:
         with ThreadPoolExecutor(threads) as pool:
@@ -74,9 +77,9 @@ def in_chunks(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """The largest entries of every row, the largest first, of equal ones the one of lower index.
+    """The largest entries of every row in descending order. Ties are ordered by index.
 
-    Where nothing with any weight is left, the index is -1 and the weight 0.
+    If fewer entries have a weight above 0, the rest have index -1 and weight 0.
     """
 
     # int64 [..., K]
@@ -92,23 +95,23 @@ def top_areas(
     max_overlap: float = MAX_OVERLAP,
     min_size: int = 1,
 ) -> Ranked:
-    """The k heaviest areas of every row, leaving out those that overlap a heavier one too much.
+    """Return the k top areas of every row, without areas that overlap a higher-ranked one too much.
 
     Args:
-        weights_RA: of the grid's areas.
-        grid: where they lie.
-        k: how many areas, 0 or more.
-        max_overlap: an area that overlaps a heavier one by more is left out; intersection over
-            union, 0..1.
-        min_size: areas of fewer items are left out.
+        weights_RA: Weights of the grid's areas.
+        grid: The areas.
+        k: Number of areas, 0 or more.
+        max_overlap: Leave out areas whose intersection over union with a higher-ranked area exceeds
+            this, 0..1.
+        min_size: Leave out areas with fewer items.
 
     Raises:
-        ValueError: a weight is not a number.
+        ValueError: A weight is NaN.
     """
     if can_list(grid):
         strike = partial(_strike_rivals, rivals_of(grid, max_overlap))
     else:
-        # Half as wide and column by column: all of them are compared with every chosen area.
+        # Use int32 and column-major order for speed: every chosen area is compared with all areas.
         strike = partial(_strike_listed, np.asfortranarray(grid.table(), np.int32), max_overlap)
     left_out = np.flatnonzero(grid.sizes() < min_size) if min_size > 1 else None
     return _ranked(weights_RA, k, strike, left_out)
@@ -120,25 +123,25 @@ def top_listed(
     k: int,
     max_overlap: float = MAX_OVERLAP,
 ) -> Ranked:
-    """The same of any areas, given as (top, left, height, width).
+    """Return the k top areas of any list of areas (top, left, height, width), see `top_areas`.
 
     Raises:
-        ValueError: a weight is not a number.
+        ValueError: A weight is NaN.
     """
     return _ranked(weights_RA, k, partial(_strike_listed, areas_A4, max_overlap))
 
 
 def largest(values_RN: AnyFloats, k: int) -> Ranked:
-    """The k largest entries of every row, such as the queries that attend most to an item.
+    """Return the k largest entries of every row, such as the queries that attend most to an item.
 
     Raises:
-        ValueError: an entry is not a number.
+        ValueError: An entry is NaN.
     """
     return _ranked(values_RN, k, _strike_chosen)
 
 
 def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
-    """The weight of all areas that hold each item: float32 [R, N].
+    """Return the weight of all areas that contain each item: float32 [R, N].
 
     A row sums to the mean size of an attended area, not to 1 (Li et al. 2019, Eq. 4: sums).
     """
@@ -146,7 +149,7 @@ def coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 
 
 def shares(covered_RN: FloatArray) -> FloatArray:
-    """Coverage with each row divided by its sum: float32 [R, N]; 0 where nothing is attended to."""
+    """Return coverage with each row divided by its sum: float32 [R, N]. Rows of zeros stay 0."""
     total_R1 = covered_RN.sum(-1, keepdims=True)
     total_R1[total_R1 == 0] = 1
     shares_RN: FloatArray = covered_RN / total_R1
@@ -154,18 +157,24 @@ def shares(covered_RN: FloatArray) -> FloatArray:
 
 
 def area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
-    """The sum of the items' weights in every area: float32 [R, A], one addition an area."""
+    """Return the sum of the items' weights in every area: float32 [R, A].
+
+    This takes one addition per area.
+    """
     return in_chunks(partial(_area_sums, grid=grid), weights_RN, grid.count, np.float32)
 
 
 def divide_by_sums(rows: FloatArray) -> None:
-    """Divide every row [..., A] by its sum, in place; rows of nothing but 0 stay so."""
+    """Divide every row [..., A] by its sum, in place. Rows of zeros stay 0."""
     sums = rows.sum(-1, keepdims=True)
     np.divide(rows, sums, out=rows, where=sums > 0)
 
 
 def iou(one_4: AnyInts, other_4: AnyInts) -> npt.NDArray[np.float64]:
-    """Intersection over union of areas (top, left, height, width), 0..1; they broadcast."""
+    """Return the intersection over union, 0..1, of areas (top, left, height, width).
+
+    The two arrays broadcast.
+    """
     top, left, height, width = np.moveaxis(one_4, -1, 0)
     other_top, other_left, other_height, other_width = np.moveaxis(other_4, -1, 0)
     shared = _shared(top, height, other_top, other_height)
@@ -175,7 +184,7 @@ def iou(one_4: AnyInts, other_4: AnyInts) -> npt.NDArray[np.float64]:
 
 
 def _shared(first: AnyInts, extent: AnyInts, other: AnyInts, other_extent: AnyInts) -> AnyInts:
-    """How many places two runs along a side share."""
+    """Return the number of positions that two runs along a side have in common."""
     last = np.minimum(first + extent, other + other_extent)
     shared: AnyInts = np.maximum(last - np.maximum(first, other), 0)
     return shared
@@ -184,7 +193,7 @@ def _shared(first: AnyInts, extent: AnyInts, other: AnyInts, other_extent: AnyIn
 def _ranked(
     values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None = None
 ) -> Ranked:
-    """The largest entry of each row, then the largest that is not struck out, k times."""
+    """Take the largest entry of each row and remove its rivals, k times."""
     greedy = partial(_greedy, k=k, strike=strike, left_out=left_out)
     index = in_chunks(greedy, values_RA, k, np.int64)
     weight = np.take_along_axis(values_RA, np.maximum(index, 0), -1)
@@ -192,7 +201,7 @@ def _ranked(
 
 
 def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | None) -> IntArray:
-    """The indices of the largest entries of a few rows: int64 [R, k], -1 where none is left."""
+    """Return the indices of the largest entries of a few rows: int64 [R, k], -1 for none."""
     left_RA = np.array(values_RA, np.result_type(values_RA, np.float32), order="C")
     if left_out is not None:
         left_RA[:, left_out] = -1
@@ -201,7 +210,7 @@ def _greedy(values_RA: AnyFloats, k: int, strike: Strike, left_out: IntArray | N
     for turn in range(k):
         chosen_R = left_RA.argmax(1)
         largest_R = left_RA[rows, chosen_R]
-        # argmax takes these first.
+        # argmax returns NaN first.
         if np.isnan(largest_R).any():
             raise ValueError("a weight is not a number")
         found_RK[:, turn] = np.where(largest_R > 0, chosen_R, -1)
@@ -229,7 +238,7 @@ def _strike_chosen(left_RA: AnyFloats, chosen_R: IntArray) -> None:
 
 
 def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
-    """Areas spread over columns, then the strips of each height over rows."""
+    """Spread areas over columns, then the strips of each height over rows."""
     strips = []
     for height in range(1, grid.max_height + 1):
         slabs = []
@@ -242,17 +251,19 @@ def _coverage(weights_RA: FloatArray, grid: AreaGrid) -> FloatArray:
 
 
 def _spread(starts: Sequence[FloatArray]) -> FloatArray:
-    """Give every place on the last axis the weights of the runs that hold it, without subtracting.
+    """Sum, for every position on the last axis, the weights of the runs that contain it.
+
+    Nothing is subtracted, so the sums lose no precision.
 
     Args:
-        starts: for extents 1..S an array [..., X - extent + 1] of weights by first place.
+        starts: For each extent 1..S, an array [..., X - extent + 1] of weights by first position.
 
     Returns:
         An array [..., X].
     """
     at_least, spread = np.zeros(starts[0].shape, np.float32), np.zeros(starts[0].shape, np.float32)
-    # Walking down from the longest runs, `at_least` holds all runs of this extent or more: these,
-    # and only these, reach the place `extent - 1` after their first.
+    # `at_least` holds all runs of this extent or more, because the loop starts with the longest.
+    # Exactly these runs reach the position `extent - 1` after their first one.
     for extent in range(len(starts), 0, -1):
         places = starts[extent - 1].shape[-1]
         at_least[..., :places] += starts[extent - 1]
@@ -261,7 +272,7 @@ def _spread(starts: Sequence[FloatArray]) -> FloatArray:
 
 
 def _area_sums(weights_RN: FloatArray, grid: AreaGrid) -> FloatArray:
-    """An area is one that is a row shorter plus a row; a row is a shorter one plus an item."""
+    """Sum each area incrementally: a row from a shorter row plus an item, an area from its rows."""
     items = tall = wide = weights_RN.reshape(-1, grid.height, grid.width)
     sums_RA: FloatArray = np.empty((len(weights_RN), grid.count), dtype=np.float32)
     for height, width in grid.shapes():
