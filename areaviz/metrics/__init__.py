@@ -1,1 +1,1 @@
-"""Measures that no well-kept library has, one a file."""
+"""Metrics that no well-maintained library provides, one per file."""

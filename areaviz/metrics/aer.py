@@ -1,7 +1,7 @@
-"""Alignment error rate: how far attention's links are from those made by hand (Och & Ney 2003).
+"""Alignment error rate: how much the links of attention differ from manual links (Och & Ney 2003).
 
-A link (i, j) joins word i of the source with word j of the target, both 0-based. Shapes: S source
-words, T target words.
+A link (i, j) joins word i of the source with word j of the target, both counted from 0. Shapes: S
+source words, T target words.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Direction = Literal["target", "source"]
 
 @dataclass(frozen=True, slots=True)
 class LinkCounts:
-    """Counts of links; those of sentences add up with `+`.
+    """Counts of links. The counts of several sentences are added with `+`.
 
-    The measures are 0..1, and NaN where there is nothing to divide by.
+    The metrics are in 0..1, or NaN if their denominator is 0.
     """
 
-    # Links that a system made (A), and links that people are sure of (S).
+    # Links that a system made (A), and links that annotators are sure of (S).
     made: int = 0
     sure: int = 0
-    # Links made that are sure, and links made that are possible (P, which holds S).
+    # Links made that are sure, and links made that are possible (P, which includes S).
     made_sure: int = 0
     made_possible: int = 0
 
@@ -43,37 +43,38 @@ class LinkCounts:
 
     @property
     def precision(self) -> float:
-        """What share of the links made is allowed: |A and P| / |A|."""
+        """The share of the links made that are possible: |A and P| / |A|."""
         return self.made_possible / self.made if self.made else nan
 
     @property
     def recall(self) -> float:
-        """What share of the sure links was made: |A and S| / |S|."""
+        """The share of the sure links that were made: |A and S| / |S|."""
         return self.made_sure / self.sure if self.sure else nan
 
     @property
     def error_rate(self) -> float:
-        """1 - (|A and S| + |A and P|) / (|A| + |S|); 0 is best."""
+        """The alignment error rate: 1 - (|A and S| + |A and P|) / (|A| + |S|). 0 is best."""
         total = self.made + self.sure
         return 1 - (self.made_sure + self.made_possible) / total if total else nan
 
 
 def count_links(made: Links, sure: Links, possible: Links) -> LinkCounts:
-    """The counts of one sentence; sure links count as possible, repeated or not."""
+    """Count the links of one sentence. Sure links always count as possible."""
     return LinkCounts(len(made), len(sure), len(made & sure), len(made & (sure | possible)))
 
 
 def strongest_links(
     attention_TS: FloatArray, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
-    """For each word a link, (source, target), to the word it has the greatest attention with.
+    """Link each word to the word with which it has the greatest attention: (source, target).
 
-    Words without any attention get no link; of equals the first is taken. The intersection of both
-    choices gives fewer, surer links.
+    Words without attention get no link. Ties are resolved in favour of the first word. The
+    intersection of both choices gives fewer and more reliable links.
 
     Args:
-        attention_TS: attention of target words to source words.
-        choosing: the side whose words choose: "target", the way attention points, or "source".
+        attention_TS: Attention of target words to source words.
+        choosing: The side whose words choose: "target", which is the direction of attention, or
+            "source".
     """
     weights = attention_TS if choosing == "target" else attention_TS.T
     found = set()
@@ -87,11 +88,11 @@ def strongest_links(
 def attention_links(
     trace: Trace, layer: int, head: int | None = None, choosing: Direction = "target"
 ) -> frozenset[tuple[int, int]]:
-    """The links between words of source and target in a head's encoder-decoder attention.
+    """Return the links between source and target words in a head's encoder-decoder attention.
 
-    Area weights become shares of items, these become attention between words (summed over the items
-    of a source word, averaged over those of a target word), of which `strongest_links` are taken.
-    Without a head the mean of all heads is used.
+    Area weights become item shares, which become attention between words: summed over the items of
+    a source word and averaged over those of a target word. `strongest_links` selects the links.
+    Without a head, the mean of all heads is used.
     """
     attention = trace.maps["encoder-decoder"]
     shares_QN = item_shares(attention, layer, head)

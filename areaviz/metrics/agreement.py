@@ -1,7 +1,8 @@
-"""How far raters agree, beyond chance: Krippendorff's alpha.
+"""Agreement of raters beyond chance: Krippendorff's alpha.
 
-No light, well-kept library is among our dependencies that has it; it is a page of array algebra.
-Legend: R raters, U units (what is rated), V different values.
+No light, well-maintained library among our dependencies provides it.
+
+Shapes: R raters, U units (rated things), V distinct values.
 """
 
 from __future__ import annotations
@@ -11,30 +12,31 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# What can be said of two values: that they differ, their order, or their distance.
+# What the values allow to compare: whether they differ, their order, or their distance.
 LEVELS = ("nominal", "ordinal", "interval")
 Floats = npt.NDArray[np.floating[Any]]
 
 
 def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
-    """Krippendorff's alpha of ratings, at most 1 where all agree, 0 where they agree by chance.
+    """Compute Krippendorff's alpha: 1 for perfect agreement, 0 for agreement by chance.
 
-    alpha = 1 - D_o / D_e: the disagreement seen within units over the one expected, had the same
-    values been given to units by chance (Krippendorff 2011, "Computing Krippendorff's
-    Alpha-Reliability"). It takes any number of raters, and any rating may be missing.
+    alpha = 1 - D_o / D_e, the disagreement observed within units over the disagreement expected if
+    the values were assigned to units at random (Krippendorff 2011, "Computing Krippendorff's
+    Alpha-Reliability"). There may be any number of raters, and ratings may be missing.
 
     Args:
-        ratings_RU: a value of each rater for each unit, NaN where there is none; of nominal values
-            any number stands for each.
-        level: one of `LEVELS`.
+        ratings_RU: The value that each rater gave to each unit, NaN if it is missing. Nominal
+            values are coded as arbitrary numbers.
+        level: One of `LEVELS`.
 
     Returns:
-        alpha; NaN where no unit has two ratings or all values are the same, so that nobody can say.
+        alpha, or NaN if no unit has two ratings or all values are equal, so that agreement cannot
+        be computed.
     """
     counts_UV, values_V = _counted(np.asarray(ratings_RU, np.float64))
     if not len(counts_UV) or len(values_V) < 2:
         return float("nan")
-    # Every pair of values within a unit, each unit's pairs sharing the weight of its ratings.
+    # Count every pair of values within a unit. Each rating of a unit has the same weight.
     each_U = counts_UV.sum(1)
     pairs_VV = (counts_UV / (each_U - 1)[:, None]).T @ counts_UV
     pairs_VV -= np.diag((counts_UV / (each_U - 1)[:, None]).sum(0))
@@ -46,7 +48,7 @@ def krippendorff_alpha(ratings_RU: Floats, level: str) -> float:
 
 
 def _counted(ratings_RU: Floats) -> tuple[Floats, Floats]:
-    """How often each unit got each value, for units with two ratings or more; and the values."""
+    """Count how often each unit got each value, for units with two or more ratings."""
     known_RU = np.isfinite(ratings_RU)
     ratings_RU = ratings_RU[:, known_RU.sum(0) > 1]
     known_RU = np.isfinite(ratings_RU)
@@ -57,12 +59,13 @@ def _counted(ratings_RU: Floats) -> tuple[Floats, Floats]:
 
 
 def _distances(values_V: Floats, total_V: Floats, level: str) -> Floats:
-    """The squared difference of every two values."""
+    """Return the squared difference of every two values."""
     if level == "nominal":
         return 1.0 - np.eye(len(values_V))
     places_V: Floats = values_V
     if level == "ordinal":
-        # Between two values lie the ratings in between, and half of those with either value.
+        # The distance of two values is the number of ratings between them, plus half of those with
+        # either value.
         places_V = np.cumsum(total_V) - total_V / 2
     elif level != "interval":
         raise ValueError(f'"{level}" is no level of measurement.')

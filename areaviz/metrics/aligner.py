@@ -1,13 +1,14 @@
-"""A statistical aligner of words, the baseline for attention's links.
+"""A statistical word aligner, the baseline for the links of attention.
 
-IBM model 1 with a prior that prefers the diagonal, as in fast_align (Dyer, Chahuneau and Smith
-2013, Eq. 1-2). Target word j comes from source word i with probability proportional to
+This is IBM model 1 with a prior that prefers the diagonal, as in fast_align (Dyer, Chahuneau and
+Smith 2013, Eq. 1-2). Target word j comes from source word i with probability proportional to
 
     exp(-tension * |i / S - j / T|) * p(target word | source word)
 
-The word translation table is learned by expectation maximisation; the tension is given.
+The word translation table is learned by expectation maximisation. The tension is given.
+
 Shapes: S source words, T target words, K pairs of words, E entries, one for each source and target
-word of the same sentence.
+word of one sentence.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _MARKS = ".,;:!?\"'()"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Aligner:
-    """Translation probabilities by (source word, target word), and the prior's tension."""
+    """Translation probabilities by (source word, target word), and the tension of the prior."""
 
     probabilities: dict[tuple[str, str], float]
     tension: float
@@ -33,16 +34,16 @@ class Aligner:
     def train(
         cls, pairs: Sequence[tuple[Words, Words]], iterations: int = 5, tension: float = 4.0
     ) -> Aligner:
-        """Learn from pairs of sentences, split into words.
+        """Learn an aligner from sentence pairs, split into words.
 
         Args:
-            pairs: (source words, target words); sentences without words are skipped.
-            iterations: of expectation maximisation.
-            tension: how strongly the diagonal is preferred; 0 is IBM model 1.
+            pairs: Pairs (source words, target words). Sentences without words are skipped.
+            iterations: Number of iterations of expectation maximisation.
+            tension: Strength of the preference for the diagonal. 0 gives IBM model 1.
         """
         keys: dict[tuple[str, str], int] = {}
         entries, groups, priors = [], [], []
-        count = 0  # target words
+        count = 0  # number of target words
         for source, target in pairs:
             prior_TS = diagonal_prior(len(source), len(target), tension)
             for word, prior_S in zip(target, prior_TS, strict=True):
@@ -64,7 +65,7 @@ class Aligner:
         return cls(dict(zip(keys, table_K.tolist(), strict=True)), tension)
 
     def links(self, source: Words, target: Words) -> frozenset[tuple[int, int]]:
-        """The best source word for every target word seen in training: (source, target) from 0."""
+        """Link every known target word to its best source word: (source, target) from 0."""
         found = set()
         prior_TS = diagonal_prior(len(source), len(target), self.tension)
         for j, word in enumerate(target):
@@ -77,7 +78,7 @@ class Aligner:
 
 
 def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np.float64]:
-    """exp(-tension * |i / S - j / T|), each row divided by its sum: [T, S]."""
+    """Return exp(-tension * |i / S - j / T|), with each row divided by its sum: [T, S]."""
     i = (np.arange(sources) + 0.5) / max(1, sources)
     j = (np.arange(targets) + 0.5) / max(1, targets)
     weights: npt.NDArray[np.float64] = np.exp(-tension * np.abs(i - j[:, None]))
@@ -86,7 +87,7 @@ def diagonal_prior(sources: int, targets: int, tension: float) -> npt.NDArray[np
 
 
 def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
-    """Every target word linked to the source word at the same part of the sentence, from 0."""
+    """Link every target word to the source word at the same relative position, from 0."""
     found = set()
     if sources:
         for j in range(targets):
@@ -95,5 +96,5 @@ def diagonal_links(sources: int, targets: int) -> frozenset[tuple[int, int]]:
 
 
 def plain(word: str) -> str:
-    """A word in lower case without the marks that stand beside it."""
+    """Return a word in lower case without punctuation at its ends."""
     return word.lower().strip(_MARKS)

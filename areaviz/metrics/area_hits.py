@@ -1,7 +1,8 @@
-"""Whether whole areas find what a word names: the heaviest area against the gold boxes.
+"""Localisation by whole areas: the top area of a word against its gold boxes.
 
-`areaviz.metrics.pointing` asks which cell is heaviest; here an area counts as a whole.
-Shapes: A areas, R rows and C columns of places where areas of one shape can lie.
+`areaviz.metrics.pointing` evaluates the top cell. Here, an area is evaluated as a whole.
+
+Shapes: A areas, R rows and C columns of possible positions of areas of one shape.
 """
 
 from __future__ import annotations
@@ -17,24 +18,23 @@ from areaviz.trace.areas import Area, AreaGrid
 def area_figures(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
-    """The figures of the heaviest area of many words, of equal ones the first.
+    """Compute the figures of the top areas of many words. Ties are resolved by index.
 
-    multi_words: share of the words whose heaviest area has several cells.
-
-    overlap: mean intersection over union of the heaviest area and the boxes. overlap_cell: of the
-    heaviest single cell. overlap_lift: the first divided by the second. overlap_best_cell and
-    overlap_best: of the cell and of the area that overlap the boxes most, whatever the weights, so
-    the most that single cells and areas could have.
-
-    area_hit: share of the words whose heaviest area has its middle in a box. area_hit_fixed: what
-    areas of the same shapes would have that always lie at one place, the best for each shape on
-    these very words.
+    - multi_words: share of the words whose top area has several cells.
+    - overlap: mean intersection over union of the top area and the boxes.
+    - overlap_cell: the same for the top single cell.
+    - overlap_lift: overlap divided by overlap_cell.
+    - overlap_best_cell and overlap_best: mean overlap of the best cell and of the best area
+      regardless of weights, which are the upper limits for cells and areas.
+    - area_hit: share of the words whose top area has its centre in a box.
+    - area_hit_fixed: the share for areas of the same shapes at one fixed position, the best
+      position for each shape on these very words.
 
     Args:
-        rows: for each word its weights [A], their grid and its gold boxes.
+        rows: For each word its weights [A], their grid and its gold boxes.
 
     Raises:
-        ValueError: there are no words.
+        ValueError: There are no words.
     """
     words = several = hits = 0
     overlaps_4 = np.zeros(4)
@@ -69,7 +69,7 @@ def area_figures(
 
 
 def _middles_inside(area: Area, grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
-    """Whether areas shaped like `area` have their middle in a box, wherever they lie: [R, C]."""
+    """Return whether an area of this shape has its centre in a box at each position: [R, C]."""
     top_R = np.arange(grid.height - area.height + 1)
     left_C = np.arange(grid.width - area.width + 1)
     y_R, x_C = (top_R + area.height / 2) / grid.height, (left_C + area.width / 2) / grid.width

@@ -1,8 +1,10 @@
-"""Translation quality by the length of the sentences: thirds of a set, with bootstrap intervals.
+"""Translation quality by sentence length: thirds of a dataset, with bootstrap intervals.
 
-BLEU is sacrebleu's, cased and with 13a tokens. Its counts of n-grams are taken once a sentence, so
-that a resample is a sum of them. Shapes: N sentences, S resamples, C counts of a sentence: correct
-n-grams of each order, all of them, and the tokens of hypothesis and reference.
+BLEU is computed by sacrebleu, cased and with 13a tokens. Its counts of n-grams are computed once
+per sentence, so a resample is a sum of counts.
+
+Shapes: N sentences, S resamples, C counts per sentence: correct n-grams of each order, all n-grams
+of each order, and the tokens of hypothesis and reference.
 """
 
 from __future__ import annotations
@@ -14,11 +16,11 @@ import numpy.typing as npt
 from sacrebleu.metrics.bleu import BLEU
 
 THIRDS = ("short", "middle", "long")
-"""The names of the thirds of a set, by the length of its sources."""
+"""The names of the thirds of a dataset, by the length of its sources."""
 _ORDERS = 4
 _RESAMPLES, _SEED = 1000, 12345
 _TAILS = (2.5, 97.5)
-"""Percentiles that 95 % of the resamples lie between."""
+"""The percentiles that enclose 95 % of the resamples."""
 
 Texts = Sequence[str]
 Ints = npt.NDArray[np.int64]
@@ -26,7 +28,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def thirds(sources: Texts) -> Mapping[str, Ints]:
-    """The places of the shortest, middle and longest sentences, by words; equals in their order."""
+    """Return the indices of the shortest, middle and longest sentences by number of words."""
     order = np.argsort([len(source.split()) for source in sources], kind="stable")
     return dict(zip(THIRDS, np.array_split(order, len(THIRDS)), strict=True))
 
@@ -34,13 +36,13 @@ def thirds(sources: Texts) -> Mapping[str, Ints]:
 def length_figures(
     hypotheses: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
 ) -> dict[str, float]:
-    """BLEU of each third, with the ends of its 95 % interval and the mean words of its sources.
+    """Return BLEU of each third, with its 95 % interval and the mean words of its sources.
 
-    The keys are bleu_short, bleu_short_low, bleu_short_high and words_short, and so on; a third
-    without any sentence has none.
+    The keys are bleu_short, bleu_short_low, bleu_short_high and words_short, and so on. A third
+    without sentences has no keys.
 
     Raises:
-        ValueError: there is not one hypothesis and one reference a source.
+        ValueError: The numbers of hypotheses, references and sources differ.
     """
     _check(sources, hypotheses, references)
     counts_NC, rng = _counts(hypotheses, references), np.random.default_rng(_SEED)
@@ -60,13 +62,13 @@ def length_figures(
 def gains_by_length(
     system: Texts, baseline: Texts, references: Texts, sources: Texts, resamples: int = _RESAMPLES
 ) -> dict[str, float]:
-    """What a system has over a baseline in BLEU: all, short, middle and long, and growth.
+    """Return the gain of a system over a baseline in BLEU: all, short, middle, long, and growth.
 
-    Growth is the gain in the longest third less that in the shortest, and growth_low and
-    growth_high are the ends of its 95 % interval, by paired bootstrap within each third.
+    Growth is the gain in the longest third minus that in the shortest. growth_low and growth_high
+    are the limits of its 95 % interval, from a paired bootstrap within each third.
 
     Raises:
-        ValueError: as `length_figures`, or there are fewer than three sentences.
+        ValueError: As for `length_figures`, or there are fewer than three sentences.
     """
     _check(sources, system, baseline, references)
     if len(sources) < len(THIRDS):
@@ -84,7 +86,7 @@ def gains_by_length(
 
 
 def _counts(hypotheses: Texts, references: Texts) -> Ints:
-    """The counts of each sentence, int64 [N, C]."""
+    """Return the counts of each sentence, int64 [N, C]."""
     metric, rows = BLEU(), []
     for hypothesis, reference in zip(hypotheses, references, strict=True):
         found = metric.corpus_score([hypothesis], [[reference]])
@@ -93,7 +95,7 @@ def _counts(hypotheses: Texts, references: Texts) -> Ints:
 
 
 def _resampled(counts_NC: Ints, rng: np.random.Generator, resamples: int) -> Ints:
-    """The counts of as many sentences drawn with replacement, added up: [S, C]."""
+    """Return the summed counts of resamples with N sentences drawn with replacement: [S, C]."""
     count = len(counts_NC)
     drawn_SN = rng.multinomial(count, np.full(count, 1 / count), resamples)
     sums_SC: Ints = drawn_SN @ counts_NC
@@ -105,14 +107,14 @@ def _bleus(sums_SC: Ints) -> Floats:
 
 
 def _bleu(sums_C: Ints) -> float:
-    """BLEU, 0..100, of counts that were added up."""
+    """Return BLEU, 0..100, from summed counts."""
     correct, total = sums_C[:_ORDERS].tolist(), sums_C[_ORDERS : 2 * _ORDERS].tolist()
     hypothesis, reference = sums_C[2 * _ORDERS :].tolist()
     return float(BLEU.compute_bleu(correct, total, hypothesis, reference, "exp").score)
 
 
 def _gain(sums_C: Ints) -> float:
-    """The BLEU of the first half of the counts, less that of the second."""
+    """Return the BLEU of the first half of the counts minus that of the second half."""
     half = len(sums_C) // 2
     return _bleu(sums_C[:half]) - _bleu(sums_C[half:])
 

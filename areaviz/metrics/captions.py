@@ -1,7 +1,7 @@
 """Caption quality against several references: BLEU by sacrebleu, ROUGE-L and CIDEr-D.
 
-All are as COCO's script defines them. No well-kept library computes the last two without Java or a
-captioning model's dependencies, so they are here.
+All are defined as in COCO's script. No well-maintained library computes ROUGE-L and CIDEr-D without
+Java or the dependencies of a captioning model, so they are implemented here.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from sacrebleu.metrics.bleu import BLEU
 _WORD = re.compile(r"\w+(?:-\w+)*|'(?:s|re|ve|ll|d|m|t)\b")
 
 BETA = 1.2
-"""How much more recall counts than precision in ROUGE-L; the value of COCO's script."""
+"""Weight of recall relative to precision in ROUGE-L, the value of COCO's script."""
 LONGEST = 4
-"""The longest n-grams that count in CIDEr-D."""
+"""Maximum length of n-grams in CIDEr-D."""
 SIGMA = 6.0
-"""How fast a difference in length, in words, lowers CIDEr-D."""
+"""Standard deviation of the length penalty of CIDEr-D, in words."""
 
 Words = Sequence[str]
 Vector = Mapping[tuple[str, ...], float]
 
 
 def caption_words(text: str) -> list[str]:
-    """The words that are compared: lower-cased, without punctuation, "man's" as "man" and "'s".
+    """Return the words to compare: lower-cased, without punctuation, "man's" as "man" and "'s".
 
-    Near to what COCO's script has from the Penn Treebank tokenizer, which needs Java: words with
-    hyphens stay whole there and here, but "don't" is "don" and "'t" here, and signs such as $ or %
-    are dropped.
+    The result is close to the Penn Treebank tokenizer of COCO's script, which needs Java. Words
+    with hyphens stay whole in both, but "don't" becomes "don" and "'t" here, and symbols such as $
+    or % are dropped.
     """
     return _WORD.findall(text.lower().replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
 
@@ -41,17 +41,19 @@ def caption_words(text: str) -> list[str]:
 def caption_scores(
     hypotheses: Sequence[str], references: Sequence[Sequence[str]]
 ) -> dict[str, float | int | str]:
-    """Scores of one caption for each picture against all of that picture's references.
+    """Score one caption for each picture against all references of that picture.
 
-    bleu_1..bleu_4: of the corpus, without smoothing, each caption measured against the reference
-    nearest in length (Papineni et al. 2002), 0..100, with sacrebleu's signature under
-    bleu_signature. COCO's script gives the same; only where not a single n-gram of the corpus fits
-    it gives next to nothing and sacrebleu 0.
-    rouge_l: mean over pictures, 0..100. cider_d: mean over pictures, 0..10, see `cider_d`.
-    length_ratio: words produced for each one of the nearest references. captions: how many.
+    - bleu_1..bleu_4: corpus BLEU without smoothing, 0..100, with the reference nearest in length
+      for each caption (Papineni et al. 2002). COCO's script gives equal scores, except that it
+      returns almost 0 rather than 0 if no n-gram matches.
+    - bleu_signature: the signature of sacrebleu.
+    - rouge_l: mean over pictures, 0..100.
+    - cider_d: mean over pictures, 0..10, see `cider_d`.
+    - length_ratio: words in captions divided by words in the nearest references.
+    - captions: number of captions.
 
     Raises:
-        ValueError: when there is no caption, or a picture lacks its caption or its references.
+        ValueError: There are no captions, or a picture lacks its caption or its references.
     """
     if not hypotheses or len(hypotheses) != len(references) or not all(references):
         lacking = sum(not texts for texts in references)
@@ -71,7 +73,7 @@ def caption_scores(
 
 
 def _bleu(made: Sequence[Words], wanted: Sequence[Sequence[Words]]) -> dict[str, float | str]:
-    """BLEU of every order, its signature, and the ratio of lengths."""
+    """Return BLEU of every order, its signature, and the length ratio."""
     lines = [" ".join(words) for words in made]
     streams = list(zip_longest(*([" ".join(words) for words in captions] for captions in wanted)))
     found: dict[str, float | str] = {}
@@ -85,12 +87,12 @@ def _bleu(made: Sequence[Words], wanted: Sequence[Sequence[Words]]) -> dict[str,
 
 
 def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
-    """ROUGE-L (Lin 2004) of one caption against its references, 0..1; 0 where nothing is shared.
+    """Compute ROUGE-L (Lin 2004) of one caption against its references, 0..1.
 
-    With l the longest common subsequence (Chen et al. 2015, Eq. 10-12): P = max l / |hypothesis|,
-    R = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). Each maximum is taken over
-    the references by itself, so P and R may come from two of them; the best F of a single reference
-    would be lower or equal.
+    With l the longest common subsequence (Chen et al. 2015, Eq. 10-12): P = max l / |hypothesis|, R
+    = max l / |reference|, score = (1 + beta^2) R P / (R + beta^2 P). The maxima are taken
+    separately, so P and R may come from different references. The best F of a single reference
+    would be lower or equal. The score is 0 if no word is shared.
     """
     precision = recall = 0.0
     for reference in references:
@@ -106,8 +108,8 @@ def rouge_l(hypothesis: Words, references: Sequence[Words]) -> float:
 def common_subsequence(left: Words, right: Words) -> int:
     """Return the length of the longest common subsequence of two sequences, gaps allowed.
 
-    The rows of the usual table of lengths differ by 0 or 1 from place to place, so a row is kept as
-    the bits of one integer (Hyyrö 2004): a bit is 0 where the length grows.
+    The rows of the usual table of lengths differ by 0 or 1 between neighbours. A row is therefore
+    stored as the bits of one integer, in which a bit is 0 where the length grows (Hyyrö 2004).
     """
     places: dict[str, int] = {}
     for place, word in enumerate(right):
@@ -121,22 +123,22 @@ def common_subsequence(left: Words, right: Words) -> int:
 
 
 def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) -> list[float]:
-    """CIDEr-D (Vedantam et al. 2015, sections 4 and 6.2) of each picture's caption, 0..10.
+    """Compute CIDEr-D (Vedantam et al. 2015, sections 4 and 6.2) of each picture's caption, 0..10.
 
-    For n = 1..4 a caption is a vector g with an entry for each of its n-grams: how often it has it,
-    times its rarity, log(pictures / pictures that have it in any reference). A caption c and a
-    reference s are compared by
+    For n = 1..4, a caption is a vector g with an entry for each of its n-grams: its count times its
+    rarity, log(pictures / pictures with the n-gram in any reference). A caption c and a reference s
+    are compared by
 
         10 / 4 * sum over n of exp(-(|c| - |s|)^2 / (2 sigma^2))
                              * min(g(c), g(s)) . g(s) / (||g(c)|| ||g(s)||)
 
-    and a picture's score is the mean over its references. Counts are not divided by the caption's
-    length: the paper's Eq. 1 does that, its authors' script does not, and because of the minimum
-    the two differ.
+    The score of a picture is the mean over its references. Counts are not divided by the length of
+    the caption: Eq. 1 of the paper does that, but the authors' script does not, and because of the
+    minimum the results differ.
 
-    Rarity is counted over the references given here, so scores depend on the set that is evaluated:
-    an n-gram that every picture has counts nothing, and a single picture always gets 0. Papers
-    often print 100 times the mean.
+    Rarity is counted over the given references, so scores depend on the evaluated set. An n-gram
+    that occurs in every picture counts nothing, and a single picture always scores 0. Papers often
+    print 100 times the mean.
     """
     rarity = _rarity(references)
     unseen = log(len(references)) if references else 0.0
@@ -152,7 +154,7 @@ def cider_d(hypotheses: Sequence[Words], references: Sequence[Sequence[Words]]) 
 
 
 def _rarity(references: Sequence[Sequence[Words]]) -> Vector:
-    """The logarithm of how rare each n-gram of the references is."""
+    """Return the logarithm of the rarity of each n-gram in the references."""
     pictures: Counter[tuple[str, ...]] = Counter()
     for captions in references:
         found: set[tuple[str, ...]] = set()
@@ -163,7 +165,7 @@ def _rarity(references: Sequence[Sequence[Words]]) -> Vector:
 
 
 def _vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
-    """The vector of each n; what no reference has is taken to be in one picture."""
+    """Return the vector for each n. An unseen n-gram counts as occurring in one picture."""
     vectors: list[Vector] = []
     for ngrams in _ngrams(words):
         counts = Counter(ngrams)
@@ -172,7 +174,7 @@ def _vectors(words: Words, rarity: Vector, unseen: float) -> list[Vector]:
 
 
 def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
-    """The mean over n of the cosines where no entry of `made` counts more than that of `wanted`."""
+    """Return the mean cosine over n, with entries of `made` limited to those of `wanted`."""
     total = 0.0
     for one, other in zip(made, wanted, strict=True):
         shared = 0.0
@@ -186,7 +188,7 @@ def _similarity(made: Sequence[Vector], wanted: Sequence[Vector]) -> float:
 
 
 def _ngrams(words: Words) -> list[list[tuple[str, ...]]]:
-    """All runs of n words, in order, for n = 1..4."""
+    """Return all runs of n words, in order, for n = 1..4."""
     ngrams = []
     for n in range(1, LONGEST + 1):
         ngrams.append([tuple(words[first : first + n]) for first in range(len(words) - n + 1)])

@@ -1,7 +1,8 @@
 """How well attention covers a source: coverage deviation and absentmindedness.
 
-They find suspicious translations without any reference: words left out or said twice, and attention
-that is everywhere (Rikters, Fishel and Bojar 2017).
+Both find suspicious translations without a reference: omitted or repeated words, and attention that
+is spread everywhere (Rikters, Fishel and Bojar 2017).
+
 Shapes: T target words, S source words.
 """
 
@@ -14,33 +15,34 @@ import numpy as np
 from areaviz.trace.record import FloatArray
 
 POWER = 6
-"""Of the deviation, as in the authors' tool SoftAlignments; their paper squares it."""
+"""Exponent of the deviation, as in the authors' tool SoftAlignments. Their paper uses 2."""
 
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """Three measures of one sentence; 0 is best in all of them."""
+    """Three metrics of one sentence. 0 is best for all of them."""
 
-    # 0 where every source word gets attention worth one target word, else more.
+    # 0 if the attention to every source word sums to 1, otherwise larger.
     coverage_deviation: float
-    # The entropy of a target word's attention, as a share of the most possible, 0..1.
+    # Entropy of a target word's attention as a share of its maximum, 0..1.
     absentmindedness: float
-    # The same for the attention that a source word gets.
+    # Entropy of the attention that a source word receives, as a share of its maximum, 0..1.
     source_absentmindedness: float
 
 
 def certainty(shares_TS: FloatArray) -> Certainty:
-    """The three measures of one sentence.
+    """Compute the three metrics of one sentence.
 
-    With a_ts the share of target word t's attention that source word s gets: the coverage deviation
-    is 1/S sum_s log(1 + |1 - sum_t a_ts|^6), the absentmindedness the mean over t of -sum_s a_ts
-    log a_ts / log S, and that of source words the same with the shares of a source word's
-    attention, a_ts / sum_t a_ts, over log T.
+    a_ts is the share of target word t's attention on source word s. The coverage deviation is 1/S
+    sum_s log(1 + |1 - sum_t a_ts|^6). The absentmindedness is the mean over t of -sum_s a_ts log
+    a_ts / log S. That of source words is computed in the same way from the shares of a source
+    word's attention, a_ts / sum_t a_ts, with log T.
 
-    shares_TS: rows sum to 1, or to 0 where a word attends to nothing.
+    Args:
+        shares_TS: Rows sum to 1, or to 0 for a word that attends to nothing.
 
     Raises:
-        ValueError: there is no word on one of the sides.
+        ValueError: One of the sides has no words.
     """
     if not shares_TS.size:
         raise ValueError("Certainty needs at least one word on each side.")
@@ -53,7 +55,7 @@ def certainty(shares_TS: FloatArray) -> Certainty:
 
 
 def _spread(weights_RN: FloatArray) -> float:
-    """The mean entropy of rows that are not empty, as a share of the most possible."""
+    """Return the mean entropy of the non-empty rows, as a share of its maximum."""
     rows = weights_RN[weights_RN.sum(1) > 0].astype(np.float64)
     if not len(rows) or rows.shape[1] == 1:
         return 0.0

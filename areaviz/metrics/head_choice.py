@@ -1,8 +1,8 @@
-"""What a head is called for what it does over a set, and which head shows spans best.
+"""Names for heads by their behaviour over a dataset, and the choice of the best head for spans.
 
-Both read the figures of a site as cards and tables keep them: measure -> its value by layer and
-head, as `areaviz.metrics.heads.HeadCounts.figures` has them, None where there is nothing to divide
-by. Layers and heads are counted from 0.
+Both read the figures of a site as cards and tables store them: metric -> value by layer and head,
+see `areaviz.metrics.heads.HeadCounts.figures`, with None for an undefined value. Layers and heads
+are counted from 0.
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ WANTED: Mapping[str, tuple[float, float]] = {
     "encoder self": (0.6, 4.0),
     "encoder-decoder": (0.2, 2.0),
 }
-"""By site: the share of queries with a span on top that one head should reach, and how much more
-often than by chance these spans should be exactly a word, in a head that depends on its query more
-than any of the network untrained.
+"""By site: the share of queries with a multi-item top area that one head should reach, and how much
+more often than by chance these spans should be exactly a word. The head must depend on its query
+more than any head of the untrained network.
 """
 HALF = 0.5
 """The share of queries, or of the mean map, that earns a name."""
 EDGES = 2.0
-"""How much more often than by chance a heaviest area begins or ends a word, to earn a name."""
+"""How much more often than by chance a top area must begin or end a word to earn a name."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpanHead:
-    """The head of a site that comes nearest to what is wanted."""
+    """The head of a site that comes closest to the wanted figures."""
 
-    # 0-based
+    # Counted from 0.
     layer: int
     head: int
-    # share of queries whose heaviest area has two or more items
+    # Share of queries whose top area has two or more items.
     multi_share: float
-    # how much more often than by chance these are exactly a word
+    # How much more often than by chance these are exactly a word.
     exact_lift: float
 
 
@@ -45,7 +45,7 @@ class HeadName:
     """A name that a head has earned."""
 
     name: str
-    # what earned it, in words
+    # Text for users: the figure that earned the name.
     earned_by: str
 
     def __str__(self) -> str:
@@ -55,18 +55,19 @@ class HeadName:
 def span_head(
     figures: Figures, floor: float, wanted: tuple[float, float], words: bool = True
 ) -> SpanHead | None:
-    """The head nearest to what is wanted, of those that use their query more than untrained ones.
+    """Return the head closest to the wanted figures, among those that depend on their query.
 
-    Nearest is where the smaller of the two parts that were reached, share and lift, is largest.
+    Closeness is the smaller of the two ratios reached, that of the share and that of the lift.
 
     Args:
-        figures: of a site.
-        floor: the dependence that a head has to exceed, in bits.
-        wanted: an entry of `WANTED`.
-        words: whether the lift counts; where items are pieces of words, spans are phrases.
+        figures: Figures of a site.
+        floor: Minimum dependence of a head in bits, that of untrained heads.
+        wanted: An entry of `WANTED`.
+        words: Whether the lift counts. If items are parts of words, spans are phrases and it does
+            not.
 
     Returns:
-        None where no such head ever has a span on top.
+        The head, or None if no such head ever has a span as its top area.
     """
     share_wanted, lift_wanted = wanted
     lifts = figures.get("long_exact_lift")
@@ -86,24 +87,25 @@ def span_head(
 
 
 def largest(figures: Figures, measure: str) -> float:
-    """The largest value of a measure at a site; 0 where there is none."""
+    """Return the largest value of a metric at a site, or 0 if there is none."""
     values = [value for row in figures.get(measure, ()) for value in row if value is not None]
     return max(values, default=0.0)
 
 
 def head_names(figures: Figures, site: str, layer: int, head: int) -> Sequence[HeadName]:
-    """The names a head has earned, what says most first; none where it does nothing by itself.
+    """Return the names that a head has earned, most informative first.
 
-    sink: one item has more than half of the mean map. previous item: the heaviest item is the one
-    before in half of the queries. position: it lies at the same distance in half of them.
-    alignment: the alignment error rate against links made by hand is below the diagonal's. word
-    edge: the heaviest area begins or ends a word twice as often as by chance.
+    - sink: one item has more than half of the mean map.
+    - previous item: the top item is the preceding one in at least half of the queries.
+    - position: the top item is at the same distance in at least half of the queries.
+    - alignment: the alignment error rate against manual links is below that of the diagonal.
+    - word edge: the top area begins or ends a word at least twice as often as by chance.
 
     Args:
-        figures: of the site; measures that are missing earn nothing.
-        site: its name; only within one text is there a previous item.
-        layer: of the head.
-        head: its number in the layer.
+        figures: Figures of the site. Missing metrics earn nothing.
+        site: Name of the site. Only self-attention has a previous item.
+        layer: Layer of the head.
+        head: Number of the head in the layer.
     """
 
     def of(measure: str) -> float | None:
@@ -130,7 +132,7 @@ def head_names(figures: Figures, site: str, layer: int, head: int) -> Sequence[H
 
 
 def _offset(offset: float | None) -> str:
-    """A distance from query to item in words."""
+    """Describe a distance from query to item in words."""
     count = int(offset or 0)
     if not count:
         return "the same place"

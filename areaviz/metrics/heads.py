@@ -1,10 +1,10 @@
-"""What each attention head does: how far it depends on its query, how often a span wins.
+"""The behaviour of each attention head: how far it depends on its query, how often spans win.
 
-Query dependence is the mutual information between the query and the item it attends to, see
-`areaviz.trace.query`; a diagonal has as much as there can be.
+Query dependence is the mutual information of the query and the attended item, see
+`areaviz.trace.query`. A diagonal has the maximum.
 
-Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its heaviest
-item, S queries that attend to anything.
+Shapes: L layers, H heads, Q queries, N items, A areas, O offsets between a query and its top item,
+S queries that attend to anything.
 """
 
 from __future__ import annotations
@@ -27,27 +27,29 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, IntArray, Trac
 
 LONG = ("long_exact", "long_edge")
 MOST_OFFSET = 12
-"""Offsets of heaviest items are counted up to this many items before and after the query."""
+"""Offsets of top items are counted up to this many items before and after the query."""
 
 
 class HeadCounts(Counts):
     """Sums over queries by name, each float64 [L, H], [L, H, O] or [L, H, N]."""
 
     def figures(self) -> dict[str, Array]:
-        """The figures of every head, each float64 [L, H].
+        """Return the figures of every head, each float64 [L, H], NaN if undefined.
 
-        dependence: I in bits, the mean over examples. dependence_share: its part of H(mean map).
-        dependence_diagonal: of a head that goes along the items as the queries do, in bits.
-        sink: the greatest share of attention one item gets over all queries of an example, the mean
-        over examples. cell: of pictures, the greatest share that one place gets over all examples.
-        previous: share of queries whose heaviest item is the one before; offset and offset_share:
-        the most frequent distance from query to heaviest item, and its share; of texts only.
-        multi_share: share of queries whose heaviest area has two or more items.
-        edge: share of queries whose heaviest area begins or ends a word, beside edge_random for
-        areas of the same sizes anywhere in the same text, and edge_lift.
-        long_exact: of the heaviest areas of two or more items, the share that is exactly a word;
-        long_edge: that begins or ends one; each with _random and _lift. NaN where there is nothing
-        to divide by.
+        - dependence: I in bits, averaged over examples.
+        - dependence_share: its share of H(mean map).
+        - dependence_diagonal: I of a head that follows the diagonal, in bits.
+        - sink: largest share of attention on one item over all queries, averaged over examples.
+        - cell: for pictures, largest share on one cell over all examples.
+        - previous: for texts, share of queries whose top item is the preceding one.
+        - offset and offset_share: for texts, the most frequent distance from query to top item, and
+          its share.
+        - multi_share: share of queries whose top area has two or more items.
+        - edge: share of queries whose top area begins or ends a word, with edge_random for areas of
+          the same sizes at random positions in the text, and edge_lift.
+        - long_exact: share of the top areas of two or more items that are exactly a word, with
+          _random and _lift.
+        - long_edge: share of these that begin or end a word, with _random and _lift.
         """
         sums, queries = self.sums, self.sums["queries"]
         best_LH = sums["offsets"].argmax(-1)
@@ -73,7 +75,7 @@ class HeadCounts(Counts):
 
 
 def count_heads(traces: Iterable[Trace]) -> dict[str, HeadCounts]:
-    """The counts of every site, summed over traces of one model, which are read once."""
+    """Return the counts of every site, summed over traces of one model, which are read once."""
     return add_by_site(
         (site, head_counts(attention, trace.fields[attention.memory]))
         for trace in traces
@@ -82,14 +84,14 @@ def count_heads(traces: Iterable[Trace]) -> dict[str, HeadCounts]:
 
 
 def head_counts(attention: AttentionMap, memory: Field) -> HeadCounts:
-    """The counts of one map; of words only where the memory is a text."""
+    """Return the counts of one map. Those of words are 0 unless the memory is a text."""
     layers = [_layer_counts(attention, layer, memory) for layer in range(attention.layers)]
     return HeadCounts.of_layers(layers)
 
 
 def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
-    """All sums of one layer, each [H], [H, O] or [H, N]."""
-    # Item q of what was written so far stands for the item before query q.
+    """Return all sums of one layer, each [H], [H, O] or [H, N]."""
+    # In a history, item q is the item before query q.
     shift = -1 if attention.memory == "history" else 0
     rows, cells_HN = [], []
     for head in range(attention.heads):
@@ -97,13 +99,13 @@ def _layer_counts(attention: AttentionMap, layer: int, memory: Field) -> dict[st
         rows.append(_item_sums(shares_QN, shift))
         cells_HN.append(shares_QN.sum(0, dtype=np.float64))
     sums = {name: np.array([row[name] for row in rows], dtype=np.float64) for name in rows[0]}
-    if memory.kind == "picture":  # whose cells are the same places in every example
+    if memory.kind == "picture":  # its cells are the same positions in every example
         sums["cells"] = np.stack(cells_HN)
     return sums | _area_sums(attention, layer, memory)
 
 
 def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]:
-    """Sums of one head over items; shift: what is added to the distance of query and item."""
+    """Return the sums of one head over items, with `shift` added to all offsets."""
     seen_Q = shares_QN.any(-1)
     query_Q = np.flatnonzero(seen_Q)
     found_SN = shares_QN[seen_Q]
@@ -123,7 +125,7 @@ def _item_sums(shares_QN: FloatArray, shift: int) -> dict[str, float | IntArray]
 
 
 def diagonal_dependence(queries: int, items: int) -> float:
-    """I of a head whose queries go along the items step by step, in bits: the ceiling."""
+    """Return I of a head whose queries move along the items step by step, in bits: the maximum."""
     if not queries:
         return 0.0
     item_Q = (2 * np.arange(queries) + 1) * items // (2 * queries)
@@ -132,7 +134,7 @@ def diagonal_dependence(queries: int, items: int) -> float:
 
 
 def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, Array]:
-    """Sums over the heaviest areas, of all queries or of those with two or more items: [H]."""
+    """Return sums over the top areas of all queries, or of those with two or more items: [H]."""
     weights_HQA = attention.weights[layer]
     top_HQ, seen_HQ = weights_HQA.argmax(-1), weights_HQA.any(-1)
     long_HQ = (attention.grid.sizes()[top_HQ] > 1) & seen_HQ
@@ -156,7 +158,7 @@ def _area_sums(attention: AttentionMap, layer: int, memory: Field) -> dict[str, 
 
 
 def _edges(areas: WordAreas, memory: Field) -> Array:
-    """Whether each area begins where a word begins or ends where one ends: float64 [A]."""
+    """Return whether each area begins where a word begins or ends where one ends: float64 [A]."""
     starts_N, ends_N = np.zeros(len(memory)), np.zeros(len(memory))
     for start, end in word_runs(memory):
         starts_N[start] = ends_N[end - 1] = 1
@@ -166,7 +168,7 @@ def _edges(areas: WordAreas, memory: Field) -> Array:
 
 
 def _chance(areas: WordAreas, hits_A: Array, width_HQ: IntArray, visible_Q: IntArray) -> Array:
-    """Expected hits of areas of these widths put anywhere among the visible items: [H, Q]."""
+    """Return expected hits of areas of these widths at random visible positions: [H, Q]."""
     before_A = np.concatenate([[0.0], hits_A.cumsum()])
     first_HQ = areas.first_W[width_HQ - 1]
     places_HQ = np.maximum(visible_Q - width_HQ + 1, 1)

@@ -1,9 +1,9 @@
-"""Whether what is attended to holds the word that people linked with what is being written.
+"""Whether attention finds the source word that annotators linked with the word being written.
 
-A query is an item of a written word that has a link; a span is right where it holds a linked word
-or an item of it, and right in whole where it holds all its items. Beside the heaviest spans of a
-head stand spans of the same sizes anywhere in the text, the single items that win in the same head,
-and, as a head without areas could show them, the item with the most attention together with the
+A query is an item of a written word that has a link. A span is right if it contains a linked word
+or an item of one, and wholly right if it contains all items of a linked word. The top spans of a
+head are compared with three baselines: spans of the same sizes at random positions, the single
+items that win in the head, and the pair that a head without areas could show, the top item with the
 heavier of its two neighbours.
 
 Shapes: H heads, N items, A areas, W widths of areas, S any number of spans.
@@ -25,20 +25,23 @@ Links = Set[tuple[int, int]]
 Run = tuple[int, int]
 BoolArray = npt.NDArray[np.bool_]
 ENDS = ("", "_whole")
-"""Ends of names: of what is right, and of what is right in whole."""
+"""Suffixes of names for right and for wholly right spans."""
 
 
 class LinkedCounts(Counts):
     """Sums over queries by name, each float64 [L, H]."""
 
     def figures(self) -> dict[str, Array]:
-        """The figures of every head, each float64 [L, H]; NaN where there is no such query.
+        """Return the figures of every head, each float64 [L, H], NaN without such a query.
 
-        linked_span_share: queries whose heaviest area is a span of two or more items.
-        span: of these, the share that is right. span_random: of spans of their sizes anywhere.
-        single: of the queries whose heaviest area is one item, the share that is right. top: the
-        same of all queries. pair: of all queries, the share where the heaviest item with its
-        heavier neighbour is right. With _whole behind: right in whole.
+        - linked_span_share: share of queries whose top area is a span of two or more items.
+        - span: share of these spans that are right.
+        - span_random: the same for spans of equal sizes at random positions.
+        - single: share of right top areas among those of one item.
+        - top: share of right top areas among all queries.
+        - pair: share of queries for which the top item with its heavier neighbour is right.
+
+        The suffix _whole means wholly right.
         """
         sums, queries, spans = self.sums, self.sums["queries"], self.sums["spans"]
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -54,11 +57,11 @@ class LinkedCounts(Counts):
 
 
 def linked_counts(trace: Trace, links: Links) -> LinkedCounts:
-    """The counts of one translation.
+    """Return the counts of one translation.
 
     Args:
-        trace: it has a map of `SITE` over a text.
-        links: (source word, target word), each counted from 0 between blanks.
+        trace: Trace with a map of `SITE` whose memory is a text.
+        links: Links (source word, target word). Words are separated by spaces and counted from 0.
     """
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
@@ -73,7 +76,10 @@ def linked_counts(trace: Trace, links: Links) -> LinkedCounts:
 
 
 def right(left_S: IntArray, end_S: IntArray, linked: Sequence[Run], whole: bool) -> BoolArray:
-    """Whether each span, from `left` up to `end`, holds a linked word, or all of one: bool [S]."""
+    """Return whether each span from `left` to `end` (exclusive) is right: bool [S].
+
+    A right span contains an item of a linked word. With `whole` it must contain all its items.
+    """
     right_S = np.zeros(np.shape(left_S), dtype=bool)
     for start, end in linked:
         if whole:
@@ -86,7 +92,13 @@ def right(left_S: IntArray, end_S: IntArray, linked: Sequence[Run], whole: bool)
 def _layer_sums(
     attention: AttentionMap, layer: int, rows: Sequence[tuple[int, list[Run]]]
 ) -> dict[str, Array]:
-    """All sums of one layer, each [H]; rows: queries, and the items of the words linked to each."""
+    """Return all sums of one layer, each [H].
+
+    Args:
+        attention: The map.
+        layer: Layer, from 0.
+        rows: Queries, each with the items of the words linked to it.
+    """
     _, left_A, _, width_A = attention.grid.table().T
     shares_HQN = np.stack([item_shares(attention, layer, h) for h in range(attention.heads)])
     names = [name + end for name in ("span", "span_random", "single", "pair") for end in ENDS]
@@ -108,18 +120,18 @@ def _layer_sums(
 
 
 def _by_width(right_A: BoolArray, width_A: IntArray) -> Array:
-    """The share of the spans of each width that is right: float64 [W], 0 for width 0."""
+    """Return the share of right spans of each width: float64 [W], 0 for width 0."""
     chance: Array = np.bincount(width_A, right_A) / np.maximum(np.bincount(width_A), 1)
     return chance
 
 
 def _pairs(shares_HN: FloatArray) -> tuple[IntArray, IntArray]:
-    """The first and last item of each head's heaviest item with its heavier neighbour: [H] each."""
+    """Return the ends of each head's top item with its heavier neighbour: [H] each."""
     edged = np.pad(shares_HN, ((0, 0), (1, 1)), constant_values=-1)
     item_H = shares_HN.argmax(-1)
     row_H = np.arange(len(item_H))
     before_H, after_H = edged[row_H, item_H], edged[row_H, item_H + 2]
-    # A text of one item has no neighbour; of equal ones the earlier is taken.
+    # A text of one item has no neighbour. Ties are resolved in favour of the earlier one.
     takes_before_H = (before_H >= after_H) & (before_H >= 0)
     takes_after_H = (after_H > before_H) & (after_H >= 0)
     return item_H - takes_before_H, item_H + takes_after_H

@@ -1,11 +1,13 @@
-"""Counted n-grams, what a language model has to beat: how often an item follows the few before it.
+"""N-gram language models, the baseline of a neural language model.
 
-Smoothed by interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999, Eq. 16), the best
-of the counted models. With c a count, D a discount and h' the context h without its first item:
+They are smoothed by interpolated Kneser-Ney (Kneser and Ney 1995; Chen and Goodman 1999, Eq. 16),
+the best of the count-based models. With a count c, a discount D and h' the context h without its
+first item:
 
     p(w | h) = max(c(h w) - D, 0) / c(h) + D |{w: c(h w) > 0}| / c(h) * p(w | h')
 
-Below the longest contexts c counts in how many different contexts h w stands, not how often.
+Below the longest contexts, c is the number of distinct contexts in which h w occurs, not its
+frequency.
 """
 
 from __future__ import annotations
@@ -17,16 +19,16 @@ from dataclasses import dataclass
 
 Items = tuple[int, ...]
 USUAL_DISCOUNT = 0.5
-"""Where there are too few counts to find one."""
+"""Discount if there are too few counts to estimate it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Level:
     """The counts of contexts of one length."""
 
-    # Of a context and the item after it.
+    # Count of each context with the item that follows it.
     counts: Mapping[Items, int]
-    # By context: the sum of its counts, and how many different items follow it.
+    # By context: the sum of its counts, and the number of distinct items that follow it.
     totals: Mapping[Items, int]
     followers: Mapping[Items, int]
     discount: float
@@ -34,16 +36,16 @@ class _Level:
 
 @dataclass(frozen=True, slots=True)
 class NGrams:
-    """Counts of items after up to `order` - 1 others."""
+    """Counts of items after contexts of up to `order` - 1 items."""
 
     vocabulary: int
     start: int
-    # The shortest contexts, of no item, first.
+    # Levels by length of context, the empty context first.
     levels: tuple[_Level, ...]
 
     @property
     def order(self) -> int:
-        """Items of the longest n-gram: 1 for items alone, 2 for pairs."""
+        """The length of the longest n-gram: 1 for single items, 2 for pairs."""
         return len(self.levels)
 
     @classmethod
@@ -53,10 +55,10 @@ class NGrams:
         """Learn from rows of items.
 
         Args:
-            rows: each with its end symbol.
-            order: items of the longest n-gram, 1 or more.
-            vocabulary: how many items there are; what was never counted is equally probable.
-            start: stands for what is missing before a row's first items; it is not predicted.
+            rows: Rows of items, each with its end symbol.
+            order: Length of the longest n-gram, 1 or more.
+            vocabulary: Number of distinct items. Unseen items are equally probable.
+            start: Symbol that pads the context of a row's first items. It is never predicted.
         """
         counts: Counter[Items] = Counter()
         for row in rows:
@@ -68,7 +70,10 @@ class NGrams:
         return cls(vocabulary, start, tuple(reversed(levels)))
 
     def probability(self, context: Items, item: int) -> float:
-        """Of an item after others, above 0; only the last `order` - 1 of them count."""
+        """Return the probability of an item after a context, above 0.
+
+        Only the last `order` - 1 items of the context count.
+        """
         likely = 1.0 / self.vocabulary
         for length, level in enumerate(self.levels):
             before = context[len(context) - length :]
@@ -79,7 +84,7 @@ class NGrams:
         return likely
 
     def nats(self, rows: Sequence[Sequence[int]]) -> float:
-        """The negative logarithm of the probability of rows, each with its end symbol."""
+        """Return the negative log-likelihood of rows in nats. Each row includes its end symbol."""
         total = 0.0
         for row in rows:
             for gram in _grams(row, self.order, self.start):
@@ -88,7 +93,7 @@ class NGrams:
 
 
 def _grams(row: Sequence[int], order: int, start: int) -> list[Items]:
-    """Every item of a row behind the `order` - 1 before it."""
+    """Return every item of a row with the `order` - 1 items before it."""
     padded = (start,) * (order - 1) + tuple(row)
     return [padded[first : first + order] for first in range(len(row))]
 

@@ -1,11 +1,11 @@
 """N-grams that outputs share with their references, counted for a whole dataset at once.
 
-BLEU and chrF of one sentence take sacrebleu about half a millisecond, because it counts n-grams in
-Python dictionaries. Here n-grams are integers, and NumPy counts those of all sentences together;
-`python -m benchmarks.scoring` compares the two. The scores are those of sacrebleu to the last bit,
-because its own formulas turn counts into scores.
+sacrebleu takes about half a millisecond for BLEU and chrF of one sentence, because it counts
+n-grams in Python dictionaries. Here n-grams are integers, and NumPy counts those of all sentences
+together. `python -m benchmarks.scoring` compares the two. The scores equal those of sacrebleu to
+the last bit, because sacrebleu's own formulas turn counts into scores.
 
-N: sentences. G: orders of n-grams.
+Shapes: N sentences, G orders of n-grams.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Counts = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Counts of n-grams, of order 1 in the first column.
+    """Counts of n-grams, with order 1 in the first column.
 
     Args:
-        outputs_NG: n-grams of the outputs.
-        references_NG: n-grams of the references.
-        shared_NG: n-grams in both, each as often as it is in both.
+        outputs_NG: Number of n-grams in the outputs.
+        references_NG: Number of n-grams in the references.
+        shared_NG: Number of n-grams in both, each counted as often as it occurs in both.
     """
 
     outputs_NG: Counts
@@ -46,7 +46,7 @@ def count_overlap(
     """Count the n-grams of outputs, of references and of both, sentence by sentence.
 
     Args:
-        outputs: N texts, whose characters count, or N lists of words.
+        outputs: N texts, whose characters are counted, or N lists of words.
         references: N texts or lists of words, one for each output.
         orders: G, the length of the longest n-gram.
     """
@@ -72,7 +72,7 @@ def sentence_scores(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Compute BLEU and chrF2 of every output against its one reference, each 0..100.
 
-    BLEU has 13a tokens and the effective order, as sacrebleu advises for single sentences.
+    BLEU uses 13a tokens and the effective order, as sacrebleu advises for single sentences.
     """
     if not outputs:
         return np.zeros(0), np.zeros(0)
@@ -94,14 +94,14 @@ def _sum(overlap: Overlap) -> Overlap:
 
 
 def _encode_words(texts: Iterable[Sequence[str]]) -> Counts:
-    """Return a number for every word of all texts, equal for equal words."""
+    """Return a number for every word of all texts. Equal words have equal numbers."""
     numbers: dict[str, int] = {}
     words = chain.from_iterable(texts)
     return np.array([numbers.setdefault(word, len(numbers)) for word in words], np.int64)
 
 
 def _encode_characters(texts: Iterable[Sequence[str]]) -> Counts:
-    """Return a number for every character of all texts, small ones, equal for equal characters."""
+    """Return a small number for every character of all texts, equal for equal characters."""
     joined = "".join(chain.from_iterable(texts)).encode("utf-32-le", "surrogatepass")
     points = np.frombuffer(joined, np.uint32)
     codes: Counts = np.unique(points, return_inverse=True)[1].astype(np.int64)
@@ -109,28 +109,28 @@ def _encode_characters(texts: Iterable[Sequence[str]]) -> Counts:
 
 
 def _remaining_items(lengths: Counts) -> Counts:
-    """Return for every item how many items its text has from there on, itself included."""
+    """Return, for every item, the number of items from there to the end of its text."""
     starts = np.repeat(np.cumsum(lengths) - lengths, lengths)
     remaining: Counts = np.repeat(lengths, lengths) - (np.arange(lengths.sum()) - starts)
     return remaining
 
 
 def _extend(grams: Counts, codes: Counts, order: int, texts: int) -> Counts:
-    """Return a number for every n-gram of an order, from those that are one item shorter.
+    """Return a number for every n-gram of an order, from the n-grams that are one item shorter.
 
-    Some n-grams run over the end of a text; the caller leaves them out.
+    Some n-grams run over the end of a text. The caller leaves them out.
     """
     ends = codes[order - 1 :]
     items = int(codes.max(initial=0)) + 1
     if (int(grams.max(initial=0)) + 1) * items * texts > np.iinfo(np.int64).max:
-        # Smaller numbers, so that no product overflows.
+        # Renumber, so that no product overflows.
         grams = np.unique(grams, return_inverse=True)[1].astype(np.int64)
     extended: Counts = grams[: len(ends)] * items + ends
     return extended
 
 
 def _count_shared(grams: Counts, sentences: Counts, count: int) -> Counts:
-    """Return for each of `count` outputs how many n-grams it shares with its reference."""
+    """Return the number of n-grams that each of `count` outputs shares with its reference."""
     width = int(grams.max(initial=0)) + 1
     is_output = sentences < count
     ours, our_counts = np.unique(
@@ -141,7 +141,7 @@ def _count_shared(grams: Counts, sentences: Counts, count: int) -> Counts:
     )
     if not len(theirs):
         return np.zeros(count, np.int64)
-    # Both are sorted, so the place where a key of ours would go is where an equal one is.
+    # Both are sorted, so the insertion position of a key is the position of an equal key.
     places = np.minimum(np.searchsorted(theirs, ours), len(theirs) - 1)
     matches = np.where(theirs[places] == ours, np.minimum(our_counts, their_counts[places]), 0)
     return np.bincount(ours // width, matches, count).astype(np.int64)
@@ -157,7 +157,7 @@ def _count_words(outputs: Sequence[str], references: Sequence[str]) -> Overlap:
 
 @cache
 def _tokenizer() -> Callable[[str], str]:
-    """Return the 13a tokenizer; it remembers the texts that it has split, so it is made once."""
+    """Return the 13a tokenizer, created once because it caches the texts that it has split."""
     tokenizer: Callable[[str], str] = BLEU().tokenizer
     return tokenizer
 
@@ -165,7 +165,8 @@ def _tokenizer() -> Callable[[str], str]:
 def _count_characters(outputs: Sequence[str], references: Sequence[str]) -> Overlap:
     ours, theirs = (["".join(text.split()) for text in side] for side in (outputs, references))
     found = count_overlap(ours, theirs, CHRF.CHAR_ORDER)
-    # As in sacrebleu, n-grams of an output do not count where its reference has none of the order.
+    # As in sacrebleu, an output's n-grams of an order only count if its reference has some of that
+    # order.
     return replace(found, outputs_NG=np.where(found.references_NG > 0, found.outputs_NG, 0))
 
 
@@ -184,11 +185,11 @@ def _bleu(words: Overlap, place: int, is_effective: bool) -> float:
 def _chrf(characters: Overlap) -> NDArray[np.float64]:
     """Return chrF2 (Popović 2015) for every row: the F-score of mean precision and mean recall.
 
-    Means are taken over the orders that both sides have.
+    The means are taken over the orders that both sides have.
     """
     factor, shared_NG = CHRF.BETA**2, characters.shared_NG
     precision_N, recall_N, orders_N = np.zeros((3, len(shared_NG)))
-    # In this order, because sacrebleu adds in this order, and rounding depends on it.
+    # Add in sacrebleu's order, because rounding depends on it.
     for order in range(shared_NG.shape[1]):
         ours, theirs = characters.outputs_NG[:, order], characters.references_NG[:, order]
         counts = (ours > 0) & (theirs > 0)

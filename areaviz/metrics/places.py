@@ -1,8 +1,8 @@
-"""How well places and shapes in a picture lie on gold boxes: hits, coverage, overlap.
+"""Localisation metrics for positions and shapes in a picture: hits, coverage and overlap.
 
 Shapes: B pictures, S their side, T glimpses, K gold boxes. Boxes are left, top, right, bottom in
-pixels, right and bottom exclusive; places and corners are (x, y). What lies outside the picture
-never counts.
+pixels, right and bottom exclusive. Positions and corners are (x, y). Anything outside the picture
+is ignored.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BoolArray = npt.NDArray[np.bool_]
 
 
 def hits(places_BT2: FloatArray, boxes_BK4: IntArray) -> BoolArray:
-    """Whether each place lies in any gold box of its picture: bool [B, T]."""
+    """Return whether each position is in any gold box of its picture: bool [B, T]."""
     x, y = places_BT2[:, :, None, 0], places_BT2[:, :, None, 1]
     left, top, right, bottom = np.moveaxis(boxes_BK4[:, None], 3, 0)
     inside: BoolArray = ((left <= x) & (x < right) & (top <= y) & (y < bottom)).any(2)
@@ -24,7 +24,7 @@ def hits(places_BT2: FloatArray, boxes_BK4: IntArray) -> BoolArray:
 
 
 def covered(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
-    """The share of the gold boxes' pixels that lie in any box that was read: [B], 0..1.
+    """Return the share of the gold boxes' pixels that are in any read box: [B], 0..1.
 
     Pixels in several boxes count once. Each picture must have a pixel in a gold box.
     """
@@ -34,10 +34,11 @@ def covered(read_BT4: IntArray, boxes_BK4: IntArray, side: int) -> FloatArray:
 
 
 def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> FloatArray:
-    """Intersection over union of a convex quadrilateral and a gold box in pixel centres: [B], 0..1.
+    """Return the intersection over union of convex quadrilaterals and gold boxes: [B], 0..1.
 
-    Corners run around the quadrilateral, in either direction; one that has shrunk to a line or a
-    point holds nothing. Each gold box must hold a pixel of the picture.
+    It is counted in pixel centres. Corners run around the quadrilateral in either direction. A
+    quadrilateral that has collapsed to a line or a point contains nothing. Each gold box must
+    contain a pixel of the picture.
     """
     centre = np.arange(side) + 0.5
     corners_42B11 = np.moveaxis(corners_B42, 0, 2)[..., None, None].astype(np.float64)
@@ -47,8 +48,8 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
         turn_BSS = (x1 - x0) * (centre[:, None] - y0) - (y1 - y0) * (centre - x0)
         left_BSS &= turn_BSS >= 0
         right_BSS &= turn_BSS <= 0
-    # Of a line or a point every turn may be 0, which is both; nothing else lies on both sides of
-    # all its edges.
+    # For a line or a point, a pixel may be on both sides of all edges (turn 0). This is impossible
+    # for any other quadrilateral.
     inside_BSS = left_BSS ^ right_BSS
     shared_B, either_B = (inside_BSS & gold_BSS).sum((1, 2)), (inside_BSS | gold_BSS).sum((1, 2))
     overlap: FloatArray = shared_B / either_B
@@ -56,7 +57,7 @@ def box_overlap(corners_B42: FloatArray, boxes_B4: IntArray, side: int) -> Float
 
 
 def _filled(boxes_BK4: IntArray, side: int) -> BoolArray:
-    """The pixels in any of the boxes: bool [B, S, S]."""
+    """Return the pixels in any of the boxes: bool [B, S, S]."""
     pixel = np.arange(side)
     left, top, right, bottom = np.moveaxis(boxes_BK4, 2, 0)[..., None]
     columns = (left <= pixel) & (pixel < right)

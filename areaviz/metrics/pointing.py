@@ -1,7 +1,7 @@
-"""Whether attention over a picture lies on gold boxes: the pointing game and the mass in the box.
+"""Whether attention over a picture is on gold boxes: the pointing game and the mass in the box.
 
-Shapes: A areas, N = H * W cells. Boxes are left, top, right, bottom as shares of the picture; a
-place on the right or bottom edge of a box is outside.
+Shapes: A areas, N = H * W cells. Boxes are left, top, right, bottom as shares of the picture. A
+position on the right or bottom edge of a box is outside.
 """
 
 from __future__ import annotations
@@ -19,40 +19,40 @@ BoolArray = npt.NDArray[np.bool_]
 IntArray = npt.NDArray[np.int64]
 Box = tuple[float, float, float, float]
 MIDDLE = np.array([0.5])
-"""Of a picture, as a share of its width or height."""
+"""The centre of a picture, as a share of its width or height."""
 
 
 def cell_shares(weights_A: FloatArray, grid: AreaGrid) -> FloatArray:
-    """What share of the attention each cell receives: float32 [N], sums to 1."""
+    """Return the share of the attention that each cell receives: float32 [N], sums to 1."""
     return shares(coverage(np.asarray(weights_A, dtype=np.float32), grid))
 
 
 def points_right(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> bool:
-    """The pointing game (Zhang et al. 2018): whether the heaviest cell's middle lies in any box.
+    """Return whether the top cell's centre is in any box: the pointing game (Zhang et al. 2018).
 
-    Of equal cells the first counts.
+    Ties are resolved in favour of the first cell.
     """
     return bool(middles_inside(grid, boxes)[cell_shares(weights_A, grid).argmax()])
 
 
 def mass_in_boxes(weights_A: FloatArray, grid: AreaGrid, boxes: Sequence[Box]) -> float:
-    """The share of the attention inside the gold boxes, 0..1; cells partly inside count partly."""
+    """Return the share of the attention inside the gold boxes, 0..1, with cells counted in part."""
     return float(cell_shares(weights_A, grid) @ inside_share(grid, boxes))
 
 
 def middles_inside(grid: AreaGrid, boxes: Sequence[Box]) -> BoolArray:
-    """Whether the middle of each cell lies in any box: bool [N]."""
+    """Return whether the centre of each cell is in any box: bool [N]."""
     y, x = (np.arange(grid.height) + 0.5) / grid.height, (np.arange(grid.width) + 0.5) / grid.width
     return in_any(x, y, boxes).ravel()
 
 
 def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
-    """The part of each cell that lies in any box, float64 [N]; its mean is the boxes' area."""
+    """Return the share of each cell inside any box, float64 [N]. Its mean is the boxes' area."""
     edges = np.array(boxes, dtype=np.float64).reshape(-1, 4).clip(0, 1)
     x, column_C = _cuts(edges[:, 0::2], grid.width)
     y, row_R = _cuts(edges[:, 1::2], grid.height)
-    # No edge of a cell or a box crosses the pieces between the cuts, so their middles speak for all
-    # of them.
+    # No edge of a cell or box crosses a piece between two cuts, so its centre decides for the whole
+    # piece.
     inside_RC = in_any((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, boxes)
     area_RC = np.diff(y)[:, None] * np.diff(x) * inside_RC
     area_HW = np.add.reduceat(np.add.reduceat(area_RC, row_R, 0), column_C, 1)
@@ -61,9 +61,10 @@ def inside_share(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
 
 
 def box_overlaps(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
-    """The overlap of every area with the boxes together, float64 [A], 0..1.
+    """Return the overlap of every area with the union of the boxes, float64 [A], 0..1.
 
-    It is intersection over union, counted in cells: a cell that lies partly inside counts partly.
+    It is the intersection over union, counted in cells. A cell that is partly inside counts in
+    part.
     """
     inside_N = inside_share(grid, boxes)
     shared_A = area_sums(inside_N.astype(np.float32)[None], grid)[0].astype(np.float64)
@@ -74,27 +75,25 @@ def box_overlaps(grid: AreaGrid, boxes: Sequence[Box]) -> FloatArray:
 def pointing_figures(
     rows: Iterable[tuple[FloatArray, AreaGrid, Sequence[Box]]],
 ) -> dict[str, float]:
-    """Both measures over many words, and what maps would get that ignore the picture.
+    """Compute both metrics over many words, with baselines that ignore the picture.
 
-    pointing: share of the words that `points_right`. mass: mean of `mass_in_boxes`. words: how
-    many.
-
-    pointing_uniform and mass_uniform: with every cell alike, so that any is as likely the largest:
-    the mean share of cells whose middle lies in the boxes, and the mean area of the boxes. (Equal
-    weights for all areas of several cells would favour the middle of the picture.)
-
-    pointing_middle: with all attention on the middle of the picture, where most photos show most.
-
-    pointing_position and mass_position: with the mean of all words' cell shares for every word,
-    where this model looks and boxes lie on the whole. A model shows that it finds things only by
-    what it has above these.
+    - pointing: share of the words for which `points_right` holds.
+    - mass: mean of `mass_in_boxes`.
+    - words: number of words.
+    - pointing_uniform and mass_uniform: for uniform cells, the mean share of cells with their
+      centre in the boxes, and the mean area of the boxes. (Uniform weights over areas would favour
+      the centre of the picture.)
+    - pointing_middle: for all attention on the centre, where most photographs show their subject.
+    - pointing_position and mass_position: for the mean of all words' cell shares, which shows where
+      the model looks and boxes are on average. Only figures above these show that a model finds
+      things.
 
     Args:
-        rows: for each word its weights [A], their grid and its gold boxes; read once, and only sums
-            over cells are stored.
+        rows: For each word its weights [A], their grid and its gold boxes. They are read once, and
+            only sums over cells are stored.
 
     Raises:
-        ValueError: there are no words, or their grids have different cells.
+        ValueError: There are no words, or their grids have different cells.
     """
     words, right, mass, shape = 0, 0.0, 0.0, (0, 0)
     in_middle, sums_3N = 0, np.zeros((3, 0))
@@ -128,7 +127,7 @@ def pointing_figures(
 
 
 def in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
-    """Whether each pair of coordinates lies in any box: bool [len(y), len(x)]."""
+    """Return whether each pair of coordinates is in any box: bool [len(y), len(x)]."""
     inside = np.zeros((len(y), len(x)), dtype=bool)
     for left, top, right, bottom in boxes:
         inside |= ((top <= y) & (y < bottom))[:, None] & ((left <= x) & (x < right))
@@ -136,7 +135,7 @@ def in_any(x: FloatArray, y: FloatArray, boxes: Sequence[Box]) -> BoolArray:
 
 
 def _cuts(edges: FloatArray, cells: int) -> tuple[FloatArray, IntArray]:
-    """The edges of cells and boxes, 0..1 in rising order, and which of them begin a cell."""
+    """Return the sorted edges of cells and boxes, 0..1, and the indices of the cells' starts."""
     borders = np.arange(cells + 1) / cells
     cuts = np.unique(np.concatenate([borders, edges.ravel()]))
     return cuts, np.searchsorted(cuts, borders[:-1])

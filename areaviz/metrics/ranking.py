@@ -1,4 +1,4 @@
-"""Average precision: how well scores rank the labels that are there above those that are not."""
+"""Average precision: how well scores rank examples with a label above those without it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ IntArray = npt.NDArray[np.int64]
 
 
 def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> float:
-    """The mean over K labels of the average precision over N examples, 0..1; NaN without labels.
+    """Return the mean over K labels of the average precision over N examples, 0..1.
 
-    Labels that never occur are left out. Average precision is the mean, over the examples that have
-    the label (1, else 0), of the precision among all examples that score as high or higher. So
-    equal scores give the label's share, in whatever order examples come.
+    Labels that never occur are left out. Without any label the result is NaN. Average precision is
+    the mean, over the examples that have the label (1, otherwise 0), of the precision among all
+    examples with an equal or higher score. Equal scores therefore give the label's frequency, in
+    any order of the examples.
     """
     order_NK = np.argsort(-scores_NK, axis=0, kind="stable")
     ranked_NK = np.take_along_axis(labels_NK, order_NK, 0)
@@ -31,7 +32,7 @@ def mean_average_precision(scores_NK: FloatArray, labels_NK: FloatArray) -> floa
 
 
 def _last_of_equals(ranked_NK: FloatArray) -> IntArray:
-    """For each rank the last rank with the same score: [N, K]."""
+    """Return, for each rank, the last rank with an equal score: [N, K]."""
     count = len(ranked_NK)
     ends_NK = np.ones(ranked_NK.shape, dtype=bool)
     ends_NK[:-1] = ranked_NK[1:] != ranked_NK[:-1]

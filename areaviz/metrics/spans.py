@@ -1,14 +1,14 @@
-"""Whether the attended areas of a text follow its words: purity, cover and exactness, and chance.
+"""Whether the attended areas of a text match its words: purity, cover and exactness, and chance.
 
-`areaviz.metrics.words` defines the three measures. With mean keys (Eq. 3) the logit of an area is
-the mean of its items' logits and never above the highest of them, so the heaviest area of a query
-is a single item, which says nothing of spans. Two figures do: `weighted_MEASURE_lift`, over all
-areas by their weight, and `multi_MEASURE_lift`, over the heaviest area of two or more items (of two
-or three, in truth: the mean of a longer span lies between the means of two such parts). Both are
-divided by what the same areas would have at random places of the same sentence.
+`areaviz.metrics.words` defines the three metrics. With mean keys (Eq. 3), the logit of an area is
+the mean of its items' logits and never exceeds the highest of them. The top area of a query is
+therefore a single item, which says nothing about spans. Two figures do: `weighted_MEASURE_lift`,
+over all areas by their weight, and `multi_MEASURE_lift`, over the top area of two or more items (in
+practice two or three, because the mean of a longer span is between the means of two such parts).
+Both are divided by the value for areas of the same sizes at random positions of the sentence.
 
 Shapes: L layers, H heads, Q queries, N items, A areas, W widths of areas (index is width - 1), M
-measures.
+metrics.
 """
 
 from __future__ import annotations
@@ -31,28 +31,33 @@ class SpanCounts(Counts):
     """Sums over queries, by name, each float64 [L, H]."""
 
     def figures(self) -> dict[str, float]:
-        """The figures of all layers and heads together; those without any case are left out.
+        """Return the figures of all layers and heads together. Undefined figures are left out.
 
-        queries: how many. multi_share: for what share of them the top area has several items.
-
-        MEASURE: share of the top areas that have it, 0..1. MEASURE_random: expected for areas of
-        the same sizes anywhere in the same sentence. MEASURE_position: expected for the same sizes
-        at the same distances from another query of the sentence, what a head would have that looks
-        at positions and not at text. MEASURE_lift and MEASURE_position_lift: the first divided by
-        either. With "multi_" in front: of the heaviest area of two or more items, over the queries
-        that have one with any weight.
-
-        weighted_MEASURE: share of the attention on areas that have it, with _random and _lift.
-        uniform_MEASURE: of attention that is equal everywhere. area_size: mean items of an attended
-        area, weighted by attention, and uniform_area_size. entropy: of the area weights in bits.
-        entropy_normalised: divided by log2 of the number of areas, 0..1, where there are several.
+        - queries: number of queries.
+        - multi_share: share of queries whose top area has several items.
+        - MEASURE: share of the top areas that have the property, 0..1.
+        - MEASURE_random: expected value for areas of the same sizes at random positions of the
+          sentence.
+        - MEASURE_position: expected value for areas of the same sizes at the same distances from
+          another query of the sentence, as for a head that looks at positions and not at the text.
+        - MEASURE_lift and MEASURE_position_lift: MEASURE divided by either.
+        - multi_...: the same figures for the top area of two or more items, over the queries that
+          have one with a weight above 0.
+        - weighted_MEASURE: share of the attention on areas with the property, with _random and
+          _lift.
+        - uniform_MEASURE: the same for uniform attention.
+        - area_size: mean number of items in an attended area, weighted by attention, and
+          uniform_area_size.
+        - entropy: entropy of the area weights in bits.
+        - entropy_normalised: entropy divided by log2 of the number of areas, 0..1, if there are
+          several.
         """
         figures = _figures({name: np.asarray(sum_LH.sum()) for name, sum_LH in self.sums.items()})
         return {name: float(value) for name, value in figures.items() if np.isfinite(value)}
 
 
 def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
-    """The figures of every site whose memory is a text, over many traces of one model."""
+    """Return the figures of every site whose memory is a text, over many traces of one model."""
 
     def counts() -> Iterator[tuple[str, SpanCounts]]:
         for trace in traces:
@@ -65,9 +70,9 @@ def span_figures(traces: Iterable[Trace]) -> dict[str, dict[str, float]]:
 
 
 def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
-    """The counts of one map over its memory, a text; queries that attend to nothing are left out.
+    """Return the counts of one map over a text. Queries that attend to nothing are left out.
 
-    Chance is only given the areas that a query can see. A layer is taken to have areas up to the
+    Chance uses only the areas that a query can see. A layer is assumed to have areas up to the
     widest that receives any attention in it.
     """
     areas = WordAreas.of(attention.grid, memory)
@@ -78,9 +83,10 @@ def span_counts(attention: AttentionMap, memory: Field) -> SpanCounts:
 
 
 def weighted_purity(attention: AttentionMap, memory: Field) -> float:
-    """The figure `weighted_purity` of one map alone, 0..1; NaN where no query attends.
+    """Return the figure `weighted_purity` of one map, 0..1, or NaN if no query attends.
 
-    An analysis asks for it alone, of every example, and `span_counts` takes many times as long.
+    An analysis needs only this figure, for every example, and `span_counts` takes many times
+    longer.
     """
     hits_AM = WordAreas.of(attention.grid, memory).hits_AM
     pure_A = hits_AM[:, MEASURES.index("purity")].astype(np.float32)
@@ -95,7 +101,7 @@ def weighted_purity(attention: AttentionMap, memory: Field) -> float:
 def _layer_sums(
     attention: AttentionMap, layer: int, areas: WordAreas, visible_Q: IntArray
 ) -> dict[str, Array]:
-    """All sums of one layer, each [H]."""
+    """Return all sums of one layer, each [H]."""
     weights_HQA = attention.weights[layer]
     seen_HQ = weights_HQA.any(-1)
     bits_HQ = np.stack([entropy(attention, layer, head) for head in range(attention.heads)])
@@ -113,20 +119,20 @@ def _layer_sums(
 
 
 def _total(values_HQ: FloatArray | BoolArray) -> Array:
-    """The sum over queries: float64 [H]."""
+    """Return the sum over queries: float64 [H]."""
     total: Array = values_HQ.sum(-1, dtype=np.float64)
     return total
 
 
 def _by_measure(name: str, sums_HM: Array) -> dict[str, Array]:
-    """Sums of the three measures by name, with "{}" for the measure."""
+    """Return sums of the three metrics by name. "{}" in `name` is replaced by the metric."""
     return {name.format(measure): sums_HM[:, m] for m, measure in enumerate(MEASURES)}
 
 
 def _top_sums(
     prefix: str, top_HQ: IntArray, seen_HQ: BoolArray, areas: WordAreas, visible_Q: IntArray
 ) -> dict[str, Array]:
-    """Sums over one area of every query that is seen, named with `prefix`."""
+    """Return sums over one area of every visible query. Names start with `prefix`."""
     width_HQ = areas.width_A[top_HQ]
     found = {
         "": areas.hits_AM[top_HQ],
@@ -147,7 +153,7 @@ def _weighted_sums(
     areas: WordAreas,
     visible_Q: IntArray,
 ) -> dict[str, Array]:
-    """Sums over all areas of every query by attention, beside those of uniform attention."""
+    """Return sums over all areas of every query by attention, and those of uniform attention."""
     mass_HQW = np.add.reduceat(weights_HQA, areas.first_W, axis=-1)
     width_W = np.arange(1, len(areas.first_W) + 1)
     widest = int(np.max(width_W * mass_HQW.any((0, 1)), initial=1))
@@ -173,7 +179,7 @@ def _weighted_sums(
 
 
 def _figures(sums: Mapping[str, Array]) -> dict[str, Array]:
-    """Sums divided by their number of cases, and the lifts."""
+    """Divide sums by their number of cases, and compute the lifts."""
     figures = {"queries": sums["queries"]}
     lifts = {}
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -189,7 +195,7 @@ def _figures(sums: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _cases(name: str) -> str:
-    """The count that a sum is divided by."""
+    """Return the count that a sum is divided by."""
     if name == "entropy_normalised":
         return "choices"
     return "multi_queries" if name.startswith("multi_") and name not in _COUNTS else "queries"

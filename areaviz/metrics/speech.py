@@ -1,4 +1,4 @@
-"""How well what was heard is right, and whether attention looked where it was said."""
+"""Metrics of speech recognition: error rate, and whether attention finds where a digit is said."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 
 def edits(found: str, wanted: str) -> int:
-    """The fewest letters that are put in, left out or exchanged to get from one to the other."""
+    """Return the Levenshtein distance: the fewest insertions, deletions and substitutions."""
     row = list(range(len(wanted) + 1))
     for number, letter in enumerate(found, start=1):
         before, row = row, [number]
@@ -20,7 +20,7 @@ def edits(found: str, wanted: str) -> int:
 
 
 def error_rate(found: Sequence[str], wanted: Sequence[str]) -> float:
-    """Edits over the letters that were wanted, in all examples together; 0 is perfect."""
+    """Return the number of edits per wanted character, over all examples together. 0 is perfect."""
     letters = sum(map(len, wanted))
     return sum(edits(*pair) for pair in zip(found, wanted, strict=True)) / max(1, letters)
 
@@ -28,12 +28,12 @@ def error_rate(found: Sequence[str], wanted: Sequence[str]) -> float:
 def boundary_hits(
     weights_TM: npt.NDArray[np.float32], bounds: Sequence[tuple[int, int]], samples_an_item: int
 ) -> list[bool]:
-    """Whether the heaviest item of each digit overlaps the samples in which it is said.
+    """Return whether the top item of each digit overlaps the samples in which the digit is said.
 
     Args:
-        weights_TM: weights of the items for each digit.
-        bounds: first sample of each digit and the one behind its last.
-        samples_an_item: item m is of the samples from m * samples_an_item on.
+        weights_TM: Weights of the items for each digit.
+        bounds: First sample and end sample (exclusive) of each digit.
+        samples_an_item: Samples per item. Item m starts at sample m * samples_an_item.
     """
     hits = []
     for weights_M, (first, behind) in zip(weights_TM, bounds, strict=False):

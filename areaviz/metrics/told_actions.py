@@ -1,7 +1,8 @@
-"""Which action a sentence tells, learned from sentences whose action is known.
+"""A classifier for the action that a sentence describes, learned from labelled sentences.
 
-Naive Bayes over words (multinomial, every word counted once more than it was seen). People say one
-thing in many words, "pulling up" or "doing bar exercise", so no list of verbs would do.
+It is multinomial naive Bayes over words with add-one smoothing. People describe an action in many
+ways, such as "pulling up" or "doing bar exercise", so a list of verbs would not suffice.
+
 Shapes: A actions, V words.
 """
 
@@ -15,11 +16,11 @@ import numpy.typing as npt
 
 
 class ToldActions:
-    """What was learned.
+    """A trained classifier of actions.
 
     Args:
-        texts: sentences, their words split by blanks.
-        actions: what each of them tells.
+        texts: Sentences with words separated by spaces.
+        actions: The action that each sentence describes.
     """
 
     def __init__(self, texts: Sequence[str], actions: Sequence[str]) -> None:
@@ -33,7 +34,7 @@ class ToldActions:
         self._logs_AV = np.log((counts_AV + 1) / (counts_AV + 1).sum(1, keepdims=True))
 
     def told(self, text: str) -> str:
-        """The action that makes the words most probable; "" where no word of it is known."""
+        """Return the action that makes the words most probable, or "" if no word is known."""
         known = [self._column[word] for word in text.split() if word in self._column]
         if not known:
             return ""

@@ -1,4 +1,4 @@
-"""Translation quality by sacrebleu, so that the figures can be compared with those of others."""
+"""Translation quality by sacrebleu, so that the figures are comparable with published ones."""
 
 from __future__ import annotations
 
@@ -21,28 +21,32 @@ class Comparison:
     system: float
     # Half the width of the 95 % confidence interval of the system's own score.
     interval: float
-    # How likely a difference as large, in either direction, is between systems that do not differ.
+    # Probability of a difference at least as large, in either direction, if the systems do not
+    # differ.
     p_value: float
-    # sacrebleu's, with seed and resamples.
+    # Signature of sacrebleu, with seed and number of resamples.
     signature: str
 
     @property
     def difference(self) -> float:
-        """System minus baseline."""
+        """The score of the system minus that of the baseline."""
         return self.system - self.baseline
 
 
 def translation_scores(
     hypotheses: Sequence[str], references: Sequence[str]
 ) -> dict[str, float | int | str]:
-    """Corpus scores of one system against one reference a sentence.
+    """Compute corpus scores of one system against one reference per sentence.
 
-    bleu: cased, 13a tokens; bleu_lowercase: the same on lower-cased text; chrf: chrF2; each 0..100,
-    with sacrebleu's signature under NAME_signature. length_ratio: tokens produced for each one of
-    the references. sentences: how many.
+    - bleu: cased BLEU with 13a tokens, 0..100.
+    - bleu_lowercase: BLEU of the lower-cased text, 0..100.
+    - chrf: chrF2, 0..100.
+    - NAME_signature: the signature of sacrebleu for each score.
+    - length_ratio: tokens in the hypotheses divided by tokens in the references.
+    - sentences: number of sentences.
 
     Raises:
-        ValueError: when there is no sentence, or not one reference a hypothesis.
+        ValueError: There are no sentences, or the numbers of hypotheses and references differ.
     """
     _check(hypotheses, references)
     bleu, lowercase, chrf = BLEU(), BLEU(lowercase=True), CHRF()
@@ -65,13 +69,13 @@ def bleu_and_chrf(
     """Compute the corpus BLEU (cased, 13a tokens) and chrF2 of one system, each 0..100.
 
     Args:
-        hypotheses: what the system wrote.
-        references: for each hypothesis its reference, or all of its references, at least one.
-            sacrebleu clips n-grams against the references together, takes the reference whose
-            length is closest for BLEU, and the best one for chrF.
+        hypotheses: Outputs of the system.
+        references: For each hypothesis its reference, or all of its references, at least one.
+            sacrebleu clips n-grams against the references together. For BLEU it takes the reference
+            whose length is closest, for chrF the best one.
 
     Raises:
-        ValueError: there is no sentence, or not one entry of references a hypothesis.
+        ValueError: There are no sentences, or the numbers of hypotheses and references differ.
     """
     _check(hypotheses, references)
     streams = _streams(references)
@@ -87,16 +91,15 @@ def compare(
     references: Sequence[str | Sequence[str]],
     resamples: int = 1000,
 ) -> dict[str, Comparison]:
-    """Two systems tested by approximate randomisation: "bleu" (cased, 13a) and "chrf".
+    """Test two systems by approximate randomisation, for "bleu" (cased, 13a) and "chrf".
 
-    Each draw exchanges the translations of about half of the sentences; the p-value is two-sided,
-    the share of draws whose difference is as large in either direction (Riezler & Maxwell 2005).
-    sacrebleu's paired bootstrap counts one direction alone: its p-values are about half of these.
-    The seed is sacrebleu's, 12345 unless SACREBLEU_SEED says otherwise, and is part of the
-    signature.
+    Each draw swaps the translations of about half of the sentences. The p-value is two-sided: the
+    share of draws with a difference at least as large in either direction (Riezler & Maxwell 2005).
+    sacrebleu's paired bootstrap counts only one direction, so its p-values are about half of these.
+    The seed is sacrebleu's, 12345 unless SACREBLEU_SEED is set, and is part of the signature.
 
     Raises:
-        ValueError: when there is no sentence, or not one hypothesis of each system a reference.
+        ValueError: There are no sentences, or the numbers of hypotheses and references differ.
     """
     _check(system, references)
     _check(baseline, references)
@@ -113,8 +116,8 @@ def compare(
     found = {}
     for name, key in (("bleu", "BLEU"), ("chrf", "chrF2")):
         one, other = (result for result in results[key] if isinstance(result, Result))
-        # sacrebleu counts larger differences alone. The one that was seen comes about where all
-        # sentences that differ are exchanged, or none.
+        # sacrebleu counts only larger differences. The observed difference itself occurs if all
+        # differing sentences are swapped, or none.
         p_value = min(1.0, float(other.p_value or 0.0) + 2.0 ** (1 - changed))
         if one.score == other.score:
             p_value = 1.0

@@ -1,4 +1,4 @@
-"""How good written trees are, and whether the attention of an opening bracket finds its words.
+"""Quality of written trees, and whether the attention of an opening bracket finds its words.
 
 Shapes: H heads, O opening brackets.
 """
@@ -21,22 +21,23 @@ from areaviz.trace.tree import WORD, read_tree
 class BracketScores:
     """Scores of trees, 0..1, over all sentences together."""
 
-    # Of the brackets with words in them, by label and words, as in PARSEVAL; marks are words here.
+    # Of brackets that contain words, by label and words, as in PARSEVAL. Punctuation counts as
+    # words here.
     precision: float
     recall: float
     f1: float
-    # Share of trees that are the gold tree.
+    # Share of trees that equal the gold tree.
     exact: float
-    # Share that are no tree of as many words as the sentence has.
+    # Share of outputs that are not a tree with the number of words of the sentence.
     malformed: float
-    # Share whose brackets do not match, these among them.
+    # Share of outputs whose brackets do not match. These are also malformed.
     unbalanced: float
 
 
 def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores:
-    """Compare written trees with the gold ones.
+    """Compare written trees with the gold trees.
 
-    Nothing is mended: of a malformed tree, the closed brackets before its first mistake count.
+    Nothing is repaired. In a malformed tree, the closed brackets before its first mistake count.
     """
     right = made = wanted = exact = malformed = unbalanced = 0
     for text, known in zip(written, gold, strict=True):
@@ -59,7 +60,7 @@ def bracket_scores(written: Sequence[str], gold: Sequence[str]) -> BracketScores
 
 
 def flat_tree(count: int, label: str = "S") -> str:
-    """The tree that knows nothing but the number of words: one bracket around them."""
+    """Return the tree that only knows the number of words: one bracket around all of them."""
     return " ".join([f"({label}", *[WORD] * count, f"){label}"])
 
 
@@ -67,20 +68,20 @@ def flat_tree(count: int, label: str = "S") -> str:
 class Opening:
     """An opening bracket of a tree."""
 
-    # The number of its token.
+    # The index of its token.
     token: int
-    # The items of its words, the end exclusive.
+    # The items of its words, end exclusive.
     first: int
     behind: int
 
     @property
     def size(self) -> int:
-        """How many items its words have."""
+        """The number of items of its words."""
         return self.behind - self.first
 
 
 def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
-    """The opening brackets of a tree whose words have 2 to `most` items of the sentence."""
+    """Return the opening brackets of a tree whose words have 2 to `most` items of the sentence."""
     runs = word_runs(sentence)
     found = []
     for node in read_tree(tree.split()).nodes:
@@ -93,17 +94,17 @@ def openings_of(tree: str, sentence: Field, most: int) -> list[Opening]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpanHits:
-    """How many opening brackets attend to their words, and how many would for other reasons.
+    """How often opening brackets attend to exactly their words, with two baselines.
 
-    Adding raises ValueError when the hits are of models with different heads.
+    Adding hits of models with different heads raises ValueError.
     """
 
     openings: int
-    # How often the heaviest area is exactly the bracket's words: float64 [H].
+    # How often the top area is exactly the bracket's words: float64 [H].
     exact_H: Array
-    # The same expected of areas of the same sizes anywhere in the sentence.
+    # The expected number for areas of the same sizes at random positions of the sentence.
     random_H: Array
-    # The same expected of the areas of the sentence's other brackets.
+    # The expected number for the areas of the sentence's other brackets.
     other_H: Array
 
     def __add__(self, more: SpanHits) -> SpanHits:
@@ -118,7 +119,7 @@ class SpanHits:
         )
 
     def of_head(self, head: int) -> dict[str, float]:
-        """The shares of one head, 0..1."""
+        """Return the shares of one head, 0..1."""
         count = max(self.openings, 1)
         return {
             "span": float(self.exact_H[head]) / count,
@@ -128,7 +129,7 @@ class SpanHits:
 
 
 def span_hits(attention: AttentionMap, openings: Sequence[Opening]) -> SpanHits:
-    """Whether the heaviest area of each opening bracket is its words, for all heads of a map."""
+    """Count how often the top area of each opening bracket is its words, for all heads of a map."""
     exact_H, random_H, other_H = np.zeros((3, attention.heads))
     items = attention.grid.width
     tops_HO = attention.weights[-1][:, [one.token for one in openings]].argmax(-1)
