@@ -1,4 +1,4 @@
-"""What a model says of itself: its card, its task's figures, its gates, what the papers report.
+"""Model cards: what a model is, its figures, its targets, and the figures that papers report.
 
-The doors are `card.Card` and the registry `tasks.TASKS`.
+Start with `card.Card` and the registry `tasks.TASKS`.
 """

@@ -1,4 +1,4 @@
-"""A model's card (checkpoints/NAME/card.json): what it is, how it was trained, what it measured."""
+"""Model cards (checkpoints/NAME/card.json): what a model is, its training and its figures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ POINTING_HEAD, LENGTH_PENALTY = "pointing_head", "length_penalty"
 GRAMMAR = "grammar"
 """The entry of a recipe that `Card.grammar` reads."""
 RENAMED = {"pointing head": "pointing_head", "chosen by": "chosen_by"}
-"""Entries of a recipe in cards of before, and what they are called now."""
+"""Former names of recipe entries in older cards, and their current names."""
 MEASURED = ("figures", "attention", "heads", "opening", "notes", "gates", "files", "lacks")
-"""Entries that say more of the same model, and so do not make it another one."""
+"""Entries with results and notes. They do not distinguish one model from another."""
 PICTURES = {"scenes": "shape scenes", "photos": "photographs"}
-"""What pictures can show, in words; `Card.pictures` is one of them."""
+"""What pictures can show, with its description. `Card.pictures` is a key."""
 _KINDS: Mapping[Any, tuple[Any, str]] = {
     str: (str, "text"),
     int: (int, "whole number"),
@@ -33,15 +33,15 @@ _KINDS: Mapping[Any, tuple[Any, str]] = {
     tuple: (list, "list"),
     Mapping: (dict, "object with entries"),
 }
-"""For each type a field may have: what JSON has for it, and its name for people."""
+"""For each type of a field: the corresponding JSON types, and a name for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
 class LengthLimit:
     """The longest output, in items, for a source of n items: ratio * n + extra.
 
-    Character models repeat themselves without end on a few sentences; the limit is chosen so that
-    no validation reference exceeds it.
+    Character models sometimes repeat themselves without end. The limit is chosen so that no
+    validation reference exceeds it.
     """
 
     ratio: float
@@ -57,48 +57,49 @@ class Opening:
 
     # One of `READINGS`.
     reading: str
-    # Counted from 0; the head None, in card.json "all", for all of them.
+    # Counted from 0. The head None, "all" in card.json, means all heads.
     layer: int
     head: int | None
 
     @property
     def entries(self) -> dict[str, Any]:
-        """What card.json has for it."""
+        """Its entry in card.json."""
         return {**asdict(self), "head": "all" if self.head is None else self.head}
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """What a reader may know about a model; each field is an entry of card.json.
+    """The public information about a model. Each field is an entry of card.json.
 
     Args:
-        name: its folder, and the request's `model`.
-        family: key of the model registry.
-        title: for people.
-        task: a key of `TASKS`.
+        name: Name of its folder, and the request's `model`.
+        family: Key of the model registry.
+        title: Name for users.
+        task: Key of `TASKS`.
         level: "character", "token", "word" or "digit".
-        mechanism: "regular" or "area", one of the survey's four, "text and picture" or "none".
+        mechanism: "regular" or "area", one of the survey's four mechanisms, "text and picture" or
+            "none".
         size: "Tiny", "Small", "Base" or "Big" (Li et al. 2019, section 4.1.1), or "".
-        pair: models of one pair differ in their attention and in what teaches it only.
-        parameters: how many numbers were learned.
-        trained_length: longest training input, in items.
-        config: options of the network, as trained.
-        recipe: as trained, with what was chosen by validation.
-        data: as trained.
-        figures: test set -> measure -> value.
-        attention: site -> measure -> value.
-        history: one entry a validation: step, train_loss, valid_loss, seconds.
-        code_version: the version and commit that trained it.
-        trained_on: the machine and the hours.
-        limits: prose.
-        licence: prose.
-        notes: sentences about it, such as a comparison with another model.
-        gates: what it has to reach, see `areaviz.cards.gates`.
-        files: name -> SHA-256 of each file that is loaded; {} in cards older than this entry.
-        heads: site -> measure -> its value of each layer's heads, on validation, see
-            `areaviz.evaluation.heads`; {} where they were not measured.
-        opening: site -> what a page opens on there; a site without one opens on heaviest areas.
-        lacks: what other models of its task can and it cannot, of the words of `can`.
+        pair: Models of one pair differ only in their attention and its supervision.
+        parameters: Number of learned parameters.
+        trained_length: Longest training input, in items.
+        config: Options of the trained network.
+        recipe: Recipe of the training, with the choices made on validation.
+        data: Description of the training data.
+        figures: Test set -> metric -> value.
+        attention: Site -> metric -> value.
+        history: One entry per validation: step, train_loss, valid_loss, seconds.
+        code_version: Version and commit of the training code.
+        trained_on: The machine and the training time in hours.
+        limits: Prose.
+        licence: Prose.
+        notes: Sentences about the model, such as a comparison with another model.
+        gates: Targets of the model, see `areaviz.cards.gates`.
+        files: File name -> SHA-256 of each file that is loaded. {} in older cards.
+        heads: Site -> metric -> values of each layer's heads on validation, see
+            `areaviz.evaluation.heads`. {} if they were not measured.
+        opening: Site -> default view of a page. Without an entry, the page shows top areas.
+        lacks: Capabilities in `can` that other models of its task have and this model does not.
     """
 
     name: str
@@ -130,53 +131,55 @@ class Card:
 
     @property
     def entries(self) -> dict[str, Any]:
-        """What card.json has of it, for `card_of`."""
+        """The content of card.json, as `card_of` reads it."""
         opening = {site: opening.entries for site, opening in self.opening.items()}
         return {**asdict(self), "opening": opening}
 
     @property
     def can(self) -> frozenset[str]:
-        """What a request may ask of it besides an input: "areas" of another size, the kinds of
-        changes, "target", a given output, and "attribution".
+        """The capabilities of the model besides an input.
+
+        They are the kinds of changes, "areas" for other area sizes, "target" for a given output,
+        and "attribution".
         """
         can = TASKS[self.task].can if self.task in TASKS else frozenset[str]()
-        # Attention to single cells, or to places, has no areas.
+        # Attention to single cells or locations has no areas.
         has_areas = self.mechanism in ("regular", "area", "text and picture")
         return (can | {"areas"} if has_areas else can) - frozenset(self.lacks)
 
     @property
     def given(self) -> str | None:
-        """The output that it is given with every example of a set; None where it writes its own."""
+        """The output given with every example of a dataset, or None if the model writes its own."""
         return TASKS[self.task].given if "target" in self.can else None
 
     @property
     def has_logits(self) -> bool:
-        """Whether its weights are those of queries and keys of items, so that a logit has parts."""
-        # Keys of whole areas, the largest of their items or those of Eq. 9, have none.
+        """Whether the weights come from queries and keys of items, so that logits have parts."""
+        # Keys of whole areas, by the maximum of their items or by Eq. 9, have no parts.
         kinds = {options.get("key_mode") for options in (self.config, self.config.get("text", {}))}
         return "areas" in self.can and not kinds & {"max", "features"}
 
     @property
     def length_limit(self) -> LengthLimit | None:
-        """The longest output for a text; None for a model that needs none."""
+        """The limit on the output for a text, or None for a model without a limit."""
         limit = self.recipe.get("length_limit")
         return LengthLimit(**limit) if limit else None
 
     @property
     def length_penalty(self) -> float | None:
-        """Of beam search, chosen on validation; None where it was not."""
+        """The length penalty of beam search chosen on validation, or None if there is none."""
         penalty = self.recipe.get(LENGTH_PENALTY)
         return None if penalty is None else float(penalty)
 
     @property
     def pointing_head(self) -> tuple[int, int] | None:
-        """Layer and head, 0-based, whose attention points best on validation; None if unknown."""
+        """Layer and head, from 0, whose attention points best on validation, or None if unknown."""
         place = self.recipe.get(POINTING_HEAD)
         return (int(place[0]), int(place[1])) if place else None
 
     @property
     def told_head(self) -> tuple[int, int] | None:
-        """Layer and head, 0-based, that were told where to look in training; None for no head."""
+        """Layer and head, from 0, with location supervision in training, or None."""
         if not self.recipe.get("told"):
             return None
         layer, head = self.recipe["told_head"]
@@ -184,29 +187,29 @@ class Card:
 
     @property
     def grammar(self) -> str:
-        """What its outputs are held to while they are written, a key of `GRAMMARS`; "" for none."""
+        """The grammar that constrains the outputs, a key of `GRAMMARS`, or "" for none."""
         return str(self.recipe.get(GRAMMAR, ""))
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What distinguishes this model in the keys of traces and analyses.
+        """The entries that identify this model in the keys of traces and analyses.
 
-        These are all entries but `MEASURED`: a model that is measured again keeps its traces and
-        analyses. Nothing is copied, because every question needs the key.
+        They are all entries except `MEASURED`, so a model that is measured again keeps its traces
+        and analyses. Nothing is copied, because every request needs the key.
         """
         names = (one.name for one in fields(self))
         return {name: getattr(self, name) for name in names if name not in MEASURED}
 
     @property
     def is_as_published(self) -> bool:
-        """Whether its areas, if any, are those of Eq. 3 and 4 alone (Li et al. 2019)."""
+        """Whether its areas, if any, use only Eq. 3 and 4 (Li et al. 2019)."""
         text = self.config.get("text", self.config)
         usual = {"key_mode": "mean", "value_mode": "sum", "convolution": 1, "size_bias": False}
         return all(text.get(name, value) == value for name, value in usual.items())
 
     @property
     def largest_learned(self) -> int:
-        """The largest area its learned keys or biases know; 0 where any size will do."""
+        """The largest area that its learned keys or biases support, or 0 for any size."""
         text = self.config.get("text", self.config)
         learns_keys = text.get("key_mode", "mean") in ("features", "boundary")
         if learns_keys or text.get("size_bias", False):
@@ -215,25 +218,26 @@ class Card:
 
     @property
     def pictures(self) -> str:
-        """What its pictures show where the card says so: "scenes" or "photos"; else ""."""
+        """What its training pictures show, "scenes" or "photos", or "" if the card does not say."""
         return str(self.recipe.get("pictures", ""))
 
     @property
     def question(self) -> str:
-        """What it is asked about a picture where nothing is said; "" where it takes no question."""
+        """The default question about a picture, or "" if the model takes no question."""
         return str(self.recipe.get("question", ""))
 
     def reads(self, kind: str) -> bool:
-        """Whether it is meant for what a set's pictures show, as `Dataset.kind` has it.
+        """Return whether the model is meant for pictures of a kind, see `Dataset.kind`.
 
-        Readers of digits know one kind of pictures each; a reader's own may be of any.
+        Digit classifiers know one kind of pictures each. A user's own pictures may be of any kind.
         """
         return kind in (self.config.get("kind", kind), "photos", "")
 
     def unfamiliar(self, kind: str) -> str:
-        """A sentence where it has never seen pictures of a kind; "" where it has, or for no kind.
+        """Return a warning if the model was not trained on pictures of this kind, or "".
 
-        kind: what pictures show, a key of `PICTURES`, or "".
+        Args:
+            kind: What the pictures show, a key of `PICTURES`, or "".
         """
         if kind == "" or self.pictures in ("", kind):
             return ""
@@ -244,10 +248,10 @@ class Card:
 
 
 def read_card(path: Path) -> Card:
-    """Read a card.json; unknown entries are ignored.
+    """Read a card.json. Unknown entries are ignored.
 
     Raises:
-        BackendError: it is missing, no JSON, or an entry is missing or of the wrong type.
+        BackendError: The file is missing or not JSON, or an entry is missing or has the wrong type.
     """
     advice = "restore it from the repository or train the model again"
     try:
@@ -261,7 +265,11 @@ def read_card(path: Path) -> Card:
 
 
 def card_of(entries: Any) -> Card:
-    """A card of what JSON gave; ValueError where an entry is missing or of the wrong type."""
+    """Return the card for parsed JSON.
+
+    Raises:
+        ValueError: An entry is missing or has the wrong type.
+    """
     if not isinstance(entries, dict):
         raise ValueError("it holds no entries")
     values, missing = {}, []
@@ -281,8 +289,8 @@ def write_card(card: Card, path: Path) -> None:
     """Write a card.json, whole or not at all.
 
     Raises:
-        ValueError: an entry is not a finite number, or JSON cannot hold it.
-        BackendError: the disk is full or the place cannot be written to.
+        ValueError: An entry is not a finite number, or JSON cannot represent it.
+        BackendError: The disk is full or the path is not writable.
     """
     try:
         write_json(path, card.entries)
@@ -293,7 +301,7 @@ def write_card(card: Card, path: Path) -> None:
 
 
 def _typed(value: Any, hint: Any, name: str) -> Any:
-    """A JSON value as a field of the card has it: lists become tuples, integers may be floats."""
+    """Convert a JSON value to a field's type: lists become tuples, and integers may be floats."""
     if hint is Any:
         return value
     if hint is Opening:
@@ -310,7 +318,7 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
 
 
 def _opening(value: Any, name: str) -> Opening:
-    """What a page opens on, of JSON; ValueError for a reading, layer or head that cannot be."""
+    """Convert JSON to an opening. Raise ValueError for an invalid reading, layer or head."""
     if not isinstance(value, dict) or value.keys() != {"reading", "layer", "head"}:
         raise ValueError(f"{name} is no object with reading, layer and head")
     reading, layer, head = value["reading"], value["layer"], value["head"]

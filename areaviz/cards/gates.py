@@ -1,4 +1,4 @@
-"""Gates: what a model has to reach on held-out data, set in its recipe, judged by its figures."""
+"""Targets ("gates") of models on held-out data, set in recipes and checked by their figures."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from areaviz.cards.card import Card
 from areaviz.cards.tasks import TASKS
 
 _NUMBERS = ("lift", "dependence", "size", "entropy")
-"""Ends of measures of attention that are no shares."""
+"""Suffixes of attention metrics that are not shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One entry of `Card.gates`; either `at_least` or `at_most` is there.
+    """One entry of `Card.gates`. It has either `at_least` or `at_most`.
 
     Args:
-        what: is measured, in words.
-        measure: set and key of `Card.figures` or `Card.attention`.
-        at_least: a number, or another measure: its set and key, with the name of another model
-            before them if it is not this one's.
-        at_most: the same.
-        slack: how much worse than that still passes.
-        why: the reason, should it be missed.
+        what: Text for users: what is measured.
+        measure: Dataset and key in `Card.figures` or `Card.attention`.
+        at_least: A number, or another metric: its dataset and key, preceded by the name of another
+            model if it is not this model's.
+        at_most: As `at_least`.
+        slack: How far a value may be on the wrong side of the limit and still pass.
+        why: The reason, if the target is missed.
     """
 
     what: str
@@ -36,7 +36,11 @@ class Gate:
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Gate:
-        """From plain values; ValueError for unknown entries, or without exactly one bound."""
+        """Create a target from plain values.
+
+        Raises:
+            ValueError: There are unknown entries, or not exactly one limit.
+        """
         values: dict[str, Any] = {}
         for name, one in entry.items():
             values[name] = tuple(one) if isinstance(one, list) else one
@@ -51,18 +55,18 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A gate in words: what is wanted and what was measured."""
+    """The result of a target in words: the wanted and the measured value."""
 
     what: str
     wanted: str
     measured: str
-    # None where either is not known yet
+    # None if either value is not known yet.
     reached: bool | None
     why: str
 
 
 def judged(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
-    """The gates of a card; `cards`: all models by name, for gates that name others."""
+    """Check the targets of a card. Targets may name other models, which `cards` has by name."""
     return [_judged(Gate.of(entry), card, cards) for entry in card.gates]
 
 
@@ -98,7 +102,7 @@ def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> flo
 
 
 def _shown(value: float | None, measure: Sequence[str], card: Card) -> str:
-    """A measure for people; in percent where it is a share."""
+    """Format a metric for users, in per cent if it is a share."""
     if value is None:
         return "–"
     part, key = measure[-2:]

@@ -1,7 +1,7 @@
-"""What is measured of where a model looks, task by task, and what could embarrass it.
+"""Metrics of where a model looks, by task, and the baselines that could refute them.
 
-A card's `attention` has a measure under a key such as "hit", and the same of looks that know
-nothing under that key and an ending, such as "hit_uniform".
+The `attention` of a card has a metric under a key such as "hit", and the value of an uninformed
+baseline under that key with a suffix, such as "hit_uniform".
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ UNTRAINED = "Untrained: the same network before it learned anything."
 
 @dataclass(frozen=True, slots=True)
 class LookMeasures:
-    """The measures of a task.
+    """The attention metrics of a task.
 
     Args:
-        question: they answer.
-        shares: key -> of what it is the share.
-        beside: ending -> what is measured in place of the model's own looks, as a column's title.
-        meaning: of these titles, in sentences.
+        question: The question that they answer.
+        shares: Key -> what the metric is a share of.
+        beside: Suffix -> baseline, as the title of a column.
+        meaning: Explanation of these titles.
     """
 
     question: str
@@ -123,6 +123,6 @@ LOOK_MEASURES: Mapping[str, LookMeasures] = {
         f" heaviest on average, whatever is asked. {UNTRAINED}",
     ),
 }
-"""By `Task.key`; of tasks that read or write texts alone it is measured how attention follows
-words.
+"""Attention metrics by `Task.key`. For tasks that only read or write text, the metrics are how well
+attention follows words.
 """

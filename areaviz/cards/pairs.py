@@ -1,4 +1,4 @@
-"""Readers of pairs of digits: the survey's Table 1, and which of our models each row is about."""
+"""Classifiers of digit pairs: the rows of the survey's Table 1, and our models for each row."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from areaviz.cards.tasks import TASKS
 
 @dataclass(frozen=True, slots=True)
 class PairReader:
-    """One way to read two digits.
+    """One mechanism for reading two digits.
 
     Args:
-        title: for people.
-        family: of our networks, as `Card.family`.
-        published: the share of pairs that is read wrongly, as the survey reports it; None for none.
-        options: what a network's config has to say.
+        title: Name for users.
+        family: Family of our networks, as in `Card.family`.
+        published: Share of wrongly read pairs as the survey reports it, or None.
+        options: Required entries of a network's config.
     """
 
     title: str
@@ -27,7 +27,7 @@ class PairReader:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def error(self, cards: Iterable[Card]) -> float | None:
-        """The lowest error of our models of this kind on held-out pairs; None without any."""
+        """Return the lowest error of our models of this kind on held-out pairs, or None."""
         errors = []
         for card in cards:
             wanted = {"kind": "pairs", **self.options}.items()
@@ -44,4 +44,5 @@ PAIR_READERS: Sequence[PairReader] = (
     PairReader("Two layers after a coarse look", "dram", 0.05, {"context": True}),
     PairReader("Spatial transformer, look by look", "rnn-stn", None),
 )
-"""The rows of the table (Ba, Mnih and Kavukcuoglu 2015, after the survey), and one of ours."""
+"""The rows of the table (Ba, Mnih and Kavukcuoglu 2015, as quoted by the survey), and one of ours.
+"""

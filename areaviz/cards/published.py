@@ -1,4 +1,4 @@
-"""What papers report of translators by level and size, for reading beside our figures."""
+"""Published results of translation models by level and size, as context for our figures."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ class Published:
     """BLEU of one model size, as a paper reports it."""
 
     regular: float
-    # Eq. 3 and 4
+    # Areas by Eq. 3 and 4.
     area: float
-    # Eq. 9 and 4, where reported
+    # Areas by Eq. 9 and 4, if reported.
     features: float | None = None
-    # what the paper says of either's significance: "*" for p < 0.05 against regular attention, "**"
-    # against every other kind as well, "" where it claims none
+    # Significance as stated by the paper: "*" for p < 0.05 against regular attention, "**" also
+    # against every other kind, "" if it states none.
     area_sign: str = ""
     features_sign: str = ""
 
     def of(self, mechanism: str) -> float | None:
-        """The figure of mechanism "regular" or "area"; None for others."""
+        """Return the figure of mechanism "regular" or "area", or None for any other."""
         return {"regular": self.regular, "area": self.area}.get(mechanism)
 
 
 BySize = Mapping[tuple[str, str], Published]
-"""What a paper reports, by level and size."""
+"""The results of a paper, by level and size."""
 
 
 AREA_ATTENTION: BySize = {
@@ -53,10 +53,8 @@ LSTMS: BySize = {
     ("character", "1024 cells, 1 head"): Published(20.26, 21.05, None, "*"),
     ("character", "1024 cells, 4 heads"): Published(21.28, 21.71),
 }
-"""BLEU on WMT 2014 English-German, by level and size: Li, Kaiser, Bengio and Si, "Area
-Attention", ICML 2019, Tables 1 and 2 (token level) and Tables 3 and 4 (character level). Tables 1
-and 2 are means of three runs; areas have at most 2 items in LSTMs.
-
-Their data is news, 4.5 million pairs; ours is 29,000 image captions: a column can only be read
-downwards, never across.
+"""BLEU on WMT 2014 English-German, by level and size: Li, Kaiser, Bengio and Si, "Area Attention",
+ICML 2019, Tables 1 and 2 (token level) and Tables 3 and 4 (character level). Tables 1 and 2 are
+means of three runs. Areas have at most 2 items in LSTMs. Their data are 4.5 million pairs of news,
+ours are 29,000 image captions. Compare figures only within one column, never across columns.
 """

@@ -20,7 +20,7 @@ def read_cards(checkpoints: Path) -> list[Card]:
     regular attention before area attention.
 
     Raises:
-        BackendError: a card cannot be read; the sentence names it.
+        BackendError: A card cannot be read. The message names it.
     """
     tasks = list(TASKS)
 

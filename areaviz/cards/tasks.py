@@ -1,8 +1,8 @@
-"""The tasks: for each what it reads, what trains and measures it, and what counts.
+"""The registry of tasks: inputs, training, evaluation, and the metrics that count.
 
-Training, evaluation, figures and the pages walk `TASKS`. What lies in higher layers is named by its
-import path ("module:name") and loaded by `load` where it is needed.
-Published figures are for reading beside ours, never as a contest: data, networks and runs differ.
+Training, evaluation, figures and the pages iterate over `TASKS`. Code in higher layers is named by
+its import path ("module:name") and loaded by `load` when it is needed. Published figures are
+context for ours, not competitors: data, networks and runs differ.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from typing import Any
 from areaviz.cards.published import AREA_ATTENTION, LSTMS, BySize, Published
 
 WRITES = frozenset({"weigh", "gate", "hide", "target", "attribution"})
-"""What a request may ask of a model that writes: the kinds of changes, a given output, and what the
-output depends on.
+"""The capabilities of a model that writes: the kinds of changes, a given output, and attribution.
 """
 
 
@@ -26,32 +25,29 @@ class Task:
 
     Args:
         key: `Card.task`.
-        title: for people.
-        training: the task's class in `areaviz.training`, as an import path.
-        recipe: the task's name in recipes where that is not the key.
-        evaluate: a function (model, data, split, options) -> `Measured`, as an import path; "" for
-            a task whose models are not measured.
-        inputs: the fields it reads.
-        texts: what the texts of its examples are, a kind of `areaviz.data.text_kinds`; "" for none.
-        samples: the app's own examples of it, a key of `SAMPLE_SETS`; "" for a task whose examples
-            cannot be analysed.
-        given: the output that its models are given with every example of a set, None where they
-            write their own; "" for texts that are read alone.
-        opens: the model that its page opens with, where that is there; after a change write the
-            stored traces of the pages anew (`areaviz openings`).
-        can: what a request may ask besides an input: kinds of changes, and "target".
-        headline: the entry of `Card.figures` that counts.
-        measures: key -> name; models are ordered by the first.
-        about: what the measures are.
-        percent: keys that are shares and shown as such.
-        decimals: key -> how many are shown, of measures that two are too few for.
-        published: what papers report, system -> figure in words.
-        by_network: what a paper reports of a kind of network, by level and size, as `Card` names
-            them.
-        conditions: what is appended to the key of a measure that was taken again under another
-            condition -> the condition in words.
-        splits: the splits to measure; checkpoints are chosen on the first.
-        follows_words: whether the measures of attention say how well it follows words.
+        title: Name for users.
+        training: Import path of the task's class in `areaviz.training`.
+        recipe: Name of the task in recipes, if it differs from the key.
+        evaluate: Import path of a function (model, data, split, options) -> `Measured`, or "" for a
+            task whose models are not measured.
+        inputs: The input fields.
+        texts: Kind of the texts of its examples, see `areaviz.data.text_kinds`, or "" for none.
+        samples: The app's own examples, a key of `SAMPLE_SETS`, or "" for a task without them.
+        given: The output given to models with every example of a dataset, None if they write their
+            own, or "" for texts that are only read.
+        opens: The model that its page opens with, if available. After a change, write the stored
+            traces of the pages again (`areaviz openings`).
+        can: Capabilities besides an input: kinds of changes, "target" and "attribution".
+        headline: The entry of `Card.figures` that counts.
+        measures: Key -> name. Models are ordered by the first metric.
+        about: Explanation of the metrics.
+        percent: Keys of metrics that are shown in per cent.
+        decimals: Key -> number of decimals, for metrics that need more than two.
+        published: Results of papers, system -> figure in words.
+        by_network: Results of a paper for a kind of network, by the level and size of `Card`.
+        conditions: Suffix of a metric measured under another condition -> the condition in words.
+        splits: The splits to measure. Checkpoints are chosen on the first.
+        follows_words: Whether attention metrics state how well it follows words.
     """
 
     key: str
@@ -78,14 +74,17 @@ class Task:
 
     @property
     def by_size(self) -> BySize:
-        """What the paper reports of all kinds of networks."""
+        """The results of the paper for all kinds of networks."""
         found: dict[tuple[str, str], Published] = {}
         for reported in self.by_network.values():
             found |= reported
         return found
 
     def by_condition(self, figures: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
-        """Figures of a set, condition in words -> measure -> value; the plain condition always."""
+        """Return the figures of a dataset as condition in words -> metric -> value.
+
+        The plain condition is always included.
+        """
         found = {}
         for suffix, name in self.conditions.items():
             values = {key: figures.get(key + suffix) for key in self.measures}
@@ -96,7 +95,7 @@ class Task:
 
 
 _GATED = (1, 2, 4, 6, 14, 20)
-"""The bAbI tasks whose accuracy has to come near the published one."""
+"""The bAbI tasks whose accuracy must be close to the published one."""
 
 _ALL = (
     Task(
@@ -205,7 +204,7 @@ _ALL = (
         inputs=frozenset({"sound"}),
         samples="Spoken digits",
         opens="speech-hybrid",
-        # A frame of the spectrum is a quarter of an item.
+        # A frame of the spectrogram is only a quarter of an item, so attribution is not offered.
         can=WRITES - {"attribution"} | {"share"},
         measures={"error": "Error", "hit": "Boundary hit", "long_error": "Error, long repeats"},
         about="Error: digits that have to be put in, left out or exchanged, as a share of those"
@@ -344,10 +343,10 @@ _ALL = (
     ),
 )
 TASKS: Mapping[str, Task] = {task.key: task for task in _ALL}
-"""Every task by `Card.task`, in the order pages show them."""
+"""Every task by `Card.task`, in the order of the pages."""
 
 
 def load(path: str) -> Any:
-    """What an import path "module:name" names."""
+    """Return the object that an import path "module:name" names."""
     module, _, name = path.partition(":")
     return getattr(import_module(module), name)
