@@ -1,4 +1,5 @@
-"""Attention as mathematics: (context, weights) from queries, keys and values; nothing is kept.
+"""Attention functions and layers that map queries, keys and values to contexts and weights.
 
-The doors are `area.area_attention` and the module `multihead.MultiHeadAttention`.
+The modules keep no state between calls. The entry points are `area.area_attention` and the layer
+`multihead.MultiHeadAttention`.
 """

@@ -2,10 +2,11 @@
 
     score(q, m) = v . tanh(W q + U m),   weights = softmax of the scores,   context = sum of w m
 
-Unlike the dot product its scores do not split into parts of item and query, so an area's score is
-not the mean of its items' scores, and it attends to single items alone.
-Shapes: B examples, K queries of an example at one time, T times, M items, W query width, C item
-width, D width of the scores' hidden layer.
+Unlike a dot product, these scores do not split into a part of the item and a part of the query. An
+area's score is therefore not the mean of its items' scores, so this attention has areas of one item
+only.
+Shapes: B examples, K queries of an example at one time step, T time steps, M items, W query width,
+C item width, D width of the scores' hidden layer.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class ItemMemory:
-    """Items that are attended to again and again while a sentence is written.
+    """The items of a memory with the parts of their scores that do not depend on the query.
+
+    A decoder computes them once and attends to them at every step.
 
     Args:
         value: the items, [B, M, C].
-        key: the items' part of the scores, [B, M, D].
-        bias: added to the scores, [B or 1, T or 1, M], minus infinity where an item is not read;
-            None for nothing.
-        gate: what is read is multiplied by this.
+        key: the items' part of the scores (U m), [B, M, D].
+        bias: added to the scores, [B or 1, T or 1, M]. It is minus infinity for items that must not
+            be
+            attended to. None adds nothing.
+        gate: factor on the context.
     """
 
     value: Tensor
@@ -37,14 +41,17 @@ class ItemMemory:
     gate: float = 1.0
 
     def bias_at(self, time: int) -> Tensor | None:
-        """What is added to the scores at one time, [B or 1, 1, M]; the last holds for all later."""
+        """Return the bias of the scores at one time step, [B or 1, 1, M].
+
+        The last stored step applies to all later steps.
+        """
         if self.bias is None:
             return None
         return self.bias[:, min(time, self.bias.shape[1] - 1), None]
 
 
 class AdditiveAttention(nn.Module):
-    """The parameters W, U and v of the score.
+    """Additive attention with the parameters W, U and v of the score.
 
     Args:
         query_width: W.
@@ -65,13 +72,13 @@ class AdditiveAttention(nn.Module):
         interventions: LayerInterventions | None = None,
         times: int = 1,
     ) -> ItemMemory:
-        """The items with what of their scores no query changes.
+        """Compute the parts of the scores that do not depend on the query.
 
         Args:
             items_BMC: the items.
-            padding_BM: bool, True where an item is padding; None where none is.
-            interventions: what is done otherwise, None for nothing.
-            times: how many queries an example has, one after the other.
+            padding_BM: bool, True where an item is padding. None if there is no padding.
+            interventions: changes to this attention, or None.
+            times: number of queries per example, one per time step.
         """
         bias, gate = None, 1.0
         if padding_BM is not None:
@@ -87,9 +94,11 @@ class AdditiveAttention(nn.Module):
         return ItemMemory(items_BMC, self.key(items_BMC), bias, gate)
 
     def ask(self, query_BKW: Tensor, memory: ItemMemory, time: int = 0) -> tuple[Tensor, Tensor]:
-        """Contexts [B, K, C] and weights [B, K, M] of queries at one time.
+        """Attend with the queries of one time step.
 
-        Both are zeros where nothing may be read.
+        Returns:
+            Contexts [B, K, C] and weights [B, K, M]. Both are zeros for a query that may attend to
+            no item.
         """
         hidden_BKMD = torch.tanh(memory.key[:, None] + self.query(query_BKW).unsqueeze(2))
         score_BKM = self.score(hidden_BKMD).squeeze(3)
@@ -99,7 +108,7 @@ class AdditiveAttention(nn.Module):
 
 
 def _weights(score_BKM: Tensor, bias_B1M: Tensor | None) -> Tensor:
-    """The softmax of scores and bias; zeros where the bias lets nothing be read."""
+    """Return the softmax of scores plus bias, or zeros where the bias masks every item."""
     if bias_B1M is None:
         return score_BKM.softmax(2)
     nothing_B11 = (bias_B1M == -torch.inf).all(2, keepdim=True)

@@ -1,7 +1,7 @@
 """Area attention (Li et al. 2019): scaled dot-product attention over areas of the memory.
 
-How a layer sees its memory, and the function that every layer calls; the layer is in `multihead`,
-what is kept of a memory while a sentence is decoded in `memory`.
+`AreaOptions` says which areas a layer forms, and `area_attention` is the function that every layer
+calls. The layer itself is in `multihead`, and the cache that a decoder keeps is in `memory`.
 Shapes: [...] batch and heads, Q queries, M = H*W items, R areas, E key width, V value width.
 """
 
@@ -23,35 +23,39 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class AreaOptions:
-    """How a layer sees its memory."""
+    """The areas that a layer forms in its memory, and their keys and values."""
 
-    # The most items an area holds; 1 is regular attention. On a grid, the most rows and columns.
+    # Largest number of items in an area; 1 is regular attention. On a grid: largest number of rows
+    # and of columns.
     size: int | tuple[int, int] = 1
     # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary".
     key_mode: str = "mean"
     # "sum" (Eq. 4), "mean" or "max".
     value_mode: str = "sum"
-    # Rows and columns of a memory that is a grid, row by row; None for a sequence.
+    # Rows and columns of a memory that is a grid, stored row by row. None for a sequence.
     shape: tuple[int, int] | None = None
-    # Taps of a convolution over neighbouring keys and values; 1 for none.
+    # Taps of a convolution over neighbouring keys and values; 1 for no convolution.
     convolution: int = 1
-    # Whether every head learns a number for each shape of an area, added to its logit.
+    # Whether every head learns a bias per area shape, which is added to the logit.
     size_bias: bool = False
-    # The largest areas that the learned parameters know; None for `size`.
+    # Largest area size that the learned parameters cover; None for `size`.
     known_size: int | tuple[int, int] | None = None
 
     @property
     def extent(self) -> tuple[int, int]:
-        """The most rows and columns an area has."""
+        """The largest number of rows and columns of an area."""
         return _extent(self.size)
 
     @property
     def known_extent(self) -> tuple[int, int]:
-        """The most rows and columns that learned keys and biases know."""
+        """The largest number of rows and columns that learned keys and biases cover."""
         return _extent(self.known_size or self.size)
 
     def grid(self, items: int) -> AreaGrid:
-        """The areas of a memory of so many items; they never exceed it."""
+        """Return the areas of a memory with `items` items.
+
+        Areas are clamped to the size of the memory.
+        """
         return AreaGrid.clamped(self.shape or (1, items), self.extent)
 
 
@@ -61,51 +65,56 @@ def _extent(size: int | tuple[int, int]) -> tuple[int, int]:
 
 Form = Callable[[Tensor, Tensor, Tensor, AreaSpec], AreaResult]
 FORMS: Mapping[str, Form] = {"pooled": pooled, "streamed": streamed}
-"""Ways to compute the same in torch; `choose_impl` says which is taken where no kernel is."""
+"""The implementations in torch, by name; all compute the same attention.
+
+`choose_impl` picks one of them when no compiled kernel applies.
+"""
 
 
 def area_attention(
     query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, impl: str = "auto"
 ) -> AreaResult:
-    """softmax(scale * q . area keys) times the area values (Eq. 1-4, Li et al. 2019).
+    """Compute area attention (Eq. 1-4, Li et al. 2019).
 
-    An area is allowed only if all its items are. A query that may see nothing gets zeros, with zero
-    gradients. NaN or infinity in an item reaches only the queries that may see the item.
+    The output is softmax(scale * q . area keys) times the area values. An area is allowed only if
+    all its items are allowed. A query that may attend to nothing gets zeros, with zero gradients.
+    NaN or infinity in an item affects only the queries that may attend to that item.
 
     Args:
         query: [..., Q, E], with at least one leading axis.
         key: [..., M, E], with the leading axes of the query.
         value: [..., M, Ev], with the same leading axes.
-        spec: the areas, the masks and every option.
-        impl: auto takes the fastest: a compiled kernel where one computes this (`fused`, which
-            insists on it), else streamed or pooled, see `choose_impl`.
+        spec: the areas, the masks and all options.
+        impl: implementation to use. "auto" picks the fastest one available; "fused" requires a
+            compiled kernel and fails without it; "streamed" and "pooled" are implementations in
+            torch. See `choose_impl`.
 
     Returns:
-        The output [..., Q, Ev] and, where the spec asks for them, the weights and the coverage.
+        The output [..., Q, Ev] and, if the spec requests them, the weights and the coverage.
 
     Raises:
-        ValueError: when shapes do not fit, or `impl` cannot compute what is asked for.
+        ValueError: if shapes do not fit, or if `impl` does not support the options.
     """
     _check_shapes(query, key, value, spec)
     spec = spec.tempered()
     if 0 in query.shape[:-1]:
         return _empty(query, value, spec)
     key, value, spoiled = shield(key, value, query.shape[-2], spec.mask)
-    # autocast would undo the casts to float32 that sums and weights are taken in.
+    # Autocast would undo the casts to float32, in which sums and weights are computed.
     with torch.autocast(query.device.type, enabled=False):
         result = _computed(query, key, value, spec, impl)
     return result if spoiled is None else _spoil(result, spoiled)
 
 
 def choose_impl(spec: AreaSpec, device: torch.device) -> str:
-    """The form in torch that is fastest or smallest for these options.
+    """Return the torch implementation that is faster or smaller for these options.
 
-    pooled, which knows every mode, also computes areas of one item by
-    `scaled_dot_product_attention`; streamed does mean and boundary keys with sum or mean values.
-    Where both apply, streamed needs half of the memory or less, in about the same time for mean
-    keys on spans and mostly less on grids: on a CPU, see benchmarks/README.md. On a GPU streamed
-    reads and writes every logit several times, which by the bound there takes 16 to 48 times as
-    long as pooled keys in half precision.
+    "pooled" supports every mode and computes areas of one item with `scaled_dot_product_attention`.
+    "streamed" supports mean and boundary keys with sum or mean values. Where both apply, "streamed"
+    needs at most half of the memory. On a CPU it takes about the same time for mean keys on spans
+    and mostly less on grids (see benchmarks/README.md). On a GPU it reads and writes every logit
+    several times, which by the bound in that file takes 16 to 48 times as long as pooled keys in
+    half precision.
     """
     if device.type == "cuda":
         return "pooled"
@@ -142,7 +151,7 @@ def _check_impl(impl: str, spec: AreaSpec) -> None:
 
 
 def _spoil(result: AreaResult, spoiled: Tensor) -> AreaResult:
-    """Give NaN to the queries that saw a NaN or infinity: spoiled is bool [..., Q]."""
+    """Set the results of queries that attended to NaN or infinity to NaN; spoiled: [..., Q]."""
     parts = []
     for part in result:
         if part is not None:
@@ -152,7 +161,7 @@ def _spoil(result: AreaResult, spoiled: Tensor) -> AreaResult:
 
 
 def _empty(query: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The results of no batch entry or no query at all, with the shapes they would have."""
+    """Return results of the right shapes for an empty batch or for no queries."""
     lead = query.shape[:-1]
     output = query.new_zeros(*lead, value.shape[-1])
     if not spec.need_weights:

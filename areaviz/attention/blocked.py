@@ -1,8 +1,9 @@
-"""Blocks of scores where areas outweigh their items: boundary keys, or a size bias on mean keys.
+"""Blocks of area logits for keys with which an area can outweigh its items.
 
-No item's logit bounds an area's here, so a block holds the logits of all its areas and shifts them
-by the largest. Shapes: N rows (batch and heads), Q queries, M items, R areas, S area shapes, E key
-width, V value width; a block holds n rows, q queries and K = n * q columns.
+This is the case for boundary keys and for a size bias on mean keys. The largest item logit is then
+no upper bound of the area logits. A block therefore holds the logits of all its areas and shifts
+them by the largest one. Shapes: N rows (batch and heads), Q queries, M items, R areas, S area
+shapes, E key width, V value width; a block holds n rows, q queries and K = n * q columns.
 """
 
 from __future__ import annotations
@@ -26,19 +27,19 @@ from areaviz.trace.areas import AreaGrid
 
 @dataclass(frozen=True, slots=True)
 class AreaTerms:
-    """What logits have besides the mean of item logits; None for nothing."""
+    """The terms of area logits besides the mean of the item logits; None for a missing term."""
 
-    # [N, M, E] each: keys of an item as the first and as the last of an area.
+    # [N, M, E] each: keys of an item as the first and as the last item of an area.
     first: Tensor | None
     last: Tensor | None
-    # [S, E]: keys of the shapes; given with those of the edges.
+    # [S, E]: keys of the area shapes. Present whenever `first` and `last` are.
     shape: Tensor | None
-    # [N, S]: added to the logits of each shape.
+    # [N, S]: bias on the logits of each shape.
     bias: Tensor | None
 
     @classmethod
     def of(cls, key: Tensor, spec: AreaSpec) -> AreaTerms:
-        """The terms that a spec asks for; key: [..., M, E]."""
+        """Compute the terms that a spec defines; key: [..., M, E]."""
         first = last = shape = bias = None
         if isinstance(spec.features, BoundaryKeys):
             first, last = (x.flatten(0, -3) for x in spec.features.edges(key))
@@ -49,7 +50,7 @@ class AreaTerms:
 
 
 class TermBlocks(Blocks):
-    """Blocks small enough for the logits of all areas, and for their gradients."""
+    """Blocks that are small enough to hold the logits of all areas, and their gradients."""
 
     def __init__(self, problem: Problem, like: Tensor, gradient: bool, terms: AreaTerms) -> None:
         areas = problem.grid.max_height * problem.grid.max_width
@@ -57,7 +58,7 @@ class TermBlocks(Blocks):
         self.terms = terms
 
     def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See `Blocks`."""
+        """Compute the coverage of a block; see `Blocks`."""
         grid, logits_1RK = self._area_logits(block, query, key)
         most_K = logits_1RK.amax(1)
         weights_1RK = logits_1RK.sub_(most_K).exp2_()
@@ -70,7 +71,11 @@ class TermBlocks(Blocks):
     def slopes(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
-        """See `Blocks`; behind them the slopes of first and last items and of shapes [n, S, q]."""
+        """Compute the gradients of a block; see `Blocks`.
+
+        Two more results hold the gradients of the scores of first and of last items [n, M, q], and
+        a third one those of the shapes [n, S, q].
+        """
         grad_nqV, delta_nq, total_nq = outer
         grid, logits_1RK = self._area_logits(block, query, key)
         weights_1RK = logits_1RK.sub_(total_nq.flatten()).exp2_()
@@ -87,7 +92,7 @@ class TermBlocks(Blocks):
         return [_per_row(part, block).transpose(0, 1) for part in parts]
 
     def _area_logits(self, block: Block, query: Tensor, key: Tensor) -> tuple[AreaGrid, Tensor]:
-        """The areas of a block's items, and their masked logits [1, R, K] in units of log 2."""
+        """Return the areas of a block's items and their masked logits [1, R, K], in log-2 units."""
         rows, queries, items = block
         terms = self.terms
         n, q = block.size
@@ -114,5 +119,5 @@ class TermBlocks(Blocks):
 
 
 def _per_row(x_1MK: Tensor, block: Block) -> Tensor:
-    """Columns as rows and queries again: [1, M, K] -> [M, n, q]."""
+    """Split columns into rows and queries: [1, M, K] -> [M, n, q]."""
     return x_1MK.view(-1, *block.size)

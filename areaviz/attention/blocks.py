@@ -1,7 +1,7 @@
-"""Blocks of rows and queries, and their masked item scores: what the streamed form works through.
+"""Blocks of rows and queries with their masked item scores, for the streamed implementation.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width; a block holds [M, n, q] scores of
-n rows and q queries. Masks come by K rows, each of which may serve many of the N.
+n rows and q queries. A mask has K rows, each of which may apply to many of the N rows.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from torch import Tensor
 from areaviz.attention.pooling import wide
 from areaviz.trace.areas import AreaGrid
 
-# A masked score: far below any real one, yet its mean with others stays finite and exp gives 0.
+# Score of a masked item. It is far below any real score, yet its mean with real scores stays finite
+# and its exponential is 0.
 MASKED = -1e30
-# Scores are in units of log 2: exp is up to 200 times slower where its result underflows (torch
-# 2.13 on a CPU), as it does for everything masked; exp2 is not.
+# Scores are in units of log 2 because exp takes up to 200 times as long where its result underflows
+# (torch 2.13 on a CPU), which happens for every masked score. exp2 does not slow down.
 LOG2_E = math.log2(math.e)
-# Values one block may hold, so that it stays in the processor's cache; see benchmarks/README.md.
+# Number of values in one block, so that it fits the processor's cache; see benchmarks/README.md.
 CPU_BLOCK, GPU_BLOCK = 1 << 20, 1 << 24
 
 
 class RowMask(NamedTuple):
-    """A mask or bias by row."""
+    """A mask or a bias, stored without its broadcast rows."""
 
     # [K, M, Q or 1]
     data: Tensor
-    # For every one of the N rows, which of the K is its own: for the host, and where the data is.
+    # Index into the K rows for each of the N rows: as a list on the host, and as a tensor on the
+    # device of `data`.
     rows: list[int]
     index_N: Tensor
 
     def block(self, rows: slice, queries: slice, items: int) -> Tensor:
-        """[items, n or 1, q or 1]."""
+        """Return the part that applies to a block: [items, n or 1, q or 1]."""
         data = self.data[:, :items]
         if data.shape[2] > 1:
             data = data[:, :, queries]
@@ -47,7 +49,7 @@ class RowMask(NamedTuple):
 
 
 def row_mask(mask: Tensor, rows: torch.Size) -> RowMask:
-    """Transpose a mask [..., Q or 1, M or 1] once; broadcast rows are not copied."""
+    """Transpose a mask [..., Q or 1, M or 1] once, without copying broadcast rows."""
     lead = mask.shape[:-2]
     data_KMQ = mask.detach().flatten(0, -3).transpose(1, 2)
     index_N = torch.arange(lead.numel(), device="cpu").view(lead).expand(rows).flatten()
@@ -57,11 +59,11 @@ def row_mask(mask: Tensor, rows: torch.Size) -> RowMask:
 
 @dataclass(frozen=True)
 class Problem:
-    """What stays the same over all blocks."""
+    """The parameters that all blocks of one call share."""
 
     grid: AreaGrid
     scale: float
-    # Whether an area's value is the mean of its items and not the sum.
+    # Whether an area's value is the mean of its items instead of the sum.
     average: bool
     blocked: tuple[RowMask, ...]
     bias: RowMask | None
@@ -69,11 +71,12 @@ class Problem:
 
     @property
     def masked(self) -> bool:
+        """True if some items are masked for some queries."""
         return self.causal or bool(self.blocked)
 
 
 class Block(NamedTuple):
-    """n rows by q queries and the first `items` items; no query of the block sees the others."""
+    """n rows by q queries and the first `items` items; no query may attend to later items."""
 
     rows: slice
     queries: slice
@@ -81,27 +84,30 @@ class Block(NamedTuple):
 
     @property
     def size(self) -> tuple[int, int]:
-        """n and q."""
+        """The number of rows n and of queries q."""
         return self.rows.stop - self.rows.start, self.queries.stop - self.queries.start
 
 
 Outer = tuple[Tensor, Tensor, Tensor]
-"""Of a block: gradient of the output [n, q, V], its inner product with the output [n, q], and the
+"""Quantities of a block that its backward pass needs.
+
+They are the gradient of the output [n, q, V], its inner product with the output [n, q], and the
 logarithm to base 2 of the summed exponentials [n, q].
 """
 
 
 class Blocks:
-    """Covers rows x queries with blocks, and makes their masked scores.
+    """The blocks that cover rows x queries, and their masked scores.
 
-    A subclass has two methods: `coverage` gives for a block the unscaled coverage [n, q, M] of its
-    items, the largest logit [n, q], by which all were shifted, and the sum of weights [n, q].
-    `slopes` gives the coverage [n, M, q], scaled, and the gradient of the item scores [n, M, q].
+    A subclass defines two methods. For a block, `coverage` returns the unscaled coverage [n, q, M]
+    of its items, the largest logit [n, q], by which all logits were shifted, and the sum of the
+    weights [n, q]. `slopes` returns the scaled coverage [n, M, q] and the gradient of the item
+    scores [n, M, q].
 
     Args:
-        problem: what stays the same.
-        like: a tensor of the rows [N, Q, ...], for their number, type and device.
-        live: values a block holds at once for each item and column.
+        problem: the parameters that all blocks share.
+        like: a tensor of the rows [N, Q, ...]; its number of rows, type and device are used.
+        live: number of values that a block holds at once per item and column.
     """
 
     def __init__(self, problem: Problem, like: Tensor, live: int) -> None:
@@ -111,15 +117,16 @@ class Blocks:
         columns = max(1, budget // (live * problem.grid.items))
         parts = -(-queries // columns)
         if problem.causal:
-            # Shorter blocks leave out more of what causality hides.
+            # Shorter blocks skip more of the scores that causality masks.
             parts = max(parts, min(4, queries // 128))
         self.queries_per_block = max(1, -(-queries // max(1, parts)))
         self.rows_per_block = min(max(1, rows), max(1, columns // self.queries_per_block))
-        # Causal masks, by the items before their first hidden one, their items and their queries.
+        # Cached causal masks. The key holds the number of items before the first masked one, the
+        # number of items, and the number of queries.
         self.later: dict[tuple[int, int, int], Tensor] = {}
 
     def cut(self, items: int) -> AreaGrid:
-        """The areas of the first `items` items, which are whole rows of the memory."""
+        """Return the areas of the first `items` items, which must be whole rows of the memory."""
         grid = self.problem.grid
         rows = items // grid.width
         return AreaGrid(rows, grid.width, min(grid.max_height, rows), grid.max_width)
@@ -134,14 +141,14 @@ class Blocks:
         )
         if problem.bias is not None:
             out_MNQ.add_(problem.bias.block(*block), alpha=LOG2_E)
-        # Added, not filled: on a CPU that takes a fifth of the time of `masked_fill_`.
+        # Adding takes a fifth of the time of `masked_fill_` on a CPU.
         for mask in problem.blocked:
             out_MNQ.add_(mask.block(*block).to(out.dtype), alpha=MASKED)
         if problem.causal:
             self._hide_later(out_MNQ, block.queries.start)
 
     def _hide_later(self, scores_MNQ: Tensor, start: int) -> None:
-        """Mask what causality hides from the queries from `start` on."""
+        """Mask the items that causality hides from the queries from number `start` on."""
         items, _, columns = scores_MNQ.shape
         first = self.problem.grid.items - self.queries + start
         begin = min(max(first, 0), items)  # padding may hide all items that causality would
@@ -153,10 +160,11 @@ class Blocks:
         scores_MNQ[begin:].add_(self.later[place][:, None], alpha=MASKED)
 
     def __iter__(self) -> Iterator[Block]:
-        """Cover rows x queries; blocks in which nothing can be seen are left out."""
+        """Yield blocks that cover rows x queries; skip blocks in which every item is masked."""
         problem, items = self.problem, self.problem.grid.items
         seen = self._last_seen()
-        # Whole rows of the memory, and few different lengths: each needs a filter of its own.
+        # Lengths are whole rows of the memory, and only a few different ones: each length needs a
+        # filter of its own.
         step = problem.grid.width * -(-problem.grid.height // 4)
         for j in range(0, self.queries, self.queries_per_block):
             end = min(self.queries, j + self.queries_per_block)
@@ -168,9 +176,10 @@ class Blocks:
                     yield Block(slice(i, stop), slice(j, end), min(items, -(-last // step) * step))
 
     def _last_seen(self) -> list[int]:
-        """For every row, one more than the last item that any query may see.
+        """Return the number of items up to the last one that any query may attend to, per row.
 
-        Padding makes blocks shorter on a CPU alone: elsewhere the host would wait for the answer.
+        Only on a CPU does padding make blocks shorter: on other devices the host would wait for the
+        result.
         """
         items = self.problem.grid.items
         seen = [items] * self.rows

@@ -1,13 +1,14 @@
-"""Keys of an area's first and last item and its shape, so that a span can outweigh each item.
+"""Boundary keys: keys of an area's first and last item and of its shape.
 
 With mean keys (Eq. 3, Li et al. 2019) the unnormalised weight of an area is the geometric mean of
-its items' weights: a span ties with its best item at most. Boundary keys, this project's own, add
-what the first item says as a beginning, what the last says as an end, and the area's shape:
+its items' weights, so a span can at best tie with its best item. Boundary keys, introduced by this
+project, let a span outweigh each of its items. They add one term for the first item as the
+beginning of an area, one for the last item as its end, and one for the area's shape:
 
     logit(area) = q . mean(k) + q . start(k_first) + q . end(k_last) + q . e(h, w)
 
-On a grid the first and last items are the top left and bottom right cells. The sum is linear in
-numbers per item and per shape, so no area key has to be made. Shapes: [...] batch and heads, N rows
+On a grid, the first and last items are the top left and bottom right cells. The sum is linear in
+terms per item and per shape, so no key per area is needed. Shapes: [...] batch and heads, N rows
 (batch and heads together), Q queries, M items, R areas, S area shapes in the order of
 `AreaGrid.shapes`, E key width.
 """
@@ -26,11 +27,11 @@ from areaviz.trace.areas import AreaGrid
 
 
 class BoundaryKeys(ShapeEmbedding):
-    """The parameters of boundary keys, shared over heads: they act on the last axis.
+    """The parameters of boundary keys, shared by all heads: they act on the last axis.
 
     Args:
-        width: E, of the key of one head.
-        max_area: largest (height, width) an area can have, in items.
+        width: E, the key width of one head.
+        max_area: largest (height, width) of an area, in items.
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
@@ -39,7 +40,7 @@ class BoundaryKeys(ShapeEmbedding):
         self.end = nn.Linear(width, width, bias=False)
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
-        """The key of every area: [..., M, E] -> [..., R, E]."""
+        """Compute the key of every area: [..., M, E] -> [..., R, E]."""
         key_NME = key.to(self.start.weight.dtype).flatten(0, -3)
         first, last = self.start(key_NME), self.end(key_NME)
         shapes_SE = self.per_shape(grid).expand(key_NME.shape[0], -1, -1)
@@ -48,7 +49,7 @@ class BoundaryKeys(ShapeEmbedding):
         return result
 
     def edges(self, key: Tensor) -> tuple[Tensor, Tensor]:
-        """The key of each item as the first and as the last of an area: two of [..., M, E]."""
+        """Compute each item's keys as the first and as the last of an area: two of [..., M, E]."""
         own = key.to(self.start.weight.dtype)
         return self.start(own).to(key.dtype), self.end(own).to(key.dtype)
 
@@ -56,17 +57,17 @@ class BoundaryKeys(ShapeEmbedding):
 class AreaScores(NamedTuple):
     """The terms of an area's logit, for D trailing values: queries, or the channels of a key."""
 
-    # [N, M, D]: the area's mean is taken.
+    # [N, M, D]: averaged over the area.
     mean: Tensor
-    # [N, M, D] each: the area's first and its last item are taken; both or neither is given.
+    # [N, M, D] each: taken at the area's first and last item. Both or neither are given.
     first: Tensor | None = None
     last: Tensor | None = None
-    # [N or 1, S, D or 1]: what is added for the area's height and width.
+    # [N or 1, S, D or 1]: added according to the area's height and width.
     shape: Tensor | None = None
 
 
 def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
-    """mean over the area + first + last + shape, for every area: [N, R, D]."""
+    """Compute mean over the area + first + last + shape, for every area: [N, R, D]."""
     if scores.first is None and scores.shape is None:
         return box_mean(scores.mean, grid)
     result: Tensor = _AreaLogits.apply(*scores, grid)  # type: ignore[no-untyped-call]
@@ -74,7 +75,7 @@ def area_logits(scores: AreaScores, grid: AreaGrid) -> Tensor:
 
 
 def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """The same, written into `out_NRD`, which is returned."""
+    """Compute the area logits like `area_logits`, write them into `out_NRD` and return it."""
     mean, first, last, shape = scores
     box_into(mean, out_NRD, grid, mean=True)
     memory = (grid.height, grid.width)
@@ -88,7 +89,11 @@ def area_logits_into(scores: AreaScores, out_NRD: Tensor, grid: AreaGrid) -> Ten
 
 
 def area_logits_adjoint(grad_NRD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Gradients of mean, first, last [N, M, D] and shape [N, S, D] from those of the logits."""
+    """Compute the gradients of the terms from the gradients of the area logits.
+
+    Returns:
+        The gradients of mean, first and last [N, M, D] and of shape [N, S, D].
+    """
     rows, _, depth = grad_NRD.shape
     first = grad_NRD.new_zeros(rows, grid.height, grid.width, depth)
     last = torch.zeros_like(first)

@@ -1,8 +1,8 @@
-"""The algebra of area attention on one block of scores, on views that are sliced once.
+"""The computations of area attention on one block of scores, on views that are sliced once.
 
 Shapes: H x W memory grid, K columns (the queries of a block, innermost so that every slice is one
-long run), areas of at most A x B items. A gradient block holds 2K columns: K logits, then K value
-gradients.
+contiguous run), areas of at most A x B items. A gradient block holds 2K columns: K logits, then K
+value gradients.
 """
 
 from __future__ import annotations
@@ -19,19 +19,22 @@ from areaviz.trace.areas import AreaGrid
 
 
 class BoxFilter:
-    """Turns the item scores in `items`, in units of log 2, into the coverage of every item.
+    """A filter that computes the coverage of every item from the item scores in `items`.
 
-    For one width at a time the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The
-    adjoint goes back in two sweeps: the weight of each area is added to the area one row lower that
-    starts in the same place, then the sums to the items below. All steps are listed once, with
-    their views, and run for every block.
+    Scores are in units of log 2.
+
+    For one width at a time, the areas grow downwards: mean(h) = lerp(mean(h-1), row, 1/h). The
+    adjoint takes two passes: the weight of each area is added to the area that starts in the same
+    place and is one row shorter, then the sums are added to the items below. All steps and their
+    views are listed once, and the list runs for every block.
 
     Args:
         grid: the memory and its areas.
         columns: K.
-        scratch: buffers [buffer_count, >= H*W*columns] (twice as long for a gradient), overwritten.
+        scratch: buffers [buffer_count, >= H*W*columns] (twice as long for a gradient). Their
+            contents are overwritten.
         gradient: whether the block also holds value gradients.
-        average: whether an area's value is the mean of its items and not the sum.
+        average: whether an area's value is the mean of its items instead of the sum.
     """
 
     def __init__(
@@ -40,7 +43,7 @@ class BoxFilter:
         self.grid, self.columns = grid, columns
         self.gradient, self.average = gradient, average
         self.items, self._means, self._run, self._shifted, *others = scratch
-        # There may be more buffers than a cut grid needs.
+        # A cut grid may need fewer buffers than there are.
         covers = others[: grid.max_width]
         self._talls = others[grid.max_width : grid.max_width + grid.max_height - 1]
         self._total_K, self._delta_K = scratch.new_zeros(2, columns)
@@ -53,10 +56,14 @@ class BoxFilter:
         self._cover = cover[0]
 
     def run(self, delta_K: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Coverage [H, W, columns] and, forward, the total area weight [K].
+        """Run all steps on the scores in `items`.
 
-        In a gradient block `delta_K` is the inner product of the output and its gradient; the
-        second half of the result is the gradient of the item scores.
+        Args:
+            delta_K: in a gradient block, the inner product of the output and its gradient.
+
+        Returns:
+            The coverage [H, W, columns] and, in a forward pass, the total area weight [K]. In a
+            gradient block, the second half of the columns is the gradient of the item scores.
         """
         self._total_K.zero_()
         if delta_K is not None:
@@ -66,7 +73,7 @@ class BoxFilter:
         return self._cover, self._total_K
 
     def _strip(self, width: int, buffer: Tensor) -> Tensor:
-        """List the steps for the areas of one width; returns the view of the single rows."""
+        """List the steps for the areas of one width and return the view of the areas of one row."""
         k, height, places = self.columns, self.grid.height, self.grid.width - width + 1
         items = self._view(self.items, height, self.grid.width)
         means = self._view(self._means, height, self.grid.width)
@@ -76,7 +83,7 @@ class BoxFilter:
             self._do(torch.lerp, narrower, items[:, width - 1 :], 1 / width, out=row)
         pull = row[..., k:]
         if self.gradient and not self.average:
-            # The shift has a buffer of its own: wider areas grow from the unshifted row.
+            # The shifted row has its own buffer because wider areas grow from the unshifted row.
             shifted = self._shifted[: height * places * k].view(height, places, k)
             self._do(torch.sub, pull, self._delta_K, alpha=1 / width, out=shifted)
             pull = shifted
@@ -101,7 +108,7 @@ class BoxFilter:
         return areas[0]
 
     def _weigh(self, mean: Tensor, pull: Tensor, area: Tensor, size: int) -> None:
-        """List the steps from the means of areas of one shape to their weights."""
+        """List the steps from the means of the areas of one shape to their weights."""
         weight = area[..., : self.columns]
         self._do(torch.exp2, mean[..., : self.columns], out=weight)
         if self.average:
@@ -123,7 +130,7 @@ class BoxFilter:
 
 
 class MeanBlocks(Blocks):
-    """Blocks with the scratch memory of one pass, and the filters that were made of it."""
+    """Blocks that share the scratch memory of one pass and cache the filters made from it."""
 
     def __init__(self, problem: Problem, like: Tensor, gradient: bool) -> None:
         grid, halves = problem.grid, 2 if gradient else 1
@@ -136,13 +143,13 @@ class MeanBlocks(Blocks):
         self.filters: dict[tuple[int, int], BoxFilter] = {}
 
     def coverage(self, block: Block, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """See `Blocks`."""
+        """Compute the coverage of a block; see `Blocks`."""
         n, q = block.size
         boxes = self._filter(block.items, n * q)
         scores_Mnq = boxes.items[: block.items * n * q].view(block.items, n, q)
         self.scores(block, query, key, scores_Mnq)
-        # Single items are areas and a mean never exceeds the largest item, so this is the largest
-        # logit.
+        # Every single item is an area, and a mean never exceeds the largest item, so this is the
+        # largest area logit.
         most_nq = scores_Mnq.amax(0)
         scores_Mnq.sub_(most_nq)
         coverage, weight_K = boxes.run()
@@ -151,7 +158,7 @@ class MeanBlocks(Blocks):
     def slopes(
         self, block: Block, query: Tensor, key: Tensor, value_nMV: Tensor, outer: Outer
     ) -> list[Tensor]:
-        """See `Blocks`."""
+        """Compute the gradients of a block; see `Blocks`."""
         grad_nqV, delta_nq, total_nq = outer
         items, (n, q) = block.items, block.size
         boxes = self._filter(items, n * q)
@@ -166,7 +173,7 @@ class MeanBlocks(Blocks):
         return list(result.view(items, 2, n, q).permute(1, 2, 0, 3))
 
     def _filter(self, items: int, columns: int) -> BoxFilter:
-        """The filter for so many items and columns; it is made once."""
+        """Return the filter for this number of items and columns; create it on first use."""
         if (items, columns) not in self.filters:
             self.filters[items, columns] = BoxFilter(
                 self.cut(items), columns, self.scratch, self.gradient, self.problem.average

@@ -1,4 +1,4 @@
-"""Learned keys: of areas from several features (Eq. 5-9, Li et al. 2019), and from neighbours.
+"""Learned area keys from several features (Eq. 5-9, Li et al. 2019), and mixed keys.
 
 Shapes: [...] batch and heads, M items, R areas, D width of a key (of one head).
 """
@@ -17,8 +17,8 @@ class ShapeEmbedding(nn.Module):
     """The key of an area's shape (Eq. 6-8): e W_e, e = [height embedding, width embedding].
 
     Args:
-        width: D; embeddings have half of it.
-        max_area: largest (height, width) an area can have, in items.
+        width: D; each embedding has half of this width.
+        max_area: largest (height, width) of an area, in items.
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
@@ -29,10 +29,10 @@ class ShapeEmbedding(nn.Module):
         self.shape = nn.Linear(2 * depth, width, bias=False)
 
     def per_shape(self, grid: AreaGrid) -> Tensor:
-        """One vector for each shape an area of the grid can have, in their order: [shapes, D].
+        """Return one vector per area shape of the grid, in the order of the shapes: [shapes, D].
 
         Raises:
-            ValueError: when an area of the grid is larger than `max_area`.
+            ValueError: if an area of the grid is larger than `max_area`.
         """
         height, width = self.height_embedding.num_embeddings, self.width_embedding.num_embeddings
         if grid.max_height > height or grid.max_width > width:
@@ -40,7 +40,7 @@ class ShapeEmbedding(nn.Module):
                 f"Areas go up to {grid.max_height}x{grid.max_width} but these keys know shapes up"
                 f" to {height}x{width}; choose a smaller area size."
             )
-        # Shapes in their order, widths innermost.
+        # The order is that of `AreaGrid.shapes`: widths innermost.
         device = self.shape.weight.device
         height_S = torch.arange(grid.max_height, device=device).repeat_interleave(grid.max_width)
         width_S = torch.arange(grid.max_width, device=device).repeat(grid.max_height)
@@ -50,14 +50,14 @@ class ShapeEmbedding(nn.Module):
 
 
 class AreaFeatures(ShapeEmbedding):
-    """Area keys of mean, deviation and shape (Eq. 9): relu(mean W_mu + std W_sigma + e W_e) W_d.
+    """Area keys from mean, deviation and shape (Eq. 9): relu(mean W_mu + std W_sigma + e W_e) W_d.
 
-    The parameters are shared over heads: they act on the last axis. What they act on is cast to
-    their type, and the result back to that of the key or query.
+    All heads share the parameters, which act on the last axis. Inputs are cast to the parameters'
+    type, and results are cast back to the type of the key or query.
 
     Args:
-        width: D; embeddings have half of it.
-        max_area: largest (height, width) an area can have, in items.
+        width: D; each embedding has half of this width.
+        max_area: largest (height, width) of an area, in items.
     """
 
     def __init__(self, width: int, max_area: tuple[int, int]) -> None:
@@ -67,18 +67,18 @@ class AreaFeatures(ShapeEmbedding):
         self.down = nn.Linear(width, width, bias=False)
 
     def forward(self, key: Tensor, grid: AreaGrid) -> Tensor:
-        """The key of every area (Eq. 9): [..., M, D] -> [..., R, D]."""
+        """Compute the key of every area (Eq. 9): [..., M, D] -> [..., R, D]."""
         area_key: Tensor = self.down(self.hidden(key, grid).to(self.down.weight.dtype))
         return area_key.to(key.dtype)
 
     def hidden(self, key: Tensor, grid: AreaGrid) -> Tensor:
-        """The area keys before W_d: [..., M, D] -> [..., R, D].
+        """Compute the area keys before W_d: [..., M, D] -> [..., R, D].
 
-        The mean is projected item by item before it is pooled: it is linear, and items are fewer
-        than areas.
+        The projection of the mean is linear, so it is applied to the items before pooling: there
+        are fewer items than areas.
 
         Raises:
-            ValueError: when an area of the grid is larger than `max_area`.
+            ValueError: if an area of the grid is larger than `max_area`.
         """
         own = self.mean.weight.dtype
         mean_RD = box_mean(_rows(self.mean(key.to(own))), grid).unflatten(0, key.shape[:-2])
@@ -87,15 +87,19 @@ class AreaFeatures(ShapeEmbedding):
         return torch.relu(mean_RD.to(own) + self.std(std_RD) + shape_RD).to(key.dtype)
 
     def fold_query(self, query: Tensor) -> Tensor:
-        """W_d moved to the query, since q . (x W_d) = (q W_d^T) . x: [..., Q, D] -> [..., Q, D]."""
+        """Apply W_d to the query instead of the keys: [..., Q, D] -> [..., Q, D].
+
+        This gives equal logits, since q . (x W_d) = (q W_d^T) . x.
+        """
         weight = self.down.weight
         return (query.to(weight.dtype) @ weight).to(query.dtype)
 
 
 def area_std(x: Tensor, grid: AreaGrid) -> Tensor:
-    """The standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D], at least float32.
+    """Compute the standard deviation of every area (Eq. 5): [..., M, D] -> [..., R, D].
 
-    Its gradient is taken as 0 where the variance is 0, where the square root has none.
+    The result is float32 or wider. Where the variance is 0, the square root has no gradient, so 0
+    is used.
     """
     _, variance_NRD = box_moments(_rows(x), grid)
     varied = variance_NRD > 0
@@ -108,14 +112,16 @@ def _rows(x: Tensor) -> Tensor:
 
 
 class NeighbourConvolution(nn.Module):
-    """out = x + depthwise convolution of x: mixes neighbouring keys and values before attention.
+    """A depthwise convolution that mixes neighbouring keys and values: out = x + conv(x).
 
-    The control for area attention: what the neighbourhood brings without any area (So et al. 2021,
-    Primer, section 4). It begins as the identity, so training starts from plain attention.
+    It is the control for area attention: it shows the gain from neighbours without any areas (So et
+    al.
+    2021, Primer, section 4). It starts as the identity, so training starts from plain attention.
 
     Args:
-        width: W, channels, each of which has taps of its own.
-        taps: items in a window, an odd number; on a grid the window has as many rows as columns.
+        width: W, the number of channels, each with its own taps.
+        taps: number of items in a window; it must be odd. On a grid, a window has as many rows as
+            columns.
         shape: rows and columns of the memory; None for a sequence of any length.
     """
 
@@ -129,7 +135,10 @@ class NeighbourConvolution(nn.Module):
         self.weight = nn.Parameter(torch.zeros(width, 1, 1 if shape is None else taps, taps))
 
     def forward(self, x_BMW: Tensor, is_causal: bool = False) -> Tensor:
-        """[B, M, W] -> [B, M, W]: windows centred on each item, or ending at it when causal."""
+        """Mix neighbouring items: [B, M, W] -> [B, M, W].
+
+        A window is centred on its item or, with `is_causal`, ends at it.
+        """
         rows, columns = self.shape or (1, x_BMW.shape[1])
         x_BWHV = x_BMW.transpose(1, 2).unflatten(2, (rows, columns))
         half = self.taps // 2

@@ -1,8 +1,8 @@
-"""Gradient times input: what each of many scores depends on, for any network of torch.
+"""Gradient times input: attribution of each of many scores to the inputs, for any torch network.
 
-Our networks (`areaviz/models/attribution.py`) and those of others
-(`areaviz/adapters/attributed.py`) are asked by it.
-Shapes: B examples, of which there is one, T scores, N items.
+Our networks (`areaviz/models/attribution.py`) and external models
+(`areaviz/adapters/attributed.py`) both use it.
+Shapes: B examples, here always one, T scores, N items.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from areaviz.trace.record import FloatArray
 
-# Outputs that can be asked, each of which takes a pass backwards.
+# Largest number of outputs to attribute. Each of them takes one backward pass.
 MOST_OUTPUTS = 256
 
 
@@ -28,12 +28,13 @@ def products(
     """Return x . d score / d x, summed over all features of an item.
 
     Args:
-        scores_T: what is asked about each output, such as its log-probability.
-        inputs: leaves of the graph of the scores, each [1, N, ...].
-        on_step: called before each output, with its number, from 1, and how many there are.
+        scores_T: one score per output, such as its log-probability.
+        inputs: leaves of the scores' graph, each [1, N, ...].
+        on_step: called before each output with its number, starting at 1, and the number of
+            outputs.
 
     Returns:
-        For each input float32 [T, N].
+        One float32 array [T, N] per input.
     """
     found: list[list[Tensor]] = [[] for _ in inputs]
     for number, score in enumerate(scores_T, start=1):
@@ -41,7 +42,7 @@ def products(
             on_step(number, len(scores_T))
         gradients = torch.autograd.grad(score, inputs, retain_graph=True, allow_unused=True)
         for rows, gradient, one in zip(found, gradients, inputs, strict=True):
-            # An input that no output depends on has no gradient at all.
+            # No output depends on this input, so autograd gives no gradient.
             product = torch.zeros_like(one) if gradient is None else gradient.float() * one.float()
             rows.append(product.detach()[0].flatten(1).sum(1))
     return [torch.stack(rows).cpu().numpy() for rows in found]
@@ -49,16 +50,17 @@ def products(
 
 @contextmanager
 def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor]]]:
-    """While it is entered: the token ids and embeddings of each call of these modules.
+    """Collect the token ids and embeddings of each call of these modules while active.
 
-    The embeddings are leaves: what is computed from them has gradients that end there.
+    The embeddings are leaves: gradients of values that are computed from them end there.
     """
     seen: list[tuple[Tensor, Tensor]] = []
 
     def leaf(module: nn.Module, given: tuple[Any, ...], output: Tensor) -> Tensor:
         cut = output.detach().requires_grad_()
         seen.append((given[0], cut))
-        # A copy, as some models scale their embeddings in place, which no leaf can be.
+        # Return a copy because some models scale their embeddings in place, which is not allowed on
+        # a leaf.
         return cut.clone()
 
     hooks = [module.register_forward_hook(leaf) for module in modules]
@@ -70,7 +72,7 @@ def embedded(modules: Iterable[nn.Module]) -> Iterator[list[tuple[Tensor, Tensor
 
 
 def too_many(count: int) -> str:
-    """Why so many outputs are not asked about, "" where they are."""
+    """Return why `count` outputs are too many to attribute, or "" if they are not."""
     if count <= MOST_OUTPUTS:
         return ""
     return (

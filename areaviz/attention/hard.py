@@ -1,4 +1,4 @@
-"""Hard attention: one item or place is sampled, learned by REINFORCE, and a retina reads it.
+"""Hard attention: sample one item or place, learn with REINFORCE, and read glimpses with a retina.
 
 Williams 1992; Mnih et al. 2014; survey Eq. 15-24 and 43-50. Shapes: B batch, M items of a memory, T
 choices, H height, W width, K scales, S side of a patch. Places are (x, y) from -1 (left, top) to 1.
@@ -14,11 +14,14 @@ from torch.nn import functional as F
 
 
 def sample_place(mean_B2: Tensor, std: float, sample: bool) -> tuple[Tensor, Tensor]:
-    """A place near its mean: the places [B, 2], inside -1..1, and their log-probability [B].
+    """Sample a place around its mean.
 
-    The draw is Gaussian with `std`; its log-probability is that of the draw before it was cut to
-    the picture, and knows nothing of the gradient of the draw. Without `sample` the mean itself is
-    taken.
+    The draw is Gaussian with standard deviation `std`. The log-probability is that of the draw
+    before clamping to the picture, and no gradient flows through the draw. Without `sample`, the
+    mean itself is used.
+
+    Returns:
+        The places [B, 2], clamped to -1..1, and their log-probability [B].
     """
     place = mean_B2 + std * torch.randn_like(mean_B2) if sample else mean_B2
     distance = ((place.detach() - mean_B2) / std) ** 2
@@ -27,9 +30,10 @@ def sample_place(mean_B2: Tensor, std: float, sample: bool) -> tuple[Tensor, Ten
 
 
 def choose_item(weights_BM: Tensor, sample: bool) -> tuple[Tensor, Tensor]:
-    """One item of each memory, drawn by its weight or the heaviest: int64 [B].
+    """Choose one item of each memory: sample it by its weight, or take the heaviest.
 
-    The second result is its log-probability [B].
+    Returns:
+        The chosen items, int64 [B], and their log-probability [B].
     """
     chosen_B = torch.multinomial(weights_BM.detach(), 1)[:, 0] if sample else weights_BM.argmax(1)
     weight_B = weights_BM.gather(1, chosen_B[:, None])[:, 0]
@@ -37,11 +41,12 @@ def choose_item(weights_BM: Tensor, sample: bool) -> tuple[Tensor, Tensor]:
 
 
 def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor) -> Tensor:
-    """The surrogate whose gradient is the estimate of REINFORCE, plus the baseline's squared error.
+    """Compute the REINFORCE loss plus the squared error of the baseline.
 
-    -sum_t log p_t (R_t - b_t), averaged over the batch (survey Eq. 50): the sum over choices comes
-    first. The advantage R - b is a number here, so the choices teach the baseline nothing and the
-    other way round.
+    The first term is -sum_t log p_t (R_t - b_t), summed over the choices and averaged over the
+    batch (survey Eq. 50); its gradient is the REINFORCE estimate. The advantage R - b is treated as
+    a constant, so the first term does not train the baseline, and the second does not train the
+    choices.
     """
     advantage = (reward_BT - baseline_BT).detach()
     surrogate = -(log_probability_BT * advantage).sum(1).mean()
@@ -49,16 +54,19 @@ def reinforce(log_probability_BT: Tensor, reward_BT: Tensor, baseline_BT: Tensor
 
 
 def exact(device: torch.device) -> torch.dtype:
-    """The type that differences of large sums lose least in; MPS has no double."""
+    """Return the most precise type for differences of large sums: float64, or float32 on MPS.
+
+    MPS has no float64.
+    """
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 class Retina:
-    """Square patches around a place, each twice as wide as the one before (survey Eq. 18-24).
+    """Square patches around a place, each twice as wide as the previous one (survey Eq. 18-24).
 
-    All are brought to `side` pixels by means. What lies outside a picture is zero. Means are
-    differences of summed areas, which are computed once, so a glimpse costs the same however wide
-    its boxes are.
+    All patches are averaged down to `side` pixels. Pixels outside the picture are zero. Averages
+    are differences of a summed area table, which is computed once, so the cost of a glimpse does
+    not depend on its size.
     """
 
     def __init__(self, pictures_BHW: Tensor, side: int, scales: int) -> None:
@@ -68,10 +76,11 @@ class Retina:
         self._table = F.pad(sums, (1, 0, 1, 0)).flatten(1)
 
     def read(self, centre_B2: Tensor) -> tuple[Tensor, Tensor]:
-        """Patches [B, K, S, S] and their boxes in pixels, int64 [B, K, 4].
+        """Read the patches around a place in each picture.
 
-        A box is left, top, right and bottom, the last two exclusive; it may reach over the edge of
-        the picture.
+        Returns:
+            Patches [B, K, S, S] and their boxes in pixels, int64 [B, K, 4]. A box is left, top,
+            right and bottom, the last two exclusive. It may extend beyond the picture.
         """
         size_2 = torch.tensor([self._width, self._height], device=centre_B2.device)
         pixel_B2 = (centre_B2.clamp(-1, 1) + 1) / 2 * size_2
@@ -84,7 +93,7 @@ class Retina:
         return torch.stack(patches, 1), torch.stack(boxes, 1)
 
     def _means(self, corner_B2: Tensor, step: int) -> Tensor:
-        """Means over squares of `step` pixels, from a left top corner (x, y) on: [B, S, S]."""
+        """Compute means over squares of `step` pixels from a top left corner (x, y): [B, S, S]."""
         offset = torch.arange(self.side + 1, device=corner_B2.device) * step
         columns = (corner_B2[:, 0, None] + offset).clamp(0, self._width)
         rows = (corner_B2[:, 1, None] + offset).clamp(0, self._height)

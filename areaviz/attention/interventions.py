@@ -1,7 +1,7 @@
-"""Attention that is changed from outside: areas weighed otherwise, heads gated.
+"""Interventions on attention: reweighted areas and gated heads.
 
-What can be changed is in `areaviz.trace.interventions`. Shapes: B batch, H heads, Q queries, R
-areas, D width of a head.
+The interventions themselves are defined in `areaviz.trace.interventions`. Shapes: B batch, H heads,
+Q queries, R areas, D width of a head.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from areaviz.trace.logits import Logits
 
 
 def handed_over(values: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Numbers of the host on a device, for which the host does not wait.
+    """Copy numbers from the host to a device without waiting for the copy where that is safe.
 
-    CUDA has read an array of the host when the call returns; MPS may not have.
+    CUDA has read the host's array when the call returns; MPS may not have.
     """
     return torch.from_numpy(values).to(device, non_blocking=device.type != "mps")
 
@@ -42,7 +42,7 @@ Note = Callable[[Logits], None]
 
 @dataclass(frozen=True, slots=True)
 class Noting:
-    """Whoever wants to know what the logits of one layer of a site are made of."""
+    """A request for the logit terms of one layer of a site."""
 
     site: str
     # 0-based.
@@ -52,26 +52,26 @@ class Noting:
 
 @dataclass(frozen=True, slots=True)
 class LayerInterventions:
-    """What is done otherwise in one layer's attention to one memory, and who takes note of it."""
+    """The changes to one layer's attention to one memory, and a callback for its logit terms."""
 
     heads: int
     weighs: tuple[Weigh, ...] = ()
     gates: tuple[Gate, ...] = ()
-    # Items of the memory that count as padding: `weighs` bans their areas, and no neighbour may mix
-    # them in.
+    # Items of the memory that count as padding: `weighs` bans their areas, and the convolution must
+    # not mix them into their neighbours.
     hidden: tuple[int, ...] = ()
-    # Gets what the logits are made of.
+    # Called with the terms of the logits.
     note: Note | None = None
 
     def multipliers(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
-        """What area weights are multiplied by, [H, Q or 1, R]; None where no area is weighed."""
+        """Return the factors on the area weights, [H, Q or 1, R]; None if no area is reweighted."""
         if not self.weighs:
             return None
         factors_HQR = area_factors(self.weighs, grid.table(), grid.width, self.heads, queries)
         return handed_over(factors_HQR, device)
 
     def multipliers_at_end(self, items: int, most: int, device: torch.device) -> Tensor:
-        """The same for the spans that end at a sequence's last item, shortest first: [H, 1, R]."""
+        """Return the factors for the spans that end at the last item, shortest first: [H, 1, R]."""
         widths = np.arange(1, min(most, items) + 1)
         ones = np.ones_like(widths)
         table_R4 = np.stack([0 * ones, items - widths, ones, widths], 1)
@@ -79,14 +79,15 @@ class LayerInterventions:
         return handed_over(factors_H1R, device)
 
     def gated(self, context_BHQD: Tensor) -> Tensor:
-        """Return what the heads read, times the factors of their gates.
+        """Multiply the contexts of the heads by the factors of their gates.
 
         Raises:
-            InputError: the factors of one head are too large together.
+            InputError: if the factors of one head are too large together.
         """
         if not self.gates:
             return context_BHQD
-        # Multiplied on the host: a request may have 1,024 gates, and this runs at every step.
+        # The factors are multiplied on the host: a request may have 1,024 gates, and this runs at
+        # every step.
         factors = [1.0] * self.heads
         for gate in self.gates:
             for head in range(self.heads) if gate.head is None else (gate.head,):
@@ -98,12 +99,12 @@ class LayerInterventions:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """All that is done otherwise in a network; the default changes nothing."""
+    """All changes to a network's attention; the default changes nothing."""
 
     changes: tuple[Weigh | Gate, ...] = ()
     heads: int = 1
     hides: tuple[Hide, ...] = ()
-    # The field that is attended to, by site.
+    # Pairs of a site and the field that it attends to.
     memories: tuple[tuple[str, str], ...] = ()
     shares: tuple[Share, ...] = ()
     noting: Noting | None = None
@@ -112,18 +113,24 @@ class Changed:
     def of(
         cls, changes: Sequence[Change], sites: Mapping[str, tuple[str, str]], heads: int
     ) -> Self:
-        """Of a request; sites: the fields that attend and are attended to, by site."""
+        """Collect the changes of a request.
+
+        Args:
+            changes: the changes that the request names.
+            sites: for each site, the field that attends and the field that is attended to.
+            heads: number of heads of each layer.
+        """
         memories = tuple((site, memory) for site, (_, memory) in sites.items())
         hides = tuple(one for one in changes if isinstance(one, Hide))
         shares = tuple(one for one in changes if isinstance(one, Share))
         return cls(tuple(weighed(changes, sites)), heads, hides, memories, shares)
 
     def share(self, site: str) -> Share:
-        """How scores become weights at a site: as the last change says, else as in training."""
+        """Return how scores become weights at a site, as the last change says or by default."""
         return next((one for one in reversed(self.shares) if one.site == site), Share(site))
 
     def hidden(self, field: str) -> list[int]:
-        """The hidden items of an input, for what a network makes of them without attention."""
+        """Return the hidden items of an input, for network parts that read it without attention."""
         items: set[int] = set()
         for hide in self.hides:
             if hide.field == field:
@@ -131,7 +138,7 @@ class Changed:
         return sorted(items)
 
     def at(self, site: str, layer: int) -> LayerInterventions | None:
-        """What is done otherwise in one layer (0-based) of a site; None for nothing."""
+        """Return the changes to one layer (0-based) of a site, or None."""
         weighs, gates = [], []
         for change in self.changes:
             if change.site == site and change.layer in (None, layer):

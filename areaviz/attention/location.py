@@ -1,12 +1,13 @@
-"""Location-aware attention (Chorowski et al. 2015; multimedia paper Eq. 21): where a query looked
-before tells where it looks next.
+"""Location-aware attention (Chorowski et al. 2015; multimedia paper Eq. 21).
 
-    f = F * w'                                        of the weights w' of the query before
+The weights of the previous query help to decide where the next query attends:
+
+    f = F * w'                                        w': the weights of the previous query
     score(q, m) = v . tanh(W q + U m + V f_m)         without V f: content; without U m: location
 
-and the weights are a softmax of the scores, which may be sharpened, smoothed or kept in a window.
-Shapes: B examples, N rows (queries at one time), M items, W query width, C item width, D width of
-the scores' hidden layer, K filters.
+The weights are a softmax of the scores, which can be sharpened, smoothed or limited to a window.
+Shapes: B examples, N rows (queries at one time step), M items, W query width, C item width, D width
+of the scores' hidden layer, K filters.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ SCORINGS = ("content", "location", "hybrid")
 
 
 class LocationAttention(nn.Module):
-    """The parameters of the score.
+    """Location-aware attention with the parameters of the score.
 
     Args:
         query_width: W.
@@ -28,7 +29,7 @@ class LocationAttention(nn.Module):
         hidden: D.
         scoring: one of `SCORINGS`.
         filters: K.
-        reach: items before and behind an item whose weights a filter sees.
+        reach: number of items on each side of an item whose weights a filter covers.
     """
 
     def __init__(
@@ -52,18 +53,20 @@ class LocationAttention(nn.Module):
             self.place = nn.Linear(filters, hidden, bias=False)
 
     def keys(self, items_BMC: Tensor) -> Tensor | None:
-        """The items' part of the scores, [B, M, D], which no query changes; None where only the
-        location counts.
+        """Compute the items' part of the scores, [B, M, D], which does not depend on the query.
+
+        Returns:
+            None if the scores depend on the location only.
         """
         return None if self.key is None else self.key(items_BMC)
 
     def scores(self, query_NW: Tensor, keys_NMD: Tensor | None, before_NM: Tensor) -> Tensor:
-        """Scores [N, M] of the items for queries.
+        """Compute the scores [N, M] of the items for the queries.
 
         Args:
             query_NW: the queries.
-            keys_NMD: of `keys`, for each row.
-            before_NM: the weights of the query before.
+            keys_NMD: the result of `keys`, for each row.
+            before_NM: the weights of the previous query.
         """
         hidden_NMD = self.query(query_NW)[:, None]
         if keys_NMD is not None:
@@ -76,23 +79,25 @@ class LocationAttention(nn.Module):
 
 
 def first_weights(readable_NM: Tensor) -> Tensor:
-    """The weights "before" the first query: all on the first item that may be read, [N, M]."""
+    """Return the weights "before" the first query, all on the first readable item: [N, M]."""
     is_first_NM = readable_NM & (readable_NM.cumsum(1) == 1)
     return is_first_NM.float()
 
 
 def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share: Share) -> Tensor:
-    """The weights [N, M] of scores; zeros for items that may not be read, and where none may.
+    """Turn scores into weights [N, M].
+
+    Items that are not readable get zero. If no item is readable, all weights are zero.
 
     Args:
-        scores_NM: finite.
-        readable_NM: bool, whether an item may be read.
-        before_NM: the weights of the query before; a window lies around their middle.
+        scores_NM: finite scores.
+        readable_NM: bool, whether an item may be attended to.
+        before_NM: the weights of the previous query; a window is centred on their median.
         share: how scores become weights.
     """
     if share.window:
         in_window_NM = _window(before_NM, share.window) & readable_NM
-        # A window without any item that may be read would end the reading: it is left out there.
+        # A window without a readable item would leave no item to attend to, so it is ignored there.
         has_any_N1 = in_window_NM.any(1, keepdim=True)
         readable_NM = torch.where(has_any_N1, in_window_NM, readable_NM)
     sharpened_NM = scores_NM * share.factor
@@ -105,9 +110,9 @@ def weights_of(scores_NM: Tensor, readable_NM: Tensor, before_NM: Tensor, share:
 
 
 def _window(before_NM: Tensor, window: int) -> Tensor:
-    """Whether an item lies within `window` items of the middle of the weights, bool [N, M].
+    """Return which items are within `window` items of the middle of the weights, bool [N, M].
 
-    The middle is the weighted median, which a few far weights do not move.
+    The middle is the weighted median because a few distant weights do not move it.
     """
     middle_N1 = (before_NM.cumsum(1) < 0.5).sum(1, keepdim=True)
     places_M = torch.arange(before_NM.shape[1], device=before_NM.device)

@@ -1,4 +1,4 @@
-"""What the logits of area attention are made of, for whoever asks why a weight is what it is.
+"""The terms of the logits of area attention, which explain why a weight has its value.
 
 Shapes: H heads, Q queries, M items, S area shapes, D width of a head.
 """
@@ -14,18 +14,19 @@ from areaviz.trace.logits import Logits
 
 
 def has_parts(spec: AreaSpec) -> bool:
-    """Whether logits are sums of numbers of items and shapes: not with max keys or those of Eq. 9,
-    which are made of all items of an area together.
+    """Return whether the logits are sums of terms per item and per shape.
+
+    They are not for max keys or the keys of Eq. 9, which combine all items of an area.
     """
     grid = spec.grid
     return spec.key_mode in ("mean", "boundary") or grid.max_height * grid.max_width == 1
 
 
 def logits_of(query_1HQD: Tensor, key_1HMD: Tensor, spec: AreaSpec) -> Logits:
-    """The parts of the logits that `area_attention` computes of the same, of one example.
+    """Compute the terms of the logits that `area_attention` computes for one example.
 
-    They are products in double precision, each kept with one rounding, so they are nearer to the
-    logits than the weights are, which come of many roundings.
+    The products are in double precision and rounded once. They are therefore closer to the exact
+    logits than the weights are, which are the result of many roundings.
     """
     query_HQD = query_1HQD[0].double() * spec.scale
 

@@ -1,7 +1,7 @@
-"""Which items a query may attend, and what follows for areas.
+"""Masks of items, and the masks of areas that follow from them.
 
-Shapes: N rows (batch and heads together), Q queries, M memory items, R areas.
-An area is allowed only if all its items are.
+Shapes: N rows (batch and heads together), Q queries, M memory items, R areas. An area is allowed
+only if all its items are allowed.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from areaviz.trace.areas import AreaGrid
 
 
 def area_mask(item_mask: Tensor, grid: AreaGrid) -> Tensor:
-    """Which areas may be attended: those whose items all may. bool [..., M] -> bool [..., R]."""
+    """Return which areas are allowed, because all their items are: bool [..., M] -> [..., R]."""
     return over_last_axis(box_sum, (~item_mask).to(torch.float32), grid) == 0
 
 
 def area_bias(bias: Tensor, grid: AreaGrid) -> Tensor:
-    """The mean bias of every area: [..., M] -> [..., R]."""
+    """Return the mean bias of every area: [..., M] -> [..., R]."""
     return over_last_axis(box_mean, bias, grid)
 
 
 def last_items(grid: AreaGrid, device: torch.device) -> Tensor:
-    """The last item of every area, row by row: int64 [R]."""
-    # Made on the device, as a copy would make the host wait for it.
+    """Return the last item of every area, counted row by row: int64 [R]."""
+    # It is created on the device because the host would wait for a copy.
     item_HW = torch.arange(grid.items, device=device).view(grid.height, grid.width)
     ends = []
     for height, width in grid.shapes():
@@ -36,31 +36,34 @@ def last_items(grid: AreaGrid, device: torch.device) -> Tensor:
 
 
 def causal_areas(queries: int, grid: AreaGrid, device: torch.device) -> Tensor:
-    """Which areas causality allows, bool [Q, R]: query i sees those that end by item i + M - Q."""
+    """Return which areas causality allows, bool [Q, R].
+
+    Query i may attend to the areas that end at or before item i + M - Q.
+    """
     newest_Q = torch.arange(queries, device=device) + (grid.items - queries)
     return last_items(grid, device) <= newest_Q[:, None]
 
 
 @dataclass(frozen=True)
 class ItemMask:
-    """What each query may see of the memory."""
+    """The items that each query may attend to."""
 
-    # bool, each broadcasts to [..., Q, M]; True in any of them masks the item.
+    # bool, each broadcasts to [..., Q, M]. An item is masked if any of them is True.
     blocked: tuple[Tensor, ...] = ()
     # Added to the item scores: broadcasts to [..., Q, M], finite.
     bias: Tensor | None = None
-    # Whether query i sees items up to i + M - Q only: aligned at the end, as when decoding.
+    # Whether query i may attend only to items up to i + M - Q: aligned at the end, as in decoding.
     causal: bool = False
 
     def __bool__(self) -> bool:
         return bool(self.blocked) or self.bias is not None or self.causal
 
     def allowed_items(self, queries: int, items: int, device: torch.device) -> Tensor | None:
-        """bool, broadcasts to [..., Q, M], True = may be seen; None when nothing is masked."""
+        """Return the allowed items, a bool that broadcasts to [..., Q, M]; None without a mask."""
         return self.allowed_areas(AreaGrid(1, items, 1, 1), queries, device)
 
     def allowed_areas(self, grid: AreaGrid, queries: int, device: torch.device) -> Tensor | None:
-        """bool, broadcasts to [..., Q, R], True = may be seen; None when nothing is masked."""
+        """Return the allowed areas, a bool that broadcasts to [..., Q, R]; None without a mask."""
         allowed = causal_areas(queries, grid, device) if self.causal else None
         for blocked in self.blocked:
             part = area_mask(~blocked, grid)
@@ -75,21 +78,22 @@ def item_mask(
     key_padding_mask: Tensor | None,
     is_causal: bool,
 ) -> ItemMask:
-    """The masks of a query and key in one.
+    """Combine the masks of one attention call.
 
     Args:
         query: [..., Q, E].
         key: [..., M, E].
         attn_mask: broadcasts to [..., Q, M]. bool: **True = keep**, as in
             scaled_dot_product_attention. float: its mean over an area is added to the area's scaled
-            logit, -inf masks the item.
+            logit; -inf masks the item.
         key_padding_mask: bool [B, M], B the first axis. **True = padding**, as in
             nn.MultiheadAttention.
-        is_causal: query i sees the areas whose last item, row by row, is at most i + M - Q. (For Q
-            != M scaled_dot_product_attention aligns the other way, at the beginning.)
+        is_causal: whether query i may attend only to areas whose last item, counted row by row, is
+            at most i + M - Q. (For Q != M, scaled_dot_product_attention aligns at the beginning
+            instead.)
 
     Raises:
-        ValueError: when a mask does not fit the query and key.
+        ValueError: if a mask does not fit the query and key.
     """
     shape = (*query.shape[:-1], key.shape[-2])
     blocked, bias = [], None
@@ -110,13 +114,14 @@ def item_mask(
 def shield(
     key: Tensor, value: Tensor, queries: int, mask: ItemMask
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Hide NaN and infinity in masked items from the sums, where 0 * NaN would be NaN.
+    """Set items that hold NaN or infinity to zero, because 0 * NaN would spoil masked sums.
 
-    Returns key and value with the items that hold NaN or infinity set to zero, and the queries that
-    may see such an item, whose result is therefore NaN: bool [..., Q], None where there are known
-    to be none.
+    Returns:
+        The key and value with those items set to zero, and the queries that may attend to such an
+        item, bool [..., Q]. The results of these queries are NaN. None if it is known that there
+        are no such queries.
     """
-    # Elsewhere than on a CPU, asking whether there are any would make the host wait.
+    # This check is for CPUs only: on other devices the host would wait for its result.
     if not mask or (key.device.type == "cpu" and _finite(key) and _finite(value)):
         return key, value, None
     bad = ~(key.isfinite().all(-1) & value.isfinite().all(-1))
@@ -128,7 +133,10 @@ def shield(
 
 
 def _finite(x: Tensor) -> bool:
-    """One reduction: a NaN or infinity survives every sum (and an overflow only costs time)."""
+    """Return whether all values are finite, with a single reduction.
+
+    A NaN or infinity survives every sum. A sum that overflows only costs time.
+    """
     return bool(x.detach().sum(dtype=wide(x.dtype)).isfinite())
 
 
@@ -143,7 +151,7 @@ def _padding(padding: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 
 def broadcasts(x: Tensor, shape: tuple[int, ...]) -> bool:
-    """Whether `x` broadcasts to a shape."""
+    """Return whether `x` broadcasts to a shape."""
     aligned = zip(reversed(x.shape), reversed(shape), strict=False)
     return x.dim() <= len(shape) and all(size in (1, whole) for size, whole in aligned)
 

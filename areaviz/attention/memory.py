@@ -1,4 +1,4 @@
-"""What is kept of a memory that is attended to again and again while a sentence is decoded.
+"""Caches of a memory that a decoder attends to at every step.
 
 Shapes: B batch, H heads, Q queries, R areas, W model width, D width of a head.
 """
@@ -16,47 +16,47 @@ from areaviz.attention.interventions import LayerInterventions
 
 
 class Remembered(Protocol):
-    """What is attended to again and again while a sentence is decoded, of B examples."""
+    """A cached memory of B examples that a decoder attends to at every step."""
 
     @property
     def batch(self) -> int:
-        """B."""
+        """The number of examples B."""
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
-        """Contexts [B, H, Q, D]."""
+        """Return the contexts [B, H, Q, D] of the queries."""
 
 
 @dataclass(frozen=True, slots=True)
 class AreaMemory:
-    """Keys and values of areas, attended to again and again while a sentence is decoded."""
+    """Cached keys and values of areas that a decoder attends to at every step."""
 
-    # Of every area, [B, H, R, D].
+    # Keys and values of every area, [B, H, R, D].
     key: Tensor
     value: Tensor
-    # bool [B, 1, 1, R], or None where every area may be attended.
+    # bool [B, 1, 1, R], or None if every area is allowed.
     allowed: Tensor | None
-    # What the areas that end at the next item are made from, [B, H, at most size, D]: the areas
-    # that end at the last item or, where keys are learned, the last items.
+    # Inputs of the areas that end at the next item, [B, H, at most size, D]: the areas that end at
+    # the last item or, if keys are learned, the last items.
     recent_key: Tensor
     recent_value: Tensor
-    # What the convolution of the next item mixes in, keys and values side by side:
-    # [B, at most taps - 1, 2W].
+    # Inputs of the convolution for the next item, keys and values side by side: [B, at most taps -
+    # 1, 2W].
     recent_item: Tensor
-    # Added to the logits, [H, 1, R], or None for nothing.
+    # Bias on the logits, [H, 1, R], or None.
     bias: Tensor | None = None
-    # What is done otherwise, None for nothing, and what it multiplies weights by, [H, 1, R].
+    # Changes to the attention, or None, and their factors on the weights, [H, 1, R].
     interventions: LayerInterventions | None = None
     multipliers: Tensor | None = None
-    # How many items a growing sequence has.
+    # Number of items of a growing sequence.
     items: int = 0
 
     @property
     def batch(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return int(self.key.shape[0])
 
     def select(self, rows: Tensor) -> AreaMemory:
-        """The memory of some rows of the batch, in the order given."""
+        """Return the memory of some rows of the batch, in the given order."""
         return replace(
             self,
             key=self.key.index_select(0, rows),
@@ -68,9 +68,9 @@ class AreaMemory:
         )
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
-        """Contexts [B, H, Q, D] of queries that may attend to every allowed area.
+        """Return the contexts [B, H, Q, D] of queries that may attend to every allowed area.
 
-        They are zeros where interventions ban every area.
+        Contexts are zeros if interventions ban every area.
         """
         bias_HQR = self.bias
         if self.multipliers is not None:
@@ -82,7 +82,8 @@ class AreaMemory:
             if self.allowed is not None:
                 mask = mask.masked_fill(~self.allowed, -torch.inf)
             if self.interventions is not None:
-                # Not every kernel defines a row without areas, so it sees all and is then cleared.
+                # Some kernels leave a row without areas undefined, so such a row attends to all
+                # areas and is set to zero afterwards.
                 nothing = (mask == -torch.inf).all(-1, keepdim=True)
                 mask = mask.masked_fill(nothing, 0.0)
         context_BHQD = F.scaled_dot_product_attention(query_BHQD, self.key, self.value, mask)

@@ -1,4 +1,4 @@
-"""Multi-head attention to the areas of a memory, the layer every Transformer here is made of.
+"""Multi-head attention to the areas of a memory, the layer of all Transformers in this package.
 
 Shapes: B batch, Q queries, M memory items, R areas, S area shapes, W model width, H heads, D width
 of a head.
@@ -23,7 +23,7 @@ from areaviz.trace.areas import Area, AreaGrid
 
 
 class KeysAndValues(nn.Module):
-    """The projections of one memory, and attention of projected queries to its areas."""
+    """The key and value projections of one memory, and attention to its areas."""
 
     def __init__(self, width: int, heads: int, areas: AreaOptions, impl: str = "auto") -> None:
         super().__init__()
@@ -41,7 +41,7 @@ class KeysAndValues(nn.Module):
         self.convolution = NeighbourConvolution(2 * width, taps, areas.shape) if taps > 1 else None
 
     def split(self, x_BMW: Tensor) -> Tensor:
-        """Vectors as heads see them: [B, H, M, D]."""
+        """Split vectors into heads: [B, M, W] -> [B, H, M, D]."""
         result: Tensor = x_BMW.unflatten(-1, (self.heads, -1)).transpose(1, 2)
         return result
 
@@ -52,7 +52,7 @@ class KeysAndValues(nn.Module):
         is_causal: bool = False,
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor]:
-        """Keys and values of the items as heads see them: two of [B, H, M, D].
+        """Compute the keys and values of the items for every head: two of [B, H, M, D].
 
         Padding and hidden items add nothing to their neighbours.
         """
@@ -76,15 +76,19 @@ class KeysAndValues(nn.Module):
         need_weights: bool = False,
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Contexts [B, H, Q, D] and, when asked for, area weights [B, H, Q, R] of the same pass.
+        """Attend to the areas of a memory.
 
         Args:
             query_BHQD: projected queries.
-            memory_BMW: the items; areas never exceed them.
+            memory_BMW: the items; areas are clamped to their number.
             key_padding_mask: bool [B, M], True where an item is padding.
-            is_causal: whether a query sees only what ends at it.
+            is_causal: whether a query may attend only to areas that end at or before it.
             need_weights: whether to return the area weights.
-            interventions: what is done otherwise.
+            interventions: changes to this attention, or None.
+
+        Returns:
+            Contexts [B, H, Q, D] and, with `need_weights`, the area weights [B, H, Q, R] of this
+            pass.
         """
         key_BHMD, value_BHMD = self.project(memory_BMW, key_padding_mask, is_causal, interventions)
         grid = self.areas.grid(memory_BMW.shape[1])
@@ -113,7 +117,7 @@ class KeysAndValues(nn.Module):
         key_padding_mask: Tensor | None = None,
         interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
-        """Keys and values of every area of a finished memory, pooled once."""
+        """Pool the keys and values of every area of a finished memory once."""
         key, value = self.project(memory_BMW, key_padding_mask, interventions=interventions)
         grid = self.areas.grid(memory_BMW.shape[1])
         allowed = bias = multipliers = None
@@ -125,7 +129,7 @@ class KeysAndValues(nn.Module):
         if interventions is not None:
             multipliers = interventions.multipliers(grid, 1, memory_BMW.device)
         keys, values = self._area_keys(key, grid), area_pool(value, grid, self.areas.value_mode)
-        # It does not grow, so nothing of its last items is needed.
+        # A finished memory does not grow, so its last items are not needed.
         recent = (key[:, :, :0], value[:, :, :0], memory_BMW[:, :0])
         return AreaMemory(keys, values, allowed, *recent, bias, interventions, multipliers)
 
@@ -135,12 +139,14 @@ class KeysAndValues(nn.Module):
         item_B1W: Tensor,
         interventions: LayerInterventions | None = None,
     ) -> AreaMemory:
-        """The sequence with one more item: at most `size` areas end at it, and they need no mask.
+        """Append one item to a cached sequence.
+
+        At most `size` new areas end at the item, and they need no mask.
 
         Args:
-            memory: the sequence so far; None where it begins.
+            memory: the sequence so far; None at its beginning.
             item_B1W: the item.
-            interventions: what is done otherwise, read where the sequence begins.
+            interventions: changes to this attention; used only at the beginning of the sequence.
         """
         key, value, recent_item = self._newest(memory, item_B1W)
         most = self.areas.extent[1]
@@ -169,13 +175,13 @@ class KeysAndValues(nn.Module):
         )
 
     def _shape_bias(self, grid: AreaGrid) -> Tensor | None:
-        """What is added to the logits of each shape of an area: [H, S], or None for nothing."""
+        """Return the bias on the logits of each area shape, [H, S], or None."""
         if self.size_bias is None:
             return None
         return self.size_bias[:, : grid.max_height, : grid.max_width].flatten(1)
 
     def _newest(self, memory: AreaMemory | None, item_B1W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Key and value [B, H, 1, D] of one more item, and what the next convolution mixes in."""
+        """Return key and value [B, H, 1, D] of a new item and the next convolution's inputs."""
         both = torch.cat([self.key(item_B1W), self.value(item_B1W)], -1)
         recent = both[:, :0]
         if self.convolution is not None:
@@ -194,7 +200,7 @@ class KeysAndValues(nn.Module):
     def _keys_ending(
         self, before_BHAD: Tensor, key_BH1D: Tensor, most: int
     ) -> tuple[Tensor, Tensor]:
-        """Keys of the areas that end at a new item, shortest first, and the next `recent_key`."""
+        """Return the keys of areas that end at a new item, shortest first, and `recent_key`."""
         if self.features is None:
             keys = pooled_ending(before_BHAD, key_BH1D, self.areas.key_mode, most)
             return keys.to(key_BH1D.dtype), keys
@@ -202,7 +208,7 @@ class KeysAndValues(nn.Module):
         grid = self.areas.grid(recent.shape[2])
         keys, ends = self._area_keys(recent, grid), []
         for width in range(1, grid.max_width + 1):
-            # A slice and not a list of places, which a GPU would have to wait for.
+            # A slice is used because a GPU would have to wait for a list of indices.
             last = grid.index(Area(0, grid.width - width, 1, width))
             ends.append(keys[:, :, last : last + 1])
         return torch.cat(ends, 2), recent[:, :, max(0, grid.width + 1 - most) :]
@@ -225,7 +231,7 @@ class MultiHeadAttention(KeysAndValues):
         need_weights: bool = False,
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
-        """Context [B, Q, W] and, when asked for, area weights [B, H, Q, R]; see `attend`."""
+        """Return the context [B, Q, W] and, if requested, weights [B, H, Q, R]; see `attend`."""
         query_BHQD = self.split(self.query(query_BQW))
         context_BHQD, weights = self.attend(
             query_BHQD, memory_BMW, key_padding_mask, is_causal, need_weights, interventions
@@ -233,15 +239,15 @@ class MultiHeadAttention(KeysAndValues):
         return self.merge(context_BHQD), weights
 
     def ask(self, query_BQW: Tensor, memory: Remembered) -> Tensor:
-        """Context [B, Q, W] of queries that may attend to every allowed area of `memory`."""
+        """Return the context [B, Q, W] of queries that may attend to every allowed area."""
         return self.merge(memory.ask(self.split(self.query(query_BQW))))
 
     def merge(self, x_BHQD: Tensor) -> Tensor:
-        """The output projection of all heads side by side: [B, Q, W]."""
+        """Concatenate the heads and apply the output projection: [B, H, Q, D] -> [B, Q, W]."""
         out: Tensor = self.out(x_BHQD.transpose(1, 2).flatten(2))
         return out
 
 
 def _longer(before: Tensor | None, newest: Tensor) -> Tensor:
-    """Numbers of areas [H, 1, R] with those of the newest areas behind them."""
+    """Append the values of the newest areas to the values [H, 1, R] of the areas so far."""
     return newest if before is None else torch.cat([before, newest], 2)

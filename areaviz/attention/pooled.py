@@ -1,5 +1,6 @@
-"""Area attention with a key and a value for every area: knows every mode and uses torch's kernels.
+"""Area attention with an explicit key and value per area.
 
+It supports every mode and uses torch's own attention kernels.
 Shapes: Q queries, M items, R areas, E key width, V value width.
 """
 
@@ -22,7 +23,7 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 
 
 def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; every key and value mode."""
+    """Compute area attention in any mode: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     query, area_key, area_value = of_areas(query, key, value, spec)
     if spec.plain:
         return AreaResult(_by_torch(query, area_key, area_value, spec))
@@ -32,7 +33,12 @@ def pooled(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaRes
 def of_areas(
     query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries as they meet the keys of areas, those keys [..., R, E], and values [..., R, V]."""
+    """Compute the keys [..., R, E] and values [..., R, V] of all areas.
+
+    Returns:
+        The queries, the area keys and the area values. With the keys of Eq. 9 the queries contain
+        W_d.
+    """
     if isinstance(spec.features, AreaFeatures):
         query, area_key = spec.features.fold_query(query), spec.features.hidden(key, spec.grid)
     elif spec.features is not None:
@@ -43,7 +49,7 @@ def of_areas(
 
 
 def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Attention to area keys [..., R, E] and values [..., R, V], with all weights in memory."""
+    """Attend to area keys [..., R, E] and values [..., R, V], with all weights in memory."""
     dtype = wide(query.dtype)
     logits = query.to(dtype) @ area_key.to(dtype).transpose(-1, -2) * spec.scale
     masked = torch.finfo(dtype).min / 2
@@ -62,17 +68,18 @@ def attend(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) 
 
 
 def multiplied(logits: Tensor, multipliers: Tensor, masked: float) -> Tensor:
-    """Logits whose softmax has every area's weight multiplied; a multiplier of 0 masks the area."""
+    """Change logits so that their softmax multiplies every area's weight; 0 masks an area."""
     banned = multipliers == 0
     logs = multipliers.masked_fill(banned, 1.0).log()
     return (logits + logs).masked_fill(banned, 2 * masked)
 
 
 def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Tensor, Tensor]:
-    """Area weights along `dim`, before and after dropout.
+    """Compute area weights along `dim`, before and after dropout.
 
-    Logits of at most `masked` count as masked; where all are, the weights are zeros. With `top_k`
-    only the k largest logits of a query stay (of equal ones, any) and their weights sum to one.
+    Logits of at most `masked` count as masked. If all are masked, the weights are zeros. With
+    `top_k`, only the k largest logits of a query are kept, with ties broken arbitrarily, and their
+    weights sum to one.
     """
     if spec.top_k is not None and spec.top_k < logits.shape[dim]:
         best = logits.topk(spec.top_k, dim).indices
@@ -85,7 +92,7 @@ def choose(logits: Tensor, spec: AreaSpec, dim: int, masked: float) -> tuple[Ten
 
 
 def area_biases(spec: AreaSpec) -> list[Tensor]:
-    """What is added to the area logits, each broadcasts to [..., Q, R]."""
+    """Return the biases on the area logits; each broadcasts to [..., Q, R]."""
     biases = []
     if spec.mask.bias is not None:
         biases.append(area_bias(spec.mask.bias, spec.grid))
@@ -95,11 +102,12 @@ def area_biases(spec: AreaSpec) -> list[Tensor]:
 
 
 def _by_torch(query: Tensor, area_key: Tensor, area_value: Tensor, spec: AreaSpec) -> Tensor:
-    """`scaled_dot_product_attention` with the mask of the areas; zeros where nothing is allowed."""
+    """Run `scaled_dot_product_attention` with the area mask; return zeros if all is masked."""
     mask = spec.mask.allowed_areas(spec.grid, query.shape[-2], query.device)
     nothing = None
     if mask is not None:
-        # Not every kernel defines a row without areas, so such a row sees all and is then cleared.
+        # Some kernels leave a row without areas undefined, so such a row attends to all areas and
+        # is set to zero afterwards.
         nothing = ~mask.any(-1, keepdim=True)
         mask = mask | nothing
     biases = area_biases(spec)

@@ -1,10 +1,11 @@
 """Pooling over every area of a memory, without a summed area table.
 
 Shapes: N batch, H x W memory grid, M = H*W items, R areas, D trailing values (any meaning).
-Areas lie in size-major slabs (see `areaviz.trace.areas`). Each slab follows from the one before it,
-U(h, w) = U(h-1, w) + row strip: one addition an area, no differences of large sums, so nothing
-cancels and a NaN stays inside the areas that hold it. The functions compute in the type they are
-given; `area_pool` widens half precision to float32 first.
+
+Areas are stored in slabs, one per area shape (see `areaviz.trace.areas`). Each slab follows from a
+smaller one, U(h, w) = U(h-1, w) + row strip: one addition per area and no differences of large
+sums, so nothing cancels, and a NaN affects only the areas that contain it. The functions compute in
+the type of their inputs; `area_pool` widens half precision to float32 first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from areaviz.trace.areas import AreaGrid
 
 
 def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
-    """How many items each area holds: [R], in the type and on the device of `like`."""
+    """Return the number of items of each area: [R], in the type and on the device of `like`."""
     sizes = []
     for height, width in grid.shapes():
         _, rows, columns = grid.slab(height, width)
@@ -28,7 +29,7 @@ def area_sizes(grid: AreaGrid, like: Tensor) -> Tensor:
 
 
 def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
-    """A number for each shape of an area as one for each area: [..., S] -> [..., R]."""
+    """Expand one number per area shape to one per area: [..., S] -> [..., R]."""
     numbers = []
     for place, (height, width) in enumerate(grid.shapes()):
         _, rows, columns = grid.slab(height, width)
@@ -37,7 +38,7 @@ def per_area(shapes: Tensor, grid: AreaGrid) -> Tensor:
 
 
 def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
-    """Views of an area tensor by area shape: (h, w) -> [N, H-h+1, W-w+1, D]."""
+    """Return views of an area tensor by area shape: (h, w) -> [N, H-h+1, W-w+1, D]."""
     views = {}
     for height, width in grid.shapes():
         first, rows, columns = grid.slab(height, width)
@@ -47,7 +48,7 @@ def slabs(x_NRD: Tensor, grid: AreaGrid) -> dict[tuple[int, int], Tensor]:
 
 
 def over_last_axis(box: Callable[[Tensor, AreaGrid], Tensor], x: Tensor, grid: AreaGrid) -> Tensor:
-    """A box function of the last axis: [..., M] -> [..., R], or the other way round."""
+    """Apply a box function to the last axis: [..., M] -> [..., R], or [..., R] -> [..., M]."""
     result: Tensor = box(x.flatten(0, -2).T[None], grid)[0].T.unflatten(0, x.shape[:-1])
     return result
 
@@ -55,7 +56,7 @@ def over_last_axis(box: Callable[[Tensor, AreaGrid], Tensor], x: Tensor, grid: A
 def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
     """Pool a vector for every area: [..., M, D] -> [..., R, D]; mode is mean, sum or max.
 
-    Half-precision sums are taken in float32 and rounded once. Areas of one item are the items
+    Half-precision inputs are summed in float32 and rounded once. Areas of one item are the items
     themselves.
     """
     if grid.count == grid.items:
@@ -69,14 +70,14 @@ def area_pool(x: Tensor, grid: AreaGrid, mode: str) -> Tensor:
 def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) -> Tensor:
     """Pool the areas that end at the newest item of a sequence, shortest first: [..., A, D].
 
-    Each is an area that ended at the item before, with one item more, as `area_pool` makes it. Sums
-    stay in the type they are taken in.
+    Each of them is an area that ended at the previous item, extended by the new item. The values
+    equal those of `area_pool`. Sums stay in the type in which they are computed.
 
     Args:
-        before_NAD: the areas that end at the item before, [..., A, D]; none at the beginning.
+        before_NAD: the areas that end at the previous item, [..., A, D]; none at the beginning.
         item_N1D: the newest item, [..., 1, D].
         mode: mean, sum or max.
-        most: items an area holds at most.
+        most: largest number of items in an area.
     """
     item_N1D = item_N1D.to(wide(item_N1D.dtype))
     shorter = before_NAD[..., : most - 1, :]
@@ -94,17 +95,18 @@ def pooled_ending(before_NAD: Tensor, item_N1D: Tensor, mode: str, most: int) ->
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """The type sums are taken in: float32, or float64 for float64 inputs."""
+    """Return the type for sums: float32, or float64 for float64 inputs."""
     return torch.float64 if dtype == torch.float64 else torch.float32
 
 
 def _growth(
     slab: Mapping[tuple[int, int], Tensor], grid: AreaGrid
 ) -> Iterator[tuple[tuple[int, int], Tensor, Tensor, int]]:
-    """How areas grow from smaller ones, shape by shape.
+    """Yield how areas grow from smaller ones, shape by shape.
 
-    Yields the shape, the areas that are one row or column smaller, the strip that is added to them,
-    and how many such strips the shape then has. `slab` may be filled while this runs.
+    Yields:
+        The shape, the areas that are one row or column smaller, the strip to add to them, and the
+        number of such strips in the shape. The caller may fill `slab` while iterating.
     """
     for h, w in grid.shapes():
         if h > 1:
@@ -126,9 +128,10 @@ def box_into(x_NMD: Tensor, out_NRD: Tensor, grid: AreaGrid, mean: bool) -> Tens
 
 
 def box_scatter_(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
-    """Add each area's value to all its items, in place; a view [N, M, D] of `x` is returned.
+    """Add each area's value to all its items, in place, and return a view [N, M, D] of `x`.
 
-    It is the adjoint of the box sum. With area weights as `x` it is the items' coverage.
+    This is the adjoint of the box sum. If `x` holds area weights, the result is the items'
+    coverage.
     """
     slab = slabs(x_NRD, grid)
     for w in range(1, grid.max_width + 1):
@@ -171,13 +174,13 @@ class _BoxScatter(torch.autograd.Function):
 
 
 def box_mean(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
-    """The mean of every area (Eq. 3, Li et al. 2019): [N, M, D] -> [N, R, D]."""
+    """Compute the mean of every area (Eq. 3, Li et al. 2019): [N, M, D] -> [N, R, D]."""
     out: Tensor = _Box.apply(x_NMD, grid, True)  # type: ignore[no-untyped-call]
     return out
 
 
 def box_sum(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
-    """The sum of every area (Eq. 4, Li et al. 2019): [N, M, D] -> [N, R, D]."""
+    """Compute the sum of every area (Eq. 4, Li et al. 2019): [N, M, D] -> [N, R, D]."""
     out: Tensor = _Box.apply(x_NMD, grid, False)  # type: ignore[no-untyped-call]
     return out
 
@@ -189,7 +192,10 @@ def box_scatter(x_NRD: Tensor, grid: AreaGrid) -> Tensor:
 
 
 def box_max(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
-    """The elementwise maximum of every area (section 5, Li et al. 2019): [N, M, D] -> [N, R, D]."""
+    """Compute the elementwise maximum of every area (section 5, Li et al. 2019).
+
+    [N, M, D] -> [N, R, D].
+    """
     slab = {(1, 1): x_NMD.unflatten(1, (grid.height, grid.width))}
     for shape, smaller, strip, _ in _growth(slab, grid):
         slab[shape] = torch.maximum(smaller, strip)
@@ -197,10 +203,11 @@ def box_max(x_NMD: Tensor, grid: AreaGrid) -> Tensor:
 
 
 def box_moments(x_NMD: Tensor, grid: AreaGrid) -> tuple[Tensor, Tensor]:
-    """Mean and variance of every area (Eq. 3, 5): two of [N, R, D]; the variance is never negative.
+    """Compute the mean and variance of every area (Eq. 3, 5): two of [N, R, D].
 
     Areas grow by Chan's merge of (count, mean, sum of squared deviations), first along the width,
-    then along the height, so a constant memory has variance exactly 0.
+    then along the height. The variance is never negative, and a constant memory has variance
+    exactly 0.
     """
     mean_NHWD = x_NMD.unflatten(1, (grid.height, grid.width))
     strips = {1: (mean_NHWD, torch.zeros_like(mean_NHWD))}

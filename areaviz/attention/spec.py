@@ -1,6 +1,6 @@
-"""What one call of area attention is asked for, in one bundle, and what it gives.
+"""The parameters and the results of one call of area attention.
 
-The bundle is made once, by whoever calls, and goes unchanged to every form and to the kernel.
+The caller creates the parameters once. They go unchanged to every implementation and to the kernel.
 """
 
 from __future__ import annotations
@@ -17,39 +17,40 @@ from areaviz.trace.areas import AreaGrid
 
 KEY_MODES = ("mean", "max", "features", "boundary")
 LEARNED_KEYS = ("features", "boundary")
-"""Keys with parameters of their own."""
+"""Key modes that have parameters of their own."""
 VALUE_MODES = ("sum", "mean", "max")
 KeyModule = AreaFeatures | BoundaryKeys
 
 
 @dataclass(frozen=True)
 class AreaSpec:
-    """What one call of `area_attention` computes."""
+    """The parameters of one call of `area_attention`."""
 
     # The memory and its areas.
     grid: AreaGrid
     # Factor on q . k.
     scale: float
-    # Which items each query may see, and what is added to their scores; see `item_mask`.
+    # The items that each query may attend to, and biases on their scores; see `item_mask`.
     mask: ItemMask = field(default_factory=ItemMask)
-    # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary", the last two with their module.
+    # "mean" (Eq. 3), "max", "features" (Eq. 9) or "boundary". The last two need their module.
     key_mode: str = "mean"
     features: KeyModule | None = None
     # "sum" (Eq. 4), "mean" or "max".
     value_mode: str = "sum"
-    # Added to the logit of every area of a shape: broadcasts to [..., S], S in the order of
-    # `AreaGrid.shapes`. With it mean keys let an area outweigh its best item.
+    # Bias on the logit of every area of a shape: broadcasts to [..., S], S in the order of
+    # `AreaGrid.shapes`. With it, mean keys let an area outweigh its best item.
     size_bias: Tensor | None = None
-    # [..., Q or 1, R], finite and 0 or more: every area's weight is multiplied by its own, then all
-    # are divided by their new sum. 0 bans the area.
+    # Factors on the area weights, [..., Q or 1, R], finite and at least 0. The products are then
+    # divided by their sum. 0 bans the area.
     multipliers: Tensor | None = None
-    # Divides the logits, mask and size bias included; above 0.
+    # Divides the logits, including mask and size biases; above 0.
     temperature: float = 1.0
-    # How many areas a query keeps, its heaviest; their weights sum to one again.
+    # Number of areas with the largest weights that a query keeps. Their weights are normalised to a
+    # sum of one.
     top_k: int | None = None
-    # Probability that an area weight is dropped, whether training or not.
+    # Probability of dropping an area weight, in training and in evaluation.
     dropout_p: float = 0.0
-    # Whether area weights and coverage are returned.
+    # Whether to return area weights and coverage.
     need_weights: bool = False
 
     def __post_init__(self) -> None:
@@ -74,25 +75,28 @@ class AreaSpec:
 
     @property
     def is_linear(self) -> bool:
-        """Whether area logits are sums of numbers of items and shapes, and outputs of item values.
+        """True if area logits are sums of terms per item and shape, and outputs of item values.
 
-        Then no area needs a key or a value.
+        No area then needs a key or a value of its own.
         """
         return self.key_mode in ("mean", "boundary") and self.value_mode in ("sum", "mean")
 
     @property
     def is_regular(self) -> bool:
-        """Whether this is regular attention, of which torch has kernels of its own."""
+        """True for regular attention, for which torch has its own kernels."""
         return self.plain and self.grid.max_height * self.grid.max_width == 1
 
     @property
     def plain(self) -> bool:
-        """Whether only the output is asked for, from the softmax as it is."""
+        """True if only the output is requested, from an unmodified softmax."""
         changed = self.top_k is not None or self.dropout_p > 0 or self.multipliers is not None
         return not self.need_weights and not changed
 
     def tempered(self) -> AreaSpec:
-        """The same with the temperature in everything that it divides, so that it is 1."""
+        """Return an equivalent spec with a temperature of 1.
+
+        The temperature is divided into the scale, the mask bias and the size bias.
+        """
         if self.temperature == 1:
             return self
         mask, size_bias = self.mask, self.size_bias
@@ -105,10 +109,11 @@ class AreaSpec:
 
 
 class AreaResult(NamedTuple):
-    """Output [..., Q, Ev] and, when asked for, area weights [..., Q, R] and coverage [..., Q, M].
+    """Output [..., Q, Ev] and, if requested, area weights [..., Q, R] and coverage [..., Q, M].
 
-    Both are taken before dropout, in float32 or wider. The coverage of an item is the summed weight
-    of the areas that hold it; over all items it adds up to the expected area size.
+    Weights and coverage are computed before dropout, in float32 or wider. The coverage of an item
+    is the summed weight of the areas that contain it. Over all items it adds up to the expected
+    area size.
     """
 
     output: Tensor

@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 
 def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
-    """The picture as theta sees it, sampled bilinearly, zero outside: [B, C, S, S]."""
+    """Sample theta's quadrilateral from a picture, bilinearly, with zeros outside: [B, C, S, S]."""
     grid = F.affine_grid(theta_B23, [len(theta_B23), 1, side, side], align_corners=False)
     return F.grid_sample(
         pictures_BCHW, grid, mode="bilinear", padding_mode="zeros", align_corners=False
@@ -21,9 +21,10 @@ def transform(pictures_BCHW: Tensor, theta_B23: Tensor, side: int) -> Tensor:
 
 
 def quadrilateral(theta_B23: Tensor, height: int, width: int) -> Tensor:
-    """Where the corners of the output lie in the input, in pixels, clockwise from top left.
+    """Return the corners of the output in the input, in pixels, clockwise from the top left.
 
-    [B, 4, 2] as (x, y).
+    Returns:
+        [B, 4, 2] as (x, y).
     """
     corners = torch.tensor(
         [[-1.0, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1]], device=theta_B23.device

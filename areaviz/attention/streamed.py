@@ -2,10 +2,10 @@
 
 Since q . mean(k) = mean(q . k), area logits are running means of the item logits, and the output is
 the item coverage (the adjoint box sum of the area weights) times V. `streamed` holds one block of
-scores at a time and recomputes it in the backward pass from query, key, value, output and log-sum-
-exp; where areas have more terms than the mean of their items (boundary keys, a size bias), blocks
-hold the logits of all their areas. `with_weights` is the same algebra for when the weights are
-wanted anyway.
+scores at a time. Its backward pass recomputes the block from query, key, value, output and
+log-sum-exp. If area logits have more terms than the mean of their items (boundary keys, a size
+bias), blocks hold the logits of all their areas. `with_weights` uses the same algebra and also
+returns the weights.
 
 Shapes: N rows (batch and heads), Q queries, M items, E key width, V value width, R areas; a block
 holds [M, n, q] scores of n rows and q queries.
@@ -30,14 +30,15 @@ from areaviz.trace.areas import AreaGrid
 
 
 def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """Area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
+    """Compute area attention by blocks: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]."""
     bias = spec.mask.bias
     if not spec.plain or (bias is not None and bias.requires_grad):
         return with_weights(query, key, value, spec)
     lead = key.shape[:-2]
     grid = spec.grid
     if grid.height == 1:
-        # A sequence as one column, so that areas grow downwards; the order of items is the same.
+        # A sequence is treated as one column because areas grow downwards; the order of items is
+        # unchanged.
         grid = AreaGrid(grid.width, 1, grid.max_width, 1)
     problem = Problem(
         grid,
@@ -55,7 +56,7 @@ def streamed(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaR
 
 
 def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """The same in one block under autograd, with every option that needs the weights."""
+    """Compute area attention in one block with autograd and every option that needs the weights."""
     dtype, lead = wide(query.dtype), key.shape[:-2]
     query_NQE, key_NME, value_NMV = (x.flatten(0, -3).to(dtype) for x in (query, key, value))
     scores_NMQ = torch.bmm(key_NME, query_NQE.transpose(1, 2)) * spec.scale
@@ -84,7 +85,7 @@ def with_weights(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> A
 
 
 def _scores(mean_NMQ: Tensor, query_NQE: Tensor, key: Tensor, spec: AreaSpec) -> AreaScores:
-    """The terms of the logits of areas, given the scores of the items."""
+    """Return the terms of the area logits, given the scores of the items."""
     terms = AreaTerms.of(key, spec)
     query_NEQ = query_NQE.transpose(1, 2) * spec.scale
     parts = []

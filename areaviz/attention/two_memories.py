@@ -1,10 +1,11 @@
-"""Attention to a text and a picture at once, contexts added (Arslan et al. 2018, Eq. 5-8).
+"""Attention to a text and a picture at once, with added contexts (Arslan et al. 2018, Eq. 5-8).
 
     head = softmax(Q K_t^T / sqrt(D)) V_t + softmax(Q K_v^T / sqrt(D)) V_v
 
-Queries and the output projection are shared; each memory has its own keys and values. A missing
-memory adds nothing, so without a picture this is multi-head attention to the text, and without a
-text to the picture.
+Queries and the output projection are shared. Each memory has its own keys and values. A missing
+memory adds nothing: without a picture this is multi-head attention to the text, and without a text
+it is multi-head attention to the picture.
+
 Shapes: B batch, Q queries, M text items, P cells, R areas, W model width, H heads, D width of a
 head.
 """
@@ -24,11 +25,11 @@ from areaviz.attention.multihead import KeysAndValues, MultiHeadAttention
 
 @dataclass(frozen=True, slots=True)
 class Memories:
-    """A text and a picture, of which one may be missing."""
+    """A text and a picture; one of them may be missing."""
 
     # [B, M, W]
     text: Tensor | None
-    # bool [B, M], True where an item of the text is padding; None where none is.
+    # bool [B, M], True where an item of the text is padding; None if there is no padding.
     padding: Tensor | None = None
     # [B, P, W]
     picture: Tensor | None = None
@@ -36,7 +37,7 @@ class Memories:
 
 @dataclass(frozen=True, slots=True)
 class TwoInterventions:
-    """What is done otherwise in the attention to the text and to the picture; None for nothing."""
+    """The changes to the attention to the text and to the picture; None for no change."""
 
     text: LayerInterventions | None = None
     picture: LayerInterventions | None = None
@@ -47,34 +48,35 @@ NO_INTERVENTIONS = TwoInterventions()
 
 @dataclass(frozen=True, slots=True)
 class TwoAreaMemories:
-    """The memories that are there, ready to be asked while a sentence is decoded."""
+    """The cached memories that are present, which a decoder attends to at every step."""
 
     present: tuple[AreaMemory, ...]
 
     @property
     def batch(self) -> int:
-        """How many examples there are."""
+        """The number of examples."""
         return self.present[0].batch
 
     def ask(self, query_BHQD: Tensor) -> Tensor:
-        """Contexts [B, H, Q, D] of queries to both memories, added."""
+        """Return the sum of the contexts [B, H, Q, D] from all memories."""
         return torch.stack([memory.ask(query_BHQD) for memory in self.present]).sum(0)
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one memory gave."""
+    """The contribution of one memory."""
 
     # Area weights [B, H, Q, R].
     weights: Tensor
-    # The length of each head's context [B, H, Q].
+    # The norm of each head's context [B, H, Q].
     strength: Tensor
 
 
 class DoublyAttention(MultiHeadAttention):
-    """Attention whose `key` and `value` are the text's, as without pictures; `picture` has its own.
+    """Attention to a text and a picture, with separate keys and values for each.
 
-    So a checkpoint of a text's model fits the text's half.
+    `key` and `value` belong to the text, as in a model without pictures; `picture` has its own. A
+    checkpoint of a text-only model therefore fits the text's part.
     """
 
     def __init__(
@@ -95,7 +97,12 @@ class DoublyAttention(MultiHeadAttention):
         need_weights: bool = False,
         interventions: TwoInterventions = NO_INTERVENTIONS,
     ) -> tuple[Tensor, dict[str, Share]]:
-        """Context [B, Q, W] and, when asked for, the shares of "text" and "picture"."""
+        """Attend to both memories.
+
+        Returns:
+            The context [B, Q, W] and, with `need_weights`, the contributions of "text" and
+            "picture".
+        """
         query_BHQD = self.split(self.query(query_BQW))
         contexts, shares = [], {}
         if memories.text is not None:
@@ -124,7 +131,7 @@ class DoublyAttention(MultiHeadAttention):
     def remember_both(
         self, memories: Memories, interventions: TwoInterventions = NO_INTERVENTIONS
     ) -> TwoAreaMemories:
-        """Keys and values of both memories, pooled once."""
+        """Pool the keys and values of both memories once."""
         present = []
         if memories.text is not None:
             present.append(self.remember(memories.text, memories.padding, interventions.text))

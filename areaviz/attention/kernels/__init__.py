@@ -1,8 +1,8 @@
-"""Compiled forms of area attention, behind one door: `fast`.
+"""Compiled implementations of area attention, with `fast` as their entry point.
 
-A kernel computes what the forms in torch compute, where it was written for the device, the types
-and the options of a call. On a CPU that is C (`areas.c`), on a GPU FlexAttention over pooled keys
-(`flex.py`), both compiled on first use.
+A kernel computes the same results as the implementations in torch, for the devices, types and
+options that it supports. On a CPU it is C code (`areas.c`); on a GPU it is FlexAttention over
+pooled keys (`flex.py`). Both are compiled on first use.
 """
 
 from __future__ import annotations
@@ -14,15 +14,18 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 
 
 def available() -> bool:
-    """Whether there is a kernel for this machine's processor."""
+    """Return whether there is a CPU kernel for this machine's processor."""
     return build.library() is not None
 
 
 def fast(
     query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, insist: bool = False
 ) -> AreaResult | None:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; None where no kernel computes it, or
-    none is the fastest and nobody insists.
+    """Compute area attention with a kernel: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
+
+    Returns:
+        None if no kernel supports the call. Without `insist`, also None if no kernel is the fastest
+        implementation.
     """
     if cpu.able(query, key, value, spec) and available():
         return cpu.fused(query, key, value, spec)

@@ -1,7 +1,8 @@
-"""The CPU kernel as a library: compiled where there is a C compiler, once for a machine.
+"""The CPU kernel as a library, compiled once per machine if there is a C compiler.
 
-The library lies in the cache folder of whoever runs the program, under a name that changes with the
-source, the compiler and the processor's vectors. Nobody else may write there: a library is code.
+The library is in the user's cache folder, under a name that changes with the source, the compiler
+and the processor's vector instructions. Only the user may write to that folder, because a library
+is code.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ import torch
 
 HOME = Path(__file__).parent
 SOURCES = ("areas.c", "sweep.h", "lanes.h")
-# Numbers are not reordered (-ffast-math would undo the rounding in `power`), but a product and a
-# sum may become one instruction.
+# -ffast-math is left out because it reorders operations, which would undo the rounding in `power`.
+# A product and a sum may become one instruction.
 _BASE = ("-O3", "-fPIC", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 VECTORS = {
     "AVX512": ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"),
     "AVX2": ("-mavx2", "-mfma"),
 }
-"""Flags by what torch says the processor can do; plain C for anything else."""
-# More than the compiler ever took, on a machine that was busy.
+"""Compiler flags by the capability that torch reports; any other processor gets plain C."""
+# Longer than the compiler ever took, even on a busy machine.
 PATIENCE_S = 240
 
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The kernel for this processor; None where it cannot be compiled."""
+    """Return the kernel for this processor, or None if it cannot be compiled."""
     return load(torch.backends.cpu.get_cpu_capability())
 
 
 def load(capability: str) -> ctypes.CDLL | None:
-    """The kernel for processors of some capability, a key of `VECTORS` or anything else."""
+    """Return the kernel for a processor capability: a key of `VECTORS`, or any other text."""
     compiler = shutil.which(os.environ.get("CC", "gcc")) or shutil.which("cc")
     if compiler is None:
         return None
-    # Without OpenMP (Apple's compiler) it runs in one thread.
+    # Without OpenMP (Apple's compiler), the kernel runs in one thread.
     for threads in (("-fopenmp",), ()):
         flags = (*_BASE, *VECTORS.get(capability, ()), *threads)
         try:
@@ -53,7 +54,7 @@ def load(capability: str) -> ctypes.CDLL | None:
 
 
 def _compiled_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
-    """The library of these flags, from the cache or compiled into it."""
+    """Return the library for these flags, from the cache or compiled into it."""
     folder = _own_folder()
     if folder is None:
         with tempfile.TemporaryDirectory(prefix="areaviz-") as passing:
@@ -62,7 +63,7 @@ def _compiled_once(compiler: str, flags: tuple[str, ...]) -> ctypes.CDLL:
             return ctypes.CDLL(str(path))
     path = folder / f"areas-{_digest(compiler, flags)}.so"
     if not path.exists():
-        # Moved into place whole, so that nobody loads half of it.
+        # The finished file is moved into place, so that no process loads half of it.
         with tempfile.TemporaryDirectory(dir=folder) as passing:
             _compile(compiler, flags, Path(passing) / path.name)
             os.replace(Path(passing) / path.name, path)
@@ -84,7 +85,7 @@ def _digest(compiler: str, flags: tuple[str, ...]) -> str:
 
 
 def _own_folder() -> Path | None:
-    """A folder that only this user may write to; None where there is none."""
+    """Return a folder that only this user may write to, or None if there is none."""
     home = os.environ.get("XDG_CACHE_HOME")
     folder = (Path(home) if home else Path.home() / ".cache") / "areaviz" / "kernels"
     try:

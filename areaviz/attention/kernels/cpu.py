@@ -1,6 +1,8 @@
 """Area attention by the C kernel, for float32 and half precision on a CPU.
 
-What a call asks for is brought into the shapes of `areas.c`, whose head says how it computes.
+This module brings the inputs of a call into the shapes of `areas.c`. The comment at the top of that
+file explains the algorithm.
+
 Shapes: N rows (batch and heads together), Q queries, M items, P scores of a query (`areas.c`), S
 shapes of an area, R areas, E key width, V value width, K rows of a mask.
 """
@@ -25,13 +27,13 @@ from areaviz.attention.pooling import box_scatter, over_last_axis
 from areaviz.attention.spec import AreaResult, AreaSpec
 from areaviz.trace.areas import AreaGrid
 
-# Largest height and width of an area, `MOST` in `sweep.h`.
+# Largest height and width of an area. It equals `MOST` in `sweep.h`.
 MOST = 32
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 
 
 def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
-    """Whether the kernel computes this, given that it could be compiled."""
+    """Return whether the kernel supports this call, provided that it could be compiled."""
     if query.device.type != "cpu" or query.dtype not in TYPES or not spec.is_linear:
         return False
     if max(spec.grid.max_height, spec.grid.max_width) > MOST:
@@ -41,7 +43,7 @@ def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
     bias = spec.mask.bias
     if spec.plain:
         return bias is None or not (bias.requires_grad and torch.is_grad_enabled())
-    # Weights come without gradients.
+    # The kernel computes no gradients of weights.
     parts = [query, key, value, bias, spec.size_bias, spec.multipliers]
     if spec.features is not None:
         parts += spec.features.parameters()
@@ -50,16 +52,19 @@ def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
 
 
 class Rows(NamedTuple):
-    """Numbers by row, of which each may serve many of the N rows."""
+    """Numbers stored without broadcast rows: each stored row may serve many of the N rows."""
 
     # [K, ...], float32
     data: Tensor
-    # int32 [N]: which of the K is a row's own.
+    # int32 [N]: the index of each row's data in K.
     own: Tensor
 
     @classmethod
     def of(cls, data: Tensor, lead: torch.Size, axes: int) -> Rows:
-        """Of a tensor whose leading axes broadcast to `lead`, and of whose axes the last stay."""
+        """Create rows from a tensor whose leading axes broadcast to `lead`.
+
+        The last `axes` axes are kept.
+        """
         before = data.shape[:-axes]
         padded = (1,) * (len(lead) - len(before)) + tuple(before)
         index = torch.arange(before.numel(), dtype=torch.int32).view(padded).expand(lead)
@@ -69,27 +74,27 @@ class Rows(NamedTuple):
 
 @dataclass(frozen=True)
 class Call:
-    """What the kernel is to compute, besides its inputs."""
+    """The parameters of a kernel call, without its inputs."""
 
     grid: AreaGrid
     scale: float
-    # Whether scores of first and last items and of shapes follow those of means.
+    # Whether the scores of first items, last items and shapes follow those of means.
     edges: bool
-    # Whether an area's value is the mean of its items and not the sum.
+    # Whether an area's value is the mean of its items instead of the sum.
     average: bool
     causal: bool
-    # Added to the scores: by items [K, M], and by queries and items [K, Q, M].
+    # Biases on the scores: per item [K, M], and per query and item [K, Q, M].
     padding: Rows | None
     bias: Rows | None
-    # Added to the logits of areas, in units of log 2: [K, Q or 1, R].
+    # Biases on the area logits, in units of log 2: [K, Q or 1, R].
     extra: Rows | None
-    # Items from the beginning that any query of a row may see: int32 [N].
+    # Number of items up to the last one that any query of a row may attend to: int32 [N].
     seen: Tensor
     weights: bool
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V], where `able` says so."""
+    """Compute area attention: [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; see `able`."""
     kernel = build.library()
     if kernel is None:
         raise RuntimeError("The CPU kernel could not be compiled here.")
@@ -113,7 +118,7 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
 
 
 def _wide(x: Tensor, lanes: int) -> Tensor:
-    """In float32, with as many channels as vectors are wide, or a multiple of it."""
+    """Convert to float32 and pad the channels to a multiple of the vector width."""
     missing = -x.shape[-1] % lanes
     return F.pad(x.float(), (0, missing)) if missing else x.float()
 
@@ -146,7 +151,7 @@ def _call(spec: AreaSpec, query: Tensor, lead: torch.Size) -> Call:
 def _masks(
     mask: ItemMask, queries: int, items: int, lead: torch.Size
 ) -> tuple[Rows | None, Rows | None]:
-    """What is added to scores: the sum of all masks that all queries share, and of the others."""
+    """Return the biases that express a mask: the sum that all queries share, and the rest."""
     shared: list[Tensor] = []
     others: list[Tensor] = []
     for blocked in mask.blocked:
@@ -165,7 +170,7 @@ def _masks(
 
 
 class _Problem(ctypes.Structure):
-    """The kernel's `Problem`, field by field."""
+    """The kernel's `Problem` structure, field by field."""
 
     _fields_ = [
         *((name, ctypes.c_void_p) for name in ("query", "key", "value", "padding", "bias")),
@@ -182,7 +187,7 @@ class _Problem(ctypes.Structure):
 
 
 def _run(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -> None:
-    """Call a function of the kernel with tensors by the names of its fields."""
+    """Call a function of the kernel with tensors named after its fields."""
     grid = call.grid
     for kind in ("padding", "bias", "extra"):
         rows: Rows | None = getattr(call, kind)
@@ -214,7 +219,7 @@ def _run(name: str, call: Call, parts: int, tensors: dict[str, Tensor | None]) -
 
 
 class _Areas(torch.autograd.Function):
-    """[N, Q, E], [N, M or P, E], [N, M, V] and perhaps [N, S] -> [N, Q, V], weights, coverage."""
+    """[N, Q, E], [N, M or P, E], [N, M, V] and maybe [N, S] -> [N, Q, V], weights, coverage."""
 
     @staticmethod
     def forward(
@@ -244,7 +249,8 @@ class _Areas(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         query, key, value, logs, output, bound, log_sum = ctx.saved_tensors
         call: Call = ctx.call
-        # Where rows are fewer than threads, each is computed in parts, whose gradients are added.
+        # If there are fewer rows than threads, each row is computed in parts, whose gradients are
+        # added.
         parts = math.ceil(torch.get_num_threads() / len(query))
         d_query = torch.empty_like(query)
         d_key, d_value = (x.new_zeros(len(x), parts, *x.shape[1:]) for x in (key, value))

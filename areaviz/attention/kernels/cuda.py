@@ -1,8 +1,8 @@
-"""When attention on a GPU is computed by FlexAttention, compiled on first use.
+"""The choice of FlexAttention for attention on a GPU, compiled on first use.
 
-Nobody has run this on a GPU yet, so each kind of call is tried where it is first met: two examples
-of it, with their gradients, are compared with the pooled form. Where compiling fails or the numbers
-differ, one warning says so and calls of that kind go to the pooled form.
+This code has not yet run on a GPU. Each kind of call is therefore tested on first use: two of its
+examples, with their gradients, are compared with the pooled implementation. If compiling fails or
+the numbers differ, one warning is given and calls of that kind use the pooled implementation.
 """
 
 from __future__ import annotations
@@ -21,34 +21,37 @@ from areaviz.attention.spec import AreaResult, AreaSpec
 
 TYPES = (torch.float32, torch.bfloat16, torch.float16)
 NARROWEST = 16
-"""The least width of a key or value that torch compiles FlexAttention for."""
-# Logits from which on a training repays the seconds that compiling takes: by the bound of
-# benchmarks/README.md so many take .1 ms on an H100 and .2 on an A100. Not measured.
+"""Smallest width of a key or value for which torch compiles FlexAttention."""
+# Number of logits from which compiling, which takes seconds, pays off in training. By the bound of
+# benchmarks/README.md, this many logits take 0.1 ms on an H100 and 0.2 ms on an A100. This is not
+# measured.
 WORTH = 1 << 28
-# Of a result's largest number: products are rounded to ten bits (TF32) or eight (bfloat16).
+# Largest accepted difference, as a fraction of a result's largest number: products are rounded to
+# ten bits (TF32) or eight (bfloat16).
 DIFFERENCE = 0.03
-# As many kinds are kept compiled.
+# Number of kinds to keep compiled.
 KINDS = 256
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Calls that run the same compiled code."""
+    """A kind of call: all calls that run the same compiled code."""
 
     device: torch.device
     dtype: torch.dtype
-    # Whether there is more than one example; heads, width of a key, width of a value.
+    # Whether there is more than one example, then the number of heads, the width of a key and the
+    # width of a value.
     several: bool
     sizes: tuple[int, int, int]
     causal: bool
-    # For every mask and bias, which of its axes are not broadcast.
+    # For every mask and bias: which of its axes are not broadcast.
     masks: tuple[tuple[bool, ...], ...]
     biases: tuple[tuple[bool, ...], ...]
     gradients: bool
 
     @classmethod
     def of(cls, query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> Kind:
-        """The kind of a call."""
+        """Return the kind of a call."""
         biases = area_biases(spec)
         if spec.multipliers is not None:
             biases.append(spec.multipliers)
@@ -67,22 +70,22 @@ class Kind:
 
 @dataclass
 class Trial:
-    """What came of trying a kind of call."""
+    """The result of testing a kind of call."""
 
     done: bool = False
-    # Why such calls are not computed here; None where they are.
+    # Why FlexAttention is not used for such calls; None if it is used.
     refusal: str | None = None
 
 
 @lru_cache(maxsize=KINDS)
 def trial(kind: Kind) -> Trial:
-    """The one trial of a kind in this process."""
+    """Return the trial of a kind, which is cached for this process."""
     return Trial()
 
 
 @cache
 def compiled() -> Tools:
-    """Compiled where they are first called, for memories of any length."""
+    """Return the functions that torch compiles on their first call, for any memory length."""
     return Tools(
         torch.compile(create_block_mask, dynamic=True),
         torch.compile(flex_attention, dynamic=True, fullgraph=True),
@@ -90,7 +93,7 @@ def compiled() -> Tools:
 
 
 def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
-    """Whether FlexAttention computes this, given that it can be compiled."""
+    """Return whether FlexAttention supports this call, provided that it can be compiled."""
     if not query.is_cuda or query.dtype not in TYPES or query.dim() != 4:
         return False
     if spec.need_weights or spec.top_k is not None or spec.dropout_p > 0:
@@ -99,11 +102,12 @@ def able(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> bool:
 
 
 def worth(query: Tensor, spec: AreaSpec) -> bool:
-    """Whether it is the fastest form: while training, with masks or biases, and much to compute.
+    """Return whether FlexAttention is the fastest implementation.
 
-    Without them torch's own attention computes the same and need not be compiled. With them that
-    reads a matrix of masks, computes what it hides and, where a bias is learned, writes its
-    gradient for every logit.
+    It is in training with masks or biases and enough logits. Without masks and biases, torch's own
+    attention gives the same result and needs no compilation. With them, torch's own attention reads
+    a mask matrix, computes masked logits and, if a bias is learned, writes its gradient for every
+    logit.
     """
     changed = bool(spec.mask) or spec.size_bias is not None or spec.multipliers is not None
     if not changed or not torch.is_grad_enabled():
@@ -112,7 +116,10 @@ def worth(query: Tensor, spec: AreaSpec) -> bool:
 
 
 def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult | None:
-    """[B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V]; None where a trial failed."""
+    """Compute area attention with FlexAttention, or return None if its trial failed.
+
+    [B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V].
+    """
     one = trial(Kind.of(query, key, value, spec))
     if not one.done:
         one.done, one.refusal = True, tried(query, key, value, spec, compiled())
@@ -126,13 +133,17 @@ def fused(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
 
 
 def _run(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
-    # Of one function torch compiles eight kinds, and refuses the ninth.
+    # By default, torch compiles eight variants of one function and refuses the ninth.
     with torch._dynamo.config.patch(recompile_limit=KINDS):
         return flex(query, key, value, spec, tools)
 
 
 def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> str | None:
-    """Compute two examples of a call and their gradients here and pooled; what is wrong, if any."""
+    """Compare FlexAttention with the pooled implementation on two examples and their gradients.
+
+    Returns:
+        What is wrong, or None.
+    """
     query, key, value = (x.detach()[:2] for x in (query, key, value))
     inputs = [query, key, value]
     for x in inputs:
@@ -142,18 +153,18 @@ def tried(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tool
         found = _outcome(_run(query, key, value, few, tools), inputs)
     except torch.OutOfMemoryError:
         raise
-    except Exception as error:  # whatever a compiler cannot do
+    except Exception as error:  # a compiler may raise any exception
         return f"compiling it failed ({type(error).__name__}: {str(error).partition(chr(10))[0]})."
     expected = _outcome(pooled(query, key, value, few), inputs)
     for own, other in zip(found, expected, strict=True):
-        # NaN is no agreement.
+        # Written with `not`, so that NaN counts as a difference.
         if not (own - other).abs().max() <= DIFFERENCE * other.abs().max():
             return "its results differ from those of the pooled form."
     return None
 
 
 def _outcome(result: AreaResult, inputs: list[Tensor]) -> list[Tensor]:
-    """The output and, where they are wanted, the gradients of its sum of squares."""
+    """Return the output and, if it requires gradients, the gradients of its sum of squares."""
     parts = [result.output]
     if result.output.requires_grad:
         parts += torch.autograd.grad(result.output.float().square().sum(), inputs)
@@ -161,7 +172,7 @@ def _outcome(result: AreaResult, inputs: list[Tensor]) -> list[Tensor]:
 
 
 def _first_two(spec: AreaSpec) -> AreaSpec:
-    """What is asked for of the first two examples."""
+    """Return the spec for the first two examples."""
 
     def cut(x: Tensor | None, axes: int) -> Tensor | None:
         return x[:2] if x is not None and x.dim() == axes else x

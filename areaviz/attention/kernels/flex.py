@@ -1,12 +1,12 @@
 """Area attention by FlexAttention (Dong et al. 2024, arXiv:2412.05496) over pooled keys and values.
 
-An area is one key here as in `pooled`, but what may be seen and what is added to a logit are rules
-on the place of a logit and not matrices [B, H, Q, R]. Blocks of logits in which nothing may be seen
-are never computed: with causality about half of them, as areas lie by shape, so that those of one
-shape end one after the other.
+As in `pooled`, each area has one key. Masks and biases, however, are functions of a logit's
+position instead of matrices [B, H, Q, R]. Fully masked blocks of logits are never computed. With
+causality these are about half of all blocks: areas are sorted by shape, and the areas of one shape
+end one after the other.
 
-Shapes: B batch, H heads, Q queries, M items, R areas, E key width, V value width. A place is four
-numbers b, h, q, r.
+Shapes: B batch, H heads, Q queries, M items, R areas, E key width, V value width. A position is
+four numbers b, h, q, r.
 """
 
 from __future__ import annotations
@@ -22,14 +22,15 @@ from areaviz.attention.pooled import area_biases, of_areas
 from areaviz.attention.spec import AreaResult, AreaSpec
 
 At = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
-"""A number for every place."""
+"""A function that returns a number for every position."""
 Added = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
-"""A logit, given the product of query and key and its place."""
+"""A function that returns a logit, given the product of query and key and its position."""
 
 
 class Tools(NamedTuple):
-    """`create_block_mask` and `flex_attention` of `torch.nn.attention.flex_attention`, compiled or
-    as they are.
+    """`create_block_mask` and `flex_attention` of torch, compiled or not.
+
+    They are from `torch.nn.attention.flex_attention`.
     """
 
     block_mask: Callable[..., Any]
@@ -37,9 +38,9 @@ class Tools(NamedTuple):
 
 
 def flex(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools) -> AreaResult:
-    """[B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V]; every key and value mode.
+    """Compute area attention in any mode: [B, H, Q, E], [B, H, M, E], [B, H, M, V] -> [B, H, Q, V].
 
-    Weights, top-k and dropout are none of what FlexAttention computes.
+    FlexAttention does not support returning weights, top-k or dropout.
     """
     query, area_key, area_value = of_areas(query, key, value, spec)
     output = tools.attention(
@@ -54,7 +55,7 @@ def flex(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec, tools: Tools
 
 
 def _blocks(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
-    """Which blocks of logits are computed, and what may be seen inside them; None for all."""
+    """Return which blocks of logits are computed and the mask inside them; None for no mask."""
     device, queries = query.device, query.shape[2]
     rules, batch, heads = [], None, None
     if spec.mask.causal:
@@ -78,10 +79,10 @@ def _blocks(query: Tensor, spec: AreaSpec, tools: Tools) -> Any:
 
 
 def _logit(spec: AreaSpec) -> Added | None:
-    """What a product of query and key becomes; None where it stays."""
+    """Return the function that changes a product of query and key; None if there is no bias."""
     biases = area_biases(spec)
     if spec.multipliers is not None:
-        # Of 0 the logarithm is -inf, which bans the area.
+        # The logarithm of 0 is -inf, which bans the area.
         biases.append(spec.multipliers.log())
     if not biases:
         return None
@@ -96,7 +97,7 @@ def _logit(spec: AreaSpec) -> Added | None:
 
 
 def _causal(last_R: Tensor, newest_Q: Tensor) -> At:
-    """Whether an area has ended by the newest item that the query may see."""
+    """Return a rule for areas that end at or before the newest item that the query may see."""
 
     def has_ended(b: Tensor, h: Tensor, q: Tensor, r: Tensor) -> Tensor:
         return last_R[r] <= newest_Q[q]
@@ -105,7 +106,10 @@ def _causal(last_R: Tensor, newest_Q: Tensor) -> At:
 
 
 def _at(x: Tensor) -> At:
-    """What a tensor that broadcasts to [B, H, Q, R] holds; broadcast axes are not copied."""
+    """Return a function that reads a tensor which broadcasts to [B, H, Q, R].
+
+    Broadcast axes are not copied.
+    """
     x_BHQR = x.reshape((1,) * (4 - x.dim()) + x.shape)
     by_example, by_head, by_query = (size > 1 for size in x_BHQR.shape[:3])
 
