@@ -1,18 +1,19 @@
 """See which areas of a memory every attention head of a trained model attends to.
 
-`attend` runs a model of others and records a `Trace`; `from_arrays`, `from_cache` and
-`from_generate` make one of weights, `load` reads one from a file and `save` writes it. `show` and
-`export` make it seen at a `Focus`, as `PageOptions` say, and figures on `Paper` of a size.
+`attend` runs a model and records a `Trace`. `from_arrays`, `from_cache` and `from_generate` make a
+trace from attention weights. `load` reads a trace from a file, and `save` writes it. `show` and
+`export` display it for a `Focus`, with `PageOptions`. `Paper` is the size of a printed figure.
 `top_areas`, `densest_areas`, `top_queries`, `coverage`, `item_shares`, `entropy`,
-`area_size_shares` and `head_summary` answer questions about one of its maps. What cannot be done
-raises `InputError` or `BackendError`, whose message is one sentence for people.
+`area_size_shares` and `head_summary` answer questions about one of its maps. Problems raise
+`InputError` or `BackendError`, with a message that says what to do.
 """
 
 from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# An editor reads these imports; a run imports what `EXPORTS` names, once it is used.
+# These imports are for editors and type checkers. At run time, each name of `EXPORTS` is imported
+# when it is first used.
 if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
     from areaviz.drawing.export import Paper
@@ -109,10 +110,12 @@ EXPORTS: Mapping[str, str] = {
     "top_areas": "areaviz.trace.query",
     "top_queries": "areaviz.trace.query",
 }
-"""Where the names of `__all__` lie: imported when first used, as they may bring torch along."""
+"""The module of each name in `__all__`. Modules are imported on first use, because some import
+torch.
+"""
 
 
-if not TYPE_CHECKING:  # else every misspelt name would pass as Any
+if not TYPE_CHECKING:  # otherwise every misspelt name would pass as Any
 
     def __getattr__(name: str) -> Any:
         if name not in EXPORTS:

@@ -48,6 +48,7 @@ class LengthLimit:
     extra: int
 
     def __call__(self, items: int) -> int:
+        """Return the limit for a source of `items` items."""
         return math.ceil(self.ratio * items) + self.extra
 
 

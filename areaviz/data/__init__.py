@@ -1,1 +1,1 @@
-"""Corpora, samples and generators, a file each; the tokenizer, batches, and where it all lies."""
+"""Corpora, samples and generators, one per file, with the tokenizer, batches and file locations."""

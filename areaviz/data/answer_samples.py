@@ -1,7 +1,7 @@
-"""The app's own examples of what has a right answer: stories, points and sentences with trees.
+"""The app's own examples with a right answer: stories, points, and sentences with trees.
 
-Stories and points are drawn by chance, always the same ones; sentences and their trees are written
-for the app, in the manner of the Penn Treebank.
+Stories and points are generated with a fixed seed. The sentences and their trees were written for
+the app, in the style of the Penn Treebank.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from areaviz.trace.tree import WORD
 
 STORIES, SETS = 40, 40
 SIZES = (5, 10)
-"""Points of a set, from and to."""
+"""Minimum and maximum number of points in a set."""
 APART = 30
-"""The least distance of two points: nearer ones could not be told apart when drawn."""
+"""Minimum distance of two points. Closer points could not be told apart in a drawing."""
 _SEED = 17
 _PEOPLE = ("Mary", "John", "Sandra", "Daniel")
 _ROOMS = ("kitchen", "garden", "office", "bathroom", "hallway", "bedroom")
@@ -56,7 +56,7 @@ _PART = re.compile(r"\(([A-Z]+)|\)|[^\s()]+")
 
 
 def sentences_with_trees() -> Dataset:
-    """Sentences with linear trees as references."""
+    """Return sentences whose references are linear trees."""
     examples = []
     for number, bracketed in enumerate(_TREES, 1):
         words, tree = linear(bracketed)
@@ -65,7 +65,7 @@ def sentences_with_trees() -> Dataset:
 
 
 def linear(bracketed: str) -> tuple[list[str], str]:
-    """The words of a bracketed sentence, "(S (NP He) (VP slept) .)", and its linear tree."""
+    """Split a bracketed sentence, "(S (NP He) (VP slept) .)", into words and a linear tree."""
     words: list[str] = []
     tokens, open_labels = [], []
     for part in _PART.finditer(bracketed):
@@ -81,7 +81,7 @@ def linear(bracketed: str) -> tuple[list[str], str]:
 
 
 def stories() -> Dataset:
-    """Stories of people who walk about; the answer is where one of them, or a thing, is."""
+    """Return stories of people who walk about. The question asks where a person or a thing is."""
     rng = np.random.default_rng(_SEED)
     examples = [_story(str(number), rng) for number in range(1, STORIES + 1)]
     return Dataset("Stories", tuple(examples), {})
@@ -89,7 +89,7 @@ def stories() -> Dataset:
 
 def _story(name: str, rng: np.random.Generator) -> Example:
     facts: list[str] = []
-    # Of every person the room, and the fact that says so.
+    # Room of every person, and the index of the fact that states it.
     rooms: dict[str, tuple[str, int]] = {}
     for _ in range(int(rng.integers(3, 7))):
         _walk(str(rng.choice(_PEOPLE)), facts, rooms, rng)
@@ -100,7 +100,7 @@ def _story(name: str, rng: np.random.Generator) -> Example:
     thing = str(rng.choice(_THINGS))
     taken = len(facts)
     facts.append(f"{wanted} {rng.choice(_TAKES)} the {thing} there.")
-    # Somebody carries it to another room, and others walk on.
+    # The person carries it to another room, and some of the other people walk on.
     _walk(wanted, facts, rooms, rng)
     room, fact = rooms[wanted]
     for other in (one for one in _PEOPLE if one != wanted and rng.random() < 0.3):
@@ -125,7 +125,7 @@ def _asked(
 
 
 def points() -> Dataset:
-    """Points in a square; what is right is computed, since it depends on what is asked of them."""
+    """Return points in a square. Answers depend on the question and are computed later."""
     rng = np.random.default_rng(_SEED)
     examples: list[Example] = []
     while len(examples) < SETS:

@@ -1,6 +1,6 @@
-"""bAbI: stories of simple sentences, questions about them, and the facts that answer them.
+"""bAbI: stories of simple sentences, with questions and the facts that answer them.
 
-Weston et al. 2015; version 1.2, 1,000 training and 1,000 test questions a task.
+Weston et al. 2015, version 1.2, with 1,000 training and 1,000 test questions per task.
 """
 
 from __future__ import annotations
@@ -13,35 +13,35 @@ from pathlib import Path
 
 TASKS = range(1, 21)
 VALID_SHARE = 10
-"""Of the stories of a training file every tenth is held out, to choose the checkpoint."""
+"""Every tenth story of a training file is held out for choosing the checkpoint."""
 _WORD = re.compile(r"[\w']+")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One question with the story before it."""
+    """A question and the story before it."""
 
-    # 1..20
+    # The number of the task, 1..20.
     task: int
-    # sentences, oldest first
+    # Sentences, oldest first.
     facts: tuple[str, ...]
     text: str
-    # one word, or several joined by commas
+    # One word, or several words joined by commas.
     answer: str
-    # the facts that answer it, from 0
+    # Indices of the facts that answer the question, from 0.
     gold: tuple[int, ...]
 
 
 def words_of(sentence: str) -> tuple[str, ...]:
-    """The words of a sentence in small letters; signs are left out."""
+    """Return the words of a sentence in lower case, without punctuation."""
     return tuple(_WORD.findall(sentence.lower()))
 
 
 def read_questions(data: Path, split: str, tasks: Sequence[int] = TASKS) -> list[Question]:
-    """The questions of "train", "val" or "test".
+    """Read the questions of "train", "val" or "test".
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     questions: list[Question] = []
     for task in tasks:
@@ -64,7 +64,7 @@ def _path(data: Path, task: int, split: str) -> Path:
 
 
 def _stories(path: Path) -> Iterator[list[str]]:
-    """The lines of each story, without their numbers, which begin anew at each."""
+    """Yield the lines of each story without their numbers. A story begins with the number 1."""
     story: list[str] = []
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         for line in lines:
@@ -77,7 +77,7 @@ def _stories(path: Path) -> Iterator[list[str]]:
 
 
 def _questions(task: int, story: Sequence[str]) -> Iterator[Question]:
-    """The questions of one story; lines are numbered from 1, questions among them."""
+    """Yield the questions of one story. Its lines, including questions, are numbered from 1."""
     facts: list[str] = []
     fact_of: dict[int, int] = {}
     for number, line in enumerate(story, start=1):

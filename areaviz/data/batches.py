@@ -1,6 +1,6 @@
 """Batches of sentences: padded, shifted for a decoder, in buckets of similar length.
 
-Shapes: N sentences, T items.
+Shapes: N sentences, T target items. In a batch, B sentences and M source items.
 """
 
 from __future__ import annotations
@@ -20,43 +20,45 @@ IdPair = tuple[list[int], list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Padded ids."""
+    """Padded token ids of sentence pairs."""
 
     # [B, M]
     source: Tensor
-    # [B, T], begins with the start symbol.
+    # [B, T], starting with the start symbol.
     target_in: Tensor
     # [B, T]
     target_out: Tensor
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch on `device`."""
+        """Return the batch on `device`."""
         parts = (self.source, self.target_in, self.target_out)
         return Batch(*(part.to(device) for part in parts))
 
 
 def pad(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Rows of unequal length as one int64 matrix, padded on the right."""
+    """Return rows of unequal length as one int64 matrix, padded on the right."""
     longest = max(map(len, rows))
     return torch.tensor([[*row, *[PAD] * (longest - len(row))] for row in rows])
 
 
 def shifted(target_NT: Tensor) -> Tensor:
-    """What a decoder is fed to write these rows: the start symbol, then all but their last item."""
+    """Return the decoder input for target rows: the start symbol, then all but the last item."""
     return F.pad(target_NT, (1, 0), value=START)[:, :-1]
 
 
 def collate(pairs: Sequence[IdPair]) -> Batch:
-    """A batch of id pairs (both ending with the end symbol)."""
+    """Return a batch of pairs of id lists, which all end with the end symbol."""
     sources, targets = zip(*pairs, strict=True)
     target_out = pad(targets)
     return Batch(pad(sources), shifted(target_out), target_out)
 
 
 def buckets(pairs: Sequence[IdPair], tokens: int, seed: int | None) -> list[list[int]]:
-    """Index lists of pairs of similar length, each of at most about `tokens` padded target tokens.
+    """Group pairs of similar length, each group with at most about `tokens` padded target tokens.
 
-    With a seed the lists and their order are shuffled; with None both follow the lengths.
+    Returns:
+        Lists of indices. With a seed, the lists and their order are shuffled. With None, both are
+        sorted by length.
     """
     rng = np.random.default_rng(seed)
     lengths = np.array([(len(source), len(target)) for source, target in pairs])

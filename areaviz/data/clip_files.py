@@ -1,7 +1,7 @@
-"""Uploaded animations, made safe: any bytes become a short clip or a sentence of refusal.
+"""Safe decoding of uploaded animations: any file becomes a short clip or a clear error.
 
-The content of a file says what kind it is, and its header says how large it is. Only the frames
-that a clip keeps are made small, and decoding stops after a limited time.
+The content of a file determines its format, and its header gives its size. Only the frames that a
+clip keeps are scaled down, and decoding stops after a limited time.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from areaviz.trace.errors import InputError
 FORMATS = ("GIF", "WEBP", "PNG")
 FORMATS_TEXT = "GIF, WebP or animated PNG"
 MAX_MEGABYTES = 10
-# The most megapixels of one frame, frames of a file, and megapixels of all frames together. A clip
+# Maximum megapixels of a frame, frames of a file, and megapixels of all its frames together. A clip
 # keeps fewer frames.
 MAX_MEGAPIXELS, MOST_FRAMES, MOST_DECODED = 2, 300, 128
-# The most seconds of processor time for one file: small files may take long to decode.
+# Maximum processor time for one file in seconds, because even small files may take long to decode.
 MAX_SECONDS = 5.0
-# The command that makes a clip of a recorded video: 32 frames of its first four seconds.
+# The command that converts a recorded video to a clip: 32 frames of its first four seconds.
 CONVERT = "ffmpeg -i video.mp4 -t 4 -vf fps=8,scale=128:-1 clip.gif"
-# The duration of a frame in milliseconds where the file does not give one.
+# Duration of a frame in milliseconds, if the file does not give one.
 _USUAL = 100
 
 Pixels = npt.NDArray[np.uint8]
@@ -38,7 +38,7 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class DecodedClip:
-    """A clip and, for the reader, a sentence for each thing that was changed."""
+    """A clip, and a sentence for the user about each change that was made to it."""
 
     clip: Clip
     notes: tuple[str, ...]
@@ -48,9 +48,9 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
     """Return the clip in a file. Its name is `name`, a hyphen and its digest.
 
     Raises:
-        InputError: the file is empty, has more than 10 MB, is damaged, is a recorded video or has
-            another format. Or it has one frame, more than 300, or frames that are too large or
-            take too long to decode.
+        InputError: The file is empty, has more than 10 MB, is damaged, is a recorded video or has
+            another format. Or it has one frame, more than 300 frames, or frames that are too large
+            or take too long to decode.
     """
     if not content:
         raise InputError(f"The file is empty; choose a {FORMATS_TEXT} file.")
@@ -77,7 +77,7 @@ def decode_clip(content: bytes, name: str = "upload") -> DecodedClip:
 
 
 def moves(content: bytes | Path) -> bool:
-    """Return whether a file of pictures has several frames. It is False for any other file.
+    """Return whether a picture file has several frames. For any other file it is False.
 
     No frame is decoded.
     """
@@ -85,7 +85,7 @@ def moves(content: bytes | Path) -> bool:
         source = content if isinstance(content, Path) else io.BytesIO(content)
         with Image.open(source, formats=FORMATS) as image:
             return bool(getattr(image, "is_animated", False))
-    except Exception:  # decoders raise nearly everything there is
+    except Exception:  # decoders raise many kinds of errors
         return False
 
 
@@ -100,11 +100,11 @@ def gif(clip: Clip) -> bytes:
 
 
 def _read(content: bytes) -> tuple[list[Pixels], int, int]:
-    """Return the frames that a clip keeps, the number of all frames, and the time of one.
+    """Return the frames that a clip keeps, the number of all frames, and the duration of a frame.
 
     Returns:
-        The kept frames, each uint8 [H, W, 3] and small; the number of frames in the file; the mean
-        duration of a frame in milliseconds.
+        The kept frames, each uint8 [H, W, 3] and scaled down; the number of frames in the file; the
+        mean duration of a frame in milliseconds.
     """
     kind = kind_of(content)
     is_known = any(f" {name} " in kind for name in ("GIF", "WebP", "PNG"))
@@ -124,18 +124,18 @@ def _read(content: bytes) -> tuple[list[Pixels], int, int]:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise _too_large(MAX_MEGAPIXELS, "a frame") from error
-    except Exception as error:  # decoders raise nearly everything there is
+    except Exception as error:  # decoders raise many kinds of errors
         raise damaged from error
 
 
 class _Clock:
-    """Counts the processor time of this thread, so that a busy machine refuses no clip."""
+    """A clock of this thread's processor time, so that a busy machine does not refuse clips."""
 
     def __init__(self) -> None:
         self._begun = time.thread_time()
 
     def check(self) -> None:
-        """Raise InputError where decoding has taken too long."""
+        """Raise InputError if decoding has taken too long."""
         if time.thread_time() - self._begun > MAX_SECONDS:
             raise InputError(
                 f"The clip takes more than {MAX_SECONDS:g} seconds to decode; make it smaller or"
@@ -154,7 +154,7 @@ def _count_frames(image: Image.Image, clock: _Clock) -> int:
             image.seek(number)
         except EOFError:
             return number
-        # A later frame of a GIF may be larger than its header says, and makes the picture grow.
+        # A later frame of a GIF may be larger than the header says, and enlarge the picture.
         if image.width * image.height / 1e6 > MAX_MEGAPIXELS:
             raise _too_large(MAX_MEGAPIXELS, "a frame")
         if image.size != size:
@@ -166,12 +166,12 @@ def _count_frames(image: Image.Image, clock: _Clock) -> int:
 
 
 def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pixels], list[int]]:
-    """Return the frames that a clip keeps, made small, and the milliseconds of every frame."""
+    """Return the frames that a clip keeps, scaled down, and the milliseconds of every frame."""
     kept = set(range(count) if count <= FRAMES[1] else map(int, chosen_frames(count, FRAMES[1])))
     found, durations = [], []
     for number in range(count):
         image.seek(number)
-        # The duration of a WebP frame is known once the frame is decoded.
+        # The duration of a WebP frame is known only after it is decoded.
         image.load()
         durations.append(int(image.info.get("duration") or _USUAL))
         if number in kept:
@@ -181,7 +181,7 @@ def _kept_frames(image: Image.Image, count: int, clock: _Clock) -> tuple[list[Pi
 
 
 def _small(image: Image.Image) -> Pixels:
-    """Return a frame with sides of at most 128 pixels, white where it is transparent."""
+    """Return a frame with sides of at most 128 pixels, on white where it is transparent."""
     frame = image.convert("RGBA")
     frame.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.BILINEAR)
     ground = Image.new("RGBA", frame.size, "white")

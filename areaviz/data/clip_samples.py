@@ -1,6 +1,6 @@
-"""The app's own clips: drawn digits that do two things, made when they are asked for.
+"""The app's own clips: drawn digits that do two things, generated on demand.
 
-Training draws none of these digits: they are of a seed of their own.
+They have their own seed, so training uses none of these digits.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from areaviz.trace.limits import shown
 
 SEED = 77
 ENLARGED = 2
-"""How many times as large as it is watched a clip is shown."""
+"""Factor by which a displayed clip is larger than the frames the model sees."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClipSample:
-    """One clip.
+    """A clip of a digit with two actions.
 
     Args:
-        digit: which digit acts.
-        actions: what it does, in turn; words of `ACTIONS`.
-        windows: when.
+        digit: The digit.
+        actions: The actions in order, keys of `ACTIONS`.
+        windows: The frames of each action.
     """
 
     digit: int
@@ -37,17 +37,17 @@ class ClipSample:
 
     @property
     def text(self) -> str:
-        """What happens."""
+        """The sentence that describes the clip."""
         return f"the {DIGITS[self.digit]} {self.actions[0]} and then {self.actions[1]}"
 
     @property
     def title(self) -> str:
-        """What happens, as a title."""
+        """The sentence as a title."""
         return self.text[:1].upper() + self.text[1:]
 
     @property
     def acts(self) -> str:
-        """First and last frame of each action, from 1, as a trace's details have them."""
+        """First and last frame of each action, from 1, in the format of a trace's details."""
         return " ".join(f"{start + 1} {end}" for start, end in self.windows)
 
 
@@ -62,7 +62,11 @@ SAMPLES: Mapping[str, ClipSample] = {
 
 @lru_cache(maxsize=8)
 def clip_sample(name: str) -> Clip:
-    """A clip by its name; InputError where there is none of this name."""
+    """Return a clip by its name.
+
+    Raises:
+        InputError: There is no clip of this name.
+    """
     if name not in SAMPLES:
         raise InputError(f'There is no clip "{shown(name)}"; choose one of: {", ".join(SAMPLES)}.')
     sample = SAMPLES[name]
@@ -72,6 +76,6 @@ def clip_sample(name: str) -> Clip:
 
 
 def clip_of(name: str, moving: MovingDigit) -> Clip:
-    """A drawn clip as a request has it."""
+    """Convert a drawn clip to the clip of a request."""
     larger_FSS = moving.frames.repeat(ENLARGED, 1).repeat(ENLARGED, 2)
     return Clip.of(name, np.stack([larger_FSS] * 3, axis=3))

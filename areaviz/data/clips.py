@@ -1,7 +1,8 @@
-"""Clips as a watcher was trained on them: so many small square frames.
+"""Clips in the form a video captioner was trained on: a fixed number of small square frames.
 
-Drawings are watched in grey, light on dark; recordings in their colours.
-Shapes: F frames of a clip, N of them, H, W of a frame in pixels, S side of what is watched, C = 1
+Drawings are converted to grey, light on dark. Recordings keep their colours.
+
+Shapes: F frames of a clip, N of them, H, W of a frame in pixels, S side of a model's frame, C = 1
 or 3 channels.
 """
 
@@ -12,22 +13,22 @@ import numpy.typing as npt
 
 Pixels = npt.NDArray[np.uint8]
 _GREY = np.array([0.299, 0.587, 0.114], np.float32)
-"""How much red, green and blue add to a grey (ITU-R BT.601)."""
+"""Weights of red, green and blue in a grey value (ITU-R BT.601)."""
 
 
 def chosen_frames(frames: int, wanted: int) -> npt.NDArray[np.int64]:
-    """The numbers of so many frames, evenly through a clip, first and last among them: int64 [N].
+    """Return the indices of `wanted` frames, evenly spaced from first to last: int64 [N].
 
-    A shorter clip has some of its frames more than once.
+    Some frames of a shorter clip are repeated.
     """
     return np.linspace(0, frames - 1, wanted).round().astype(np.int64)
 
 
 def as_watched(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False) -> Pixels:
-    """So many frames of a clip, each whole in a square: uint8 [N, S, S], in colour [N, S, S, 3].
+    """Return `wanted` frames of a clip as squares: uint8 [N, S, S], in colour [N, S, S, 3].
 
-    Where not in colour, a clip whose frames are light at their edges is drawn dark on light, and
-    becomes its negative.
+    Each frame is scaled as a whole and keeps its proportions. Without colour, a clip with light
+    edges is assumed to be dark on light and is inverted.
     """
     chosen_NHWC = pixels_FHWC[chosen_frames(len(pixels_FHWC), wanted)]
     if colour:
@@ -41,13 +42,13 @@ def as_watched(pixels_FHWC: Pixels, wanted: int, side: int, colour: bool = False
 def _in_square(
     pixels_NHWC: npt.NDArray[np.float32], side: int, is_negative: bool = False
 ) -> Pixels:
-    """Frames made smaller or larger, their proportions kept, with black margins: [N, S, S, C]."""
+    """Scale frames to squares with black margins, keeping their proportions: [N, S, S, C]."""
     count, height, width, channels = pixels_NHWC.shape
     found = np.zeros((count, side, side, channels), np.uint8)
     scale = side / max(height, width)
     size = max(1, round(width * scale)), max(1, round(height * scale))
     left, top = (side - size[0]) // 2, (side - size[1]) // 2
-    # Here, so that clips are read and described without torch.
+    # Imported here, so that clips can be read and described without torch.
     import torch
     from torch.nn import functional as F
 

@@ -1,4 +1,4 @@
-"""Pictures of digits to look for: alone, moved, among clutter, and in pairs.
+"""Pictures of digits to find: alone, moved, in clutter, and in pairs.
 
 Mnih et al. 2014, Ba et al. 2015.
 """
@@ -25,7 +25,7 @@ Boxes = npt.NDArray[np.int64]
 class DigitScenes:
     """B pictures of K digits each."""
 
-    # uint8 [B, S, S], 0 is ground.
+    # uint8 [B, S, S], 0 is background.
     pictures: Images
     # int64 [B, K], from left to right.
     labels: Labels
@@ -35,14 +35,15 @@ class DigitScenes:
 
 
 def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator) -> DigitScenes:
-    """Pictures of a kind; each digit [N, 28, 28] is used once, in pairs one after the other.
+    """Create pictures of a kind. Each digit [N, 28, 28] is used once, in pairs two at a time.
 
-    "centred" is the digit itself; "translated" puts it anywhere in 60 x 60; "cluttered" adds four
-    pieces of 8 x 8 pixels cut from other digits; "pairs" puts two digits in 100 x 100 that do not
-    overlap.
+    - "centred": the digit itself.
+    - "translated": the digit at a random position in 60 x 60 pixels.
+    - "cluttered": also four pieces of 8 x 8 pixels cut from other digits.
+    - "pairs": two digits in 100 x 100 pixels that do not overlap.
 
     Raises:
-        KeyError: an unknown kind.
+        KeyError: The kind is unknown.
     """
     side, each = KINDS[kind], 2 if kind == "pairs" else 1
     pictures = np.zeros((len(digits) // each, side, side), dtype=np.uint8)
@@ -60,7 +61,10 @@ def compose(kind: str, digits: Images, labels: Labels, rng: np.random.Generator)
 
 
 def _corners(count: int, each: int, side: int, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Top-left corners (row, column) [B, K, 2], from left to right; digits do not overlap."""
+    """Return top-left corners (row, column) [B, K, 2] of digits that do not overlap.
+
+    The digits of a picture are ordered from left to right.
+    """
     corners = rng.integers(0, side - SIDE + 1, (count, each, 2))
     while each == 2:
         clash = np.flatnonzero((np.abs(corners[:, 0] - corners[:, 1]) < SIDE).all(1))
@@ -81,13 +85,13 @@ def _add_clutter(pictures: Images, digits: Images, rng: np.random.Generator) -> 
 
 
 def _paste(pictures: Images, patches: Images, corners: npt.NDArray[np.int64]) -> None:
-    """Lay one patch on each picture; where ink meets ink the stronger stays."""
+    """Paste one patch into each picture. Where ink overlaps, the stronger value is kept."""
     place = _squares(corners, patches.shape[1])
     pictures[place] = np.maximum(pictures[place], patches)
 
 
 def _squares(corners: npt.NDArray[np.int64], side: int) -> tuple[npt.NDArray[np.int64], ...]:
-    """The index of one square in each of B pictures, from its top-left corner (row, column) on."""
+    """Return the index of one square in each of B pictures, from its corner (row, column)."""
     span = np.arange(side)
     each = np.arange(len(corners))[:, None, None]
     return each, corners[:, 0, None, None] + span[:, None], corners[:, 1, None, None] + span

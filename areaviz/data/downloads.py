@@ -1,4 +1,4 @@
-"""Files fetched from an address, each checked by its SHA-256; failures are sentences."""
+"""Downloads of files that are checked by SHA-256. Failures give clear errors."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ def fetch_files(
 ) -> list[Path]:
     """Fetch files into `folder`.
 
-    Whole files that are already there are not fetched again; a file only appears once its checksum
-    was found correct.
+    Complete files that already exist are not fetched again. A file appears only after its checksum
+    was verified.
 
     Args:
-        folder: where the files go, by their names, which may have folders in them.
-        base_url: the address that the names follow, with a slash at its end.
+        folder: Destination of the files. Their names may contain folders.
+        base_url: Address that precedes the names, with a slash at its end.
         checksums: SHA-256 in hexadecimal by file name.
-        room: how much room the files take, for the sentence that says there is none.
-        progress: called with the share done, 0..1, and the name of each file that is in place.
+        room: Disk space that the files need, for the error message if it is missing.
+        progress: Called with the share done, 0..1, and the name of each finished file.
 
     Raises:
-        BackendError: no network, a file that is gone or not the expected one, or a folder that
-            cannot be written; one sentence that says what to do.
+        BackendError: There is no network, a file is missing or unexpected, or the folder is not
+            writable. The message says what to do.
     """
-    # Here, because a machine that only trains or only shows needs neither.
+    # Imported here, because a machine that only trains or displays needs neither package.
     import pooch
 
     store = pooch.create(folder, base_url, registry=dict(checksums))
@@ -53,7 +53,7 @@ def fetch_files(
 
 
 def _fetch(store: pooch.Pooch, name: str, room: str) -> Path:
-    """One file, with every failure as a sentence; nothing half-fetched is left behind."""
+    """Fetch one file. A failure leaves no partial file, and its error says what to do."""
     import requests
 
     host = urlsplit(store.base_url).hostname

@@ -1,4 +1,4 @@
-"""The app's own data sets: sentences, drawn scenes, sounds, clips, trees, stories and points.
+"""The app's own datasets: sentences, drawn scenes, sounds, clips, trees, stories and points.
 
 All are free of rights.
 """
@@ -31,11 +31,11 @@ from areaviz.data.strokes import draw_digits
 from areaviz.trace.sound import RATE, Sound
 
 SCENES, JOINED, MOVING, DRAWN = 60, 36, 40, 60
-"""Scenes, strings of spoken digits that are joined anew, clips, and drawn digits to be read."""
+"""Number of scenes, of strings joined from spoken digits, of clips, and of drawn digits to read."""
 CLUTTERED = "cluttered"
-"""The kind of `digit_scenes` that most readers of digits know."""
+"""The kind of `digit_scenes` that most digit classifiers know."""
 PAUSE = 0.15
-"""Seconds between two joined digits, at most."""
+"""Maximum pause between two joined digits in seconds."""
 _SENTENCES = (
     ("A small dog runs through the snow.", "Ein kleiner Hund rennt durch den Schnee."),
     ("Two children play in the sand.", "Zwei Kinder spielen im Sand."),
@@ -74,7 +74,7 @@ _SENTENCES = (
     ("A boy throws a stone into the river.", "Ein Junge wirft einen Stein in den Fluss."),
     ("A brown horse stands behind a fence.", "Ein braunes Pferd steht hinter einem Zaun."),
 )
-"""Pairs whose translation is one of several right ones."""
+"""Pairs of a sentence and one of several correct translations."""
 
 
 def _sentences() -> Dataset:
@@ -104,7 +104,7 @@ def _translated() -> Dataset:
 
 @lru_cache(maxsize=1)
 def _spoken() -> Dataset:
-    """The app's own recordings, and their digits joined to other strings; some have runs."""
+    """Return the app's own recordings, and strings joined from their digits, some with runs."""
     examples, files = [], {}
     for name, recording in RECORDINGS.items():
         file = f"{name}.flac"
@@ -112,7 +112,7 @@ def _spoken() -> Dataset:
         examples.append(Example(name, "", (recording.text,), file))
     rng = np.random.default_rng(JOINED)
     for number in range(JOINED):
-        # Each is of one voice, as people speak; every third has runs of the same digit.
+        # Each string has one voice, as in natural speech. Every third string has runs of one digit.
         name = list(RECORDINGS)[number % len(RECORDINGS)]
         string, samples_S = _joined(name, rng, runs=number % 3 == 2)
         file = f"joined-{number + 1}.flac"
@@ -122,7 +122,7 @@ def _spoken() -> Dataset:
 
 
 def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.NDArray[np.int16]]:
-    """Digits of a recording in another order, and int16 samples [S] of them."""
+    """Return digits of a recording in random order, and their samples, int16 [S]."""
     recording, samples_S = RECORDINGS[name], sound_sample(name).samples
     count, each = int(rng.integers(6, 11)), 1
     if runs:
@@ -138,7 +138,7 @@ def _joined(name: str, rng: np.random.Generator, runs: bool) -> tuple[str, npt.N
 
 @lru_cache(maxsize=1)
 def _moving() -> Dataset:
-    """Clips of drawn digits that do two things."""
+    """Return clips of drawn digits that do two things."""
     examples, files = [], {}
     clips = moving_digits(DigitBank(4, MOVING), np.random.default_rng(MOVING), MOVING)
     for number, moving in enumerate(clips, 1):
@@ -150,7 +150,7 @@ def _moving() -> Dataset:
 
 @lru_cache(maxsize=1)
 def _drawn() -> Dataset:
-    """Drawn digits anywhere in a picture with pieces of others, each with its box."""
+    """Return drawn digits at random positions among pieces of other digits, each with its box."""
     rng = np.random.default_rng(DRAWN)
     labels_B = rng.permutation(np.arange(DRAWN) % 10)
     made = compose(CLUTTERED, draw_digits(labels_B, rng), labels_B, rng)
@@ -176,7 +176,7 @@ SAMPLE_SETS: Mapping[str, Callable[[], Dataset]] = {
     "Points": points,
     "Sentences to read": sentences_to_read,
 }
-"""By name, the function that makes it."""
+"""The function that creates each dataset, by its name."""
 
 
 def _scenes() -> list[Scene]:
@@ -188,7 +188,7 @@ def _file(scene: Scene) -> str:
 
 
 def _boxes(sentences: Iterable[Grounded]) -> tuple[tuple[str, Box], ...]:
-    """Every word of the sentences that has a box, with its boxes, each once."""
+    """Return each word of the sentences with each of its boxes, without duplicates."""
     found = []
     for sentence in sentences:
         words = sentence.text.lower().split(" ")

@@ -1,4 +1,4 @@
-"""A data set of the reader's own: its examples, their files and its digest."""
+"""A user's dataset: its examples, their files and its digest."""
 
 from __future__ import annotations
 
@@ -19,42 +19,42 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 Files = Mapping[str, bytes | Path]
-"""Names without folders, and what the files hold or where they lie."""
+"""File names without folders, and the content or the path of each file."""
 Links = frozenset[tuple[int, int]]
 Metadata = Mapping[str, tuple[str, ...]]
 
 SHOW_SCENES, SHOW_PHOTOS = "scenes", "photos"
-"""What pictures can show, as `Card.pictures` says it."""
+"""What pictures can show, as in `Card.pictures`."""
 REMEMBERED = 20_000
-"""Files on the disk whose content is known; as many as a set may have examples."""
+"""Number of files on disk whose digest is cached. It equals the maximum number of examples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
     """One example: a text, a file or both, and what is known of the right answer."""
 
-    # The set's own name for it, else its number from 1.
+    # The name in the dataset, or the number of the example from 1.
     name: str
     text: str
     references: tuple[str, ...] = ()
-    # The name of its picture, sound or clip, "" for none.
+    # The name of its picture, sound or clip, or "".
     file: str = ""
-    # Gold links between words, (source, target) from 0; the possible ones include the sure ones.
+    # Gold links between words, (source, target) from 0. The possible links include the sure ones.
     sure: Links = frozenset()
     possible: Links = frozenset()
-    # Words in lower case, and where in the picture they can be seen; a word may have several boxes.
+    # Words in lower case, each with a box in the picture. A word may have several boxes.
     boxes: tuple[tuple[str, Box], ...] = ()
-    # The facts of a story that answer its question, from 0.
+    # Indices of the facts of a story that answer its question, from 0.
     facts: tuple[int, ...] = ()
 
     @property
     def text_kind(self) -> str:
-        """What its text is, see `text_kind`."""
+        """The kind of its text, see `text_kind`."""
         return text_kind(self.text, self.references)
 
     @property
     def mark(self) -> str:
-        """All of it as text, in the form by which sets have always been told apart."""
+        """The whole example as text, in the format that digests of datasets have always used."""
         start = f"Example(name={self.name!r}, text={self.text!r}, references={self.references!r}, "
         links = f"picture={self.file!r}, sure={self.sure!r}, possible={self.possible!r}, "
         facts = f", facts={self.facts!r}" if self.facts else ""
@@ -66,31 +66,32 @@ class Dataset:
     """Examples in order, and the files they name.
 
     Raises:
-        InputError: a file cannot be read.
+        InputError: A file cannot be read.
     """
 
     name: str
     examples: tuple[Example, ...]
     files: Files
-    # What its pictures show, `SHOW_SCENES` or `SHOW_PHOTOS`; "" where it has none. Of a model that
-    # has seen others alone readers are told that it guesses.
+    # What its pictures show, `SHOW_SCENES` or `SHOW_PHOTOS`, or "" if it has none. Users are warned
+    # if a model has not seen such pictures.
     kind: str = ""
-    # What its files are, a key of `MEDIA`.
+    # The kind of its files, a key of `MEDIA`.
     medium: str = PICTURE
-    # Metadata by column, such as "domain": a value for each example, "" where there is none. It
-    # says nothing about inputs or right answers, so it is not part of the digest.
+    # Metadata by column, such as "domain": one value per example, "" if it is missing. Metadata do
+    # not affect inputs or right answers, so they are not part of the digest.
     metadata: Metadata = field(default_factory=dict)
-    # What its texts are, see `common_kind`; `DIGITS` of pictures of digits, "" of others without.
+    # The kind of its texts, see `common_kind`. `DIGITS` for pictures of digits, "" for other
+    # datasets without texts.
     texts: str = field(init=False)
-    # Identifies this set: the SHA-256 of its examples and of every file's content.
+    # Identifies this dataset: the SHA-256 of its examples and of the content of every file.
     digest: str = field(init=False)
-    # The SHA-256 of the metadata, "" without any: tells two readings of one set apart.
+    # The SHA-256 of the metadata, or "" without any. It distinguishes two imports of one dataset.
     metadata_digest: str = field(init=False)
-    # The digest of a set with pictures before their content counted, else "".
+    # The digest that datasets with pictures had before file contents were included, else "".
     earlier_digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Compute the digest once: everything that is stored for a set is found by it."""
+        """Compute the digest once: everything that is stored for a dataset is found by it."""
         for column, values in self.metadata.items():
             if len(values) != len(self.examples):
                 raise ValueError(
@@ -114,15 +115,15 @@ class Dataset:
         object.__setattr__(self, "digest", found.hexdigest())
 
     def _has_digits(self) -> bool:
-        """Whether every right answer that is known is one of digits."""
+        """Return whether all known right answers consist of digits."""
         known = [example.references for example in self.examples if example.references]
         return bool(known) and all(map(are_digits, known))
 
     def asked(self, request: Request, example: Example) -> Request:
-        """A request with an example's text and what is in its file.
+        """Return a request with the text of an example and the content of its file.
 
         Raises:
-            InputError: the file cannot be used.
+            InputError: The file cannot be used.
         """
         request = replace(request, text=example.text)
         if not example.file:
@@ -131,10 +132,10 @@ class Dataset:
         return replace(request, **decoded)
 
     def picture(self, example: Example) -> Picture | None:
-        """The picture of an example, decoded; None where it has none.
+        """Return the decoded picture of an example, or None if it has none.
 
         Raises:
-            InputError: the file cannot be used.
+            InputError: The file cannot be used.
         """
         if self.medium != PICTURE:
             return None
@@ -142,7 +143,7 @@ class Dataset:
 
 
 def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
-    """SHA-256 of the marks of all examples as a tuple of them would be written."""
+    """Return the SHA-256 of the marks of all examples, formatted as a tuple."""
     found = hashlib.sha256(b"(")
     for number, one in enumerate(examples):
         if number:
@@ -153,16 +154,21 @@ def hash_of(examples: Sequence[Example]) -> hashlib._Hash:
 
 
 def content_digest(name: str, content: bytes | Path) -> str:
-    """The SHA-256 of a file's content, 64 hexadecimal digits; name: for people.
+    """Return the SHA-256 of a file's content as 64 hexadecimal digits.
+
+    Args:
+        name: Name of the file in error messages.
+        content: The content, or the path of the file.
 
     Raises:
-        InputError: the file cannot be read.
+        InputError: The file cannot be read.
     """
     if isinstance(content, bytes):
         return hashlib.sha256(content).hexdigest()
     try:
         about = content.stat()
-        # No program can set the time of a file's change, so what was written to is read anew.
+        # No program can set the time of a file's change, so the cache never returns an outdated
+        # digest.
         times = (about.st_mtime_ns, about.st_ctime_ns)
         return _of_file(str(content.absolute()), about.st_ino, about.st_size, *times)
     except OSError as error:

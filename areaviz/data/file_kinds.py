@@ -1,4 +1,4 @@
-"""The extension of a file's name, by which pictures, sounds and clips are known."""
+"""The extension of a file's name, which identifies pictures, sounds and clips."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Flickr8k: 8,000 photos with captions, German ones and gold boxes of some (Hodosh et al. 2013).
+"""Flickr8k: 8,000 photos with captions, some with German captions and gold boxes.
 
-The boxes are of Plummer et al. 2015. The splits are the joint ones: no photo that tests a captioner
-or a translator trains the other.
+Hodosh et al. 2013, with the boxes of Plummer et al. 2015. The splits are joint: no photo that tests
+a captioner or a translator is used to train the other.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ _ARCHIVES = ("train", "val", "test")
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """What is known of a photo but its pixels."""
+    """Everything known about a photo except its pixels."""
 
     name: str
-    # Five, lower-cased, words and marks split by blanks.
+    # Five captions in lower case, with words and punctuation separated by spaces.
     captions: tuple[str, ...]
     # An English sentence and its German translation.
     pair: tuple[str, str] | None
-    # Five German captions written on their own, or none.
+    # Five independently written German captions, or none.
     german: tuple[str, ...]
-    # Five sentences, lower-cased, with the gold boxes of their content words.
+    # Five sentences in lower case, with the gold boxes of their content words.
     grounded: tuple[Grounded, ...]
 
 
 def read_photos(folder: Path, split: str) -> list[Photo]:
-    """The photos of "train", "val" or "test".
+    """Read the photos of "train", "val" or "test".
 
     Raises:
-        FileNotFoundError: the corpus is not in `folder`.
+        FileNotFoundError: The corpus is not in `folder`.
     """
     place = folder / "images_flickr8k"
     rows = zip(_lines(place / "captions.jsonl.gz"), _lines(place / "boxes.jsonl.gz"), strict=True)
@@ -51,10 +51,10 @@ def read_photos(folder: Path, split: str) -> list[Photo]:
 
 
 def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDArray[np.uint8]:
-    """The pixels of photos, each squeezed to a square: uint8 [N, side, side, 3]. Needs Pillow.
+    """Read the pixels of photos, each scaled to a square: uint8 [N, side, side, 3]. Needs Pillow.
 
     Raises:
-        FileNotFoundError: an archive or a photo is not in `folder`.
+        FileNotFoundError: An archive or a photo is not in `folder`.
     """
     missing = {photo.name: index for index, photo in enumerate(photos)}
     pixels = np.empty((len(photos), side, side, 3), dtype=np.uint8)
@@ -70,7 +70,7 @@ def read_pixels(folder: Path, photos: list[Photo], side: int = SIDE) -> npt.NDAr
 
 
 def _contents(place: Path, wanted: Container[str]) -> Iterator[tuple[str, bytes]]:
-    """The name and bytes of every file of the archives that is wanted by the time it is reached."""
+    """Yield the name and bytes of every archived file that is in `wanted` when it is reached."""
     for archive in _ARCHIVES:
         with tarfile.open(place / f"images_{archive}.tar") as files:
             for member in files:
@@ -107,7 +107,7 @@ def _photo(row: dict[str, Any], gold: dict[str, Any]) -> Photo:
 
 
 def _grounded(sentence: dict[str, Any], boxes: dict[int, list[Box]]) -> Grounded:
-    """The content words of the phrases that have boxes."""
+    """Return the sentence with the boxes of the content words of its phrases."""
     text = sentence["text"].lower()
     words = text.split()
     places = []

@@ -1,8 +1,8 @@
-"""Files that no decoder here reads, by what they are, so that a refusal can name them."""
+"""Names of file formats, so that errors can name the format of an unsupported file."""
 
 from __future__ import annotations
 
-# Of ISO base media files: the brand behind "ftyp".
+# For ISO base media files: the brands after "ftyp".
 _BRANDS = {
     "an HEIC photograph": (b"heic", b"heix", b"heim", b"heis", b"hevc", b"mif1", b"msf1"),
     "an AVIF picture": (b"avif", b"avis"),
@@ -10,7 +10,7 @@ _BRANDS = {
     "a QuickTime video": (b"qt  ",),
     "a 3GP video": (b"3gp4", b"3gp5", b"3gp6", b"3g2a"),
 }
-# What other files begin with.
+# The first bytes of other formats.
 _STARTS = {
     "a WMA or WMV file": b"\x30\x26\xb2\x75\x8e\x66\xcf\x11",
     "an AMR recording": b"#!AMR",
@@ -52,7 +52,7 @@ def kind_of(content: bytes) -> str:
     for kind, start in _STARTS.items():
         if content.startswith(start):
             return kind
-    # Layer 0 of the header of a frame of MPEG audio is AAC.
+    # In the header of an MPEG audio frame, layer 0 means AAC.
     if content[:1] == b"\xff" and len(content) > 1 and content[1] & 0xF6 == 0xF0:
         return "an AAC recording"
     begins = content[:4096].lower()

@@ -1,13 +1,13 @@
-"""A sentence whose words are tied to places in a picture."""
+"""Sentences whose words are linked to boxes in a picture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 Box = tuple[float, float, float, float]
-"""Left, top, right, bottom as shares of the picture's width and height."""
+"""Left, top, right and bottom as shares of the picture's width and height."""
 Boxes = tuple[tuple[int, tuple[Box, ...]], ...]
-"""For each word of a sentence that has any, its index and its gold boxes."""
+"""The index and the gold boxes of each word of a sentence that has boxes."""
 
 _FUNCTION_WORDS = """
 a an the in on is are and with of to at his her their its it he she they them him that which who
@@ -17,13 +17,13 @@ another other some there one two three four five something someone has have be b
 before between both very where what all
 """
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
-"""English words that name nothing one could point at."""
+"""English words that name nothing visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
     """A sentence and the gold boxes of its words."""
 
-    # Words split by single blanks.
+    # Words separated by single spaces.
     text: str
     boxes: Boxes

@@ -1,9 +1,10 @@
-"""J-HMDB: 928 clips of a second in which a person does one of 21 things (Jhuang et al. 2013).
+"""J-HMDB: 928 clips of one second in which a person does one of 21 actions (Jhuang et al. 2013).
 
-Each has a sentence (Gavrilyuk et al. 2018) and, in 12 frames evenly through it, the person's box.
-The clips are cut from films and uploads of others, for research and education only; they are read
-from the reader's folder, and no frame and no sentence is part of this repository. The splits are
-this project's own: no film is in two of them.
+Each clip has a sentence (Gavrilyuk et al. 2018) and the person's box in 12 evenly spaced frames.
+The clips are cut from third-party films and uploads, for research and education only. They are read
+from the user's folder, and no frame or sentence is part of this repository. The splits are this
+project's own: no film occurs in two of them.
+
 Shapes: N clips, F = 12 frames, H, W of a frame in pixels.
 """
 
@@ -25,39 +26,39 @@ from areaviz.data.grounding import Box
 Pixels = npt.NDArray[np.uint8]
 
 FRAMES, COLUMNS = 12, 4
-"""Of every clip; they stand side by side on one picture, row by row, so many in a row."""
+"""Frames per clip, and frames per row of the picture that stores them."""
 _FOLDER = "video_jhmdb"
 
 
 @dataclass(frozen=True, slots=True)
 class Film:
-    """What is known of a clip but its pixels."""
+    """Everything known about a clip except its pixels."""
 
-    # Of its picture in the archive.
+    # Name of its picture in the archive.
     name: str
-    # One of 21, such as "brush_hair".
+    # One of 21 actions, such as "brush_hair".
     action: str
-    # Lower-cased, words split by single blanks.
+    # Lower-cased, with words separated by single spaces.
     text: str
-    # The person's in each frame.
+    # The person's box in each frame.
     boxes: tuple[Box, ...]
 
 
 def read_films(folder: Path, split: str) -> list[Film]:
-    """The clips of "train", "val" or "test", in the corpus's order.
+    """Read the clips of "train", "val" or "test", in the order of the corpus.
 
     Raises:
-        FileNotFoundError: the corpus is not in `folder`.
+        FileNotFoundError: The corpus is not in `folder`.
     """
     rows = _rows(folder / _FOLDER / "clips.jsonl")
     return [_film(row) for row in rows if row["split"] == split]
 
 
 def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
-    """The frames of each of these clips, uint8 [F, H, W, 3]. Needs Pillow.
+    """Yield the frames of each clip, uint8 [F, H, W, 3]. Needs Pillow.
 
     Raises:
-        FileNotFoundError: the archive, or a clip in it, is not in `folder`.
+        FileNotFoundError: The archive, or a clip in it, is not in `folder`.
     """
     path = _there(folder / _FOLDER / "clips.tar")
     with tarfile.open(path) as archive:
@@ -72,8 +73,8 @@ def read_frames(folder: Path, films: Sequence[Film]) -> Iterator[Pixels]:
 
 
 def frames_of_sheet(content: bytes) -> Pixels:
-    """The frames that stand on a picture, `COLUMNS` in a row: uint8 [F, H, W, 3]."""
-    # Here, so that sentences are read without it.
+    """Split a picture into its frames, `COLUMNS` per row: uint8 [F, H, W, 3]."""
+    # Imported here, so that sentences can be read without Pillow.
     from PIL import Image
 
     sheet = np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))

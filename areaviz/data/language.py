@@ -1,4 +1,4 @@
-"""Whether a text reads as German rather than English, told by its commonest words alone."""
+"""Detection of German as opposed to English, by the most frequent words only."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ _ENGLISH = """
     over she that the their they three to two under up was we were while who with woman you
 """
 LEAST = 2
-"""Words that only German has before anything is said of a text."""
+"""The minimum number of words that only German has, for a text to count as German."""
 
 
 def reads_as_german(text: str) -> bool:
-    """Whether a text has more of the commonest German words than of the English ones.
+    """Return whether a text has more of the most frequent German words than of the English ones.
 
-    Words of both languages count for neither. A word with an umlaut or ß counts as a German one.
+    Words of both languages are ignored. A word with a non-ASCII letter, such as an umlaut or ß,
+    counts as German.
     """
     known_german, known_english = set(_GERMAN.split()), set(_ENGLISH.split())
     german = english = 0

@@ -1,4 +1,4 @@
-"""Marks of an example: links between words, boxes in a picture, facts of a story.
+"""The marks of an example: links between words, boxes in a picture, and facts of a story.
 
 The marks of an example are one cell of a table or one line of a file. Errors name that place.
 """
@@ -13,16 +13,18 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 MAX_MARKS = 500
-"""Links, boxes or facts of one example. A sentence of 40 words seldom has more than 60 links."""
+"""Maximum number of links, boxes or facts per example. A sentence of 40 words rarely has more than
+60 links.
+"""
 LINK = re.compile(r"(\d{1,4})([-p])(\d{1,4})")
-"""A link in Pharaoh's form: "3-4" is sure, "3p4" possible."""
+"""A link in Pharaoh format: "3-4" is sure, "3p4" is possible."""
 
 
 def read_facts(where: str, line: str) -> tuple[int, ...]:
     """Return the facts of a story, written as "3 6" from 1, as numbers from 0.
 
     Raises:
-        InputError: a part is not a number from 1, or there are too many.
+        InputError: A part is not a number from 1, or there are too many.
     """
     parts = _marks(where, "facts", line.split(maxsplit=MAX_MARKS))
     for part in parts:
@@ -35,15 +37,15 @@ def read_facts(where: str, line: str) -> tuple[int, ...]:
 
 
 def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
-    """Return the sure links and all possible ones, (source word, target word) from 0.
+    """Return the sure links and all possible links, (source word, target word) from 0.
 
     Args:
-        where: the place of the links, for people.
-        line: the links, such as "0-0 1p2".
-        first: the number of the first word, 0 or 1.
+        where: Place of the links, for error messages.
+        line: The links, such as "0-0 1p2".
+        first: Number of the first word, 0 or 1.
 
     Raises:
-        InputError: a part is not a link, names a word before the first, or there are too many.
+        InputError: A part is not a link, names a word before the first, or there are too many.
     """
     sure, possible = set(), set()
     for part in _marks(where, "links", line.split(maxsplit=MAX_MARKS)):
@@ -66,12 +68,12 @@ def read_links(where: str, line: str, first: int = 0) -> tuple[Links, Links]:
 
 
 def read_boxes(where: str, line: str) -> tuple[tuple[str, Box], ...]:
-    """Return words with boxes, "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9".
+    """Return words with boxes, from "dog 0.1 0.2 0.5 0.9; ball 0.6 0.7 0.8 0.9".
 
     The numbers are the left, top, right and bottom edge as shares of the picture.
 
     Raises:
-        InputError: a part is not a box, or there are too many.
+        InputError: A part is not a box, or there are too many.
     """
     found = []
     for part in _marks(where, "boxes", line.split(";", MAX_MARKS + 1)):
@@ -93,7 +95,7 @@ def _marks(where: str, what: str, parts: list[str]) -> list[str]:
     """Return the marks of an example without blank ones.
 
     Raises:
-        InputError: there are too many.
+        InputError: There are too many.
     """
     marks = [part for part in parts if part.strip()]
     if len(marks) > MAX_MARKS:

@@ -1,7 +1,7 @@
-"""What the files of a set are: pictures, sounds or clips; all files of a set are the same.
+"""The kinds of files in a dataset: pictures, sounds or clips. All its files are of one kind.
 
-What is in a file is checked when its example is run, by the same decoder and the same limits as on
-the page of its kind.
+The content of a file is checked when its example is run, by the decoder and the limits of the page
+for that kind.
 """
 
 from __future__ import annotations
@@ -18,26 +18,28 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.sound import Sound
 
 PICTURE, SOUND, CLIP = "picture", "sound", "clip"
-"""The parts of a request that a file can be."""
-# What a request calls a file of a set: it may have any name, but this one must fit a link.
+"""The kinds of files, which are also fields of a request."""
+# The name of a dataset's file in requests. The file may have any name, but this one must fit a
+# link.
 _NAME = "example"
 
 
 @dataclass(frozen=True, slots=True)
 class Medium:
-    """One kind of files.
+    """One kind of file.
 
     Args:
-        endings: of their names, in lower case.
-        decode: from a file's bytes and what a link is to call it; raises InputError where they
-            cannot be used.
+        endings: File extensions in lower case.
+        decode: Function of a file's bytes and its name in links. Raises InputError for an unusable
+            file.
     """
 
     endings: tuple[str, ...]
     decode: Callable[[bytes, str], Picture | Sound | Clip]
 
 
-# Imported here, because a machine that only trains and measures has no decoder of any kind.
+# Decoders are imported inside these functions, because a machine that only trains and measures may
+# have none of them.
 def _picture(content: bytes, name: str) -> Picture:
     from areaviz.data.pictures import decode
 
@@ -61,20 +63,20 @@ MEDIA: Mapping[str, Medium] = {
     SOUND: Medium((".wav", ".flac", ".ogg", ".mp3", ".aif", ".aiff"), _sound),
     CLIP: Medium((".gif", ".webp", ".png", ".apng"), _clip),
 }
-"""Every kind, by the part of the request that it becomes."""
+"""Every kind, by the field of the request that it fills."""
 
 
 def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Picture | Sound | Clip:
-    """What is in a file.
+    """Decode a file.
 
     Args:
-        medium: a key of `MEDIA`.
-        content: its bytes, or where it lies.
-        name: what a link calls it, a hyphen and its digest behind it.
+        medium: A key of `MEDIA`.
+        content: The bytes or the path of the file.
+        name: Name in links, to which a hyphen and the digest are appended.
 
     Raises:
-        InputError: it cannot be used, as the decoder says, or is larger than any file may be; of
-            such a one nothing is read.
+        InputError: The decoder cannot use the file, or the file exceeds the limit. A file that is
+            too large is not read.
     """
     if isinstance(content, Path):
         size = content.stat().st_size
@@ -88,18 +90,18 @@ def read_medium(medium: str, content: bytes | Path, name: str = _NAME) -> Pictur
 
 
 def is_medium(name: str) -> bool:
-    """Whether a file is a picture, a sound or a clip, by its name."""
+    """Return whether a file is a picture, a sound or a clip, judging by its name."""
     return any(ending_of(name) in medium.endings for medium in MEDIA.values())
 
 
 def medium_of(files: Mapping[str, bytes | Path]) -> str:
-    """What the files of a set are, a key of `MEDIA`; "" where there are none.
+    """Return the kind of a dataset's files, a key of `MEDIA`, or "" without files.
 
-    An animation may be a picture, too: files that can all be clips are clips if the first of them,
-    by name, has several frames.
+    An animation may also be a picture. If all files can be clips, they are clips if the first one
+    by name has several frames.
 
     Raises:
-        InputError: some are sounds and some are not.
+        InputError: There are both sounds and other files.
     """
     names = sorted(files)
     if not names:

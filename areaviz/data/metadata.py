@@ -1,4 +1,4 @@
-"""What a column of metadata is: numbers, a few categories, or free text."""
+"""The type of a column of metadata: numbers, categories, or free text."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import math
 from collections.abc import Sequence
 
 MAX_CATEGORIES = 30
-"""A column with more distinct values is free text: nobody compares that many groups."""
+"""A column with more distinct values is free text, because nobody compares that many groups."""
 MISSING = frozenset(("", "nan", "na", "n/a", "none", "null"))
-"""Cells, in lower case, that say that there is no value."""
+"""Cells, in lower case, that mean a missing value."""
 
 
 def number_of(cell: str) -> float | None:
@@ -22,7 +22,7 @@ def number_of(cell: str) -> float | None:
 
 
 def is_missing(cell: str) -> bool:
-    """Return whether a cell is empty or says that there is no value, such as "n/a"."""
+    """Return whether a cell is empty or means a missing value, such as "n/a"."""
     return cell.strip().lower() in MISSING
 
 
@@ -30,7 +30,7 @@ def numbers_of(values: Sequence[str]) -> tuple[float, ...] | None:
     """Return a column as numbers, NaN where a value is missing.
 
     Args:
-        values: the cells of the column.
+        values: The cells of the column.
 
     Returns:
         One number for each cell, or None if a cell holds text or no cell holds a number.
@@ -48,10 +48,10 @@ def categories_of(values: Sequence[str]) -> tuple[str, ...]:
     """Return the distinct values of a column in alphabetical order, without the empty one.
 
     Args:
-        values: the cells of the column.
+        values: The cells of the column.
 
     Returns:
-        At most `MAX_CATEGORIES` values; () for a column of free text, or one without values.
+        At most `MAX_CATEGORIES` values, or () for a column of free text or without values.
     """
     found = {value for value in values if value}
     return tuple(sorted(found)) if len(found) <= MAX_CATEGORIES else ()

@@ -15,19 +15,21 @@ Labels = npt.NDArray[np.int64]
 
 SIDE = 28
 VALIDATION = 5000
-"""The last training digits, kept for choosing checkpoints."""
+"""Number of training digits, the last ones, that are reserved for choosing checkpoints."""
 
 _FILES = {"train": "train", "val": "train", "test": "t10k"}
 
 
 def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
-    """The digits of "train" (55,000), "val" (5,000) or "test" (10,000), and their labels.
+    """Read the digits of "train" (55,000), "val" (5,000) or "test" (10,000), and their labels.
 
-    uint8 [N, 28, 28], 0 is ground, 255 is ink, and int64 [N].
+    Returns:
+        The digits, uint8 [N, 28, 28], with 0 for background and 255 for ink, and the labels, int64
+        [N].
 
     Raises:
-        FileNotFoundError: when the corpus is not in `folder`.
-        BackendError: a file is not what it says.
+        FileNotFoundError: The corpus is not in `folder`.
+        BackendError: A file is not a valid idx file.
     """
     name = _FILES[split]
     images = _read_idx(folder / "mnist" / f"{name}-images-idx3-ubyte.gz").reshape(-1, SIDE, SIDE)
@@ -40,7 +42,7 @@ def read_digits(folder: Path, split: str) -> tuple[Images, Labels]:
 
 
 def _read_idx(path: Path) -> Images:
-    """The bytes of an idx file, without its header."""
+    """Return the data of an idx file without its header."""
     if not path.exists():
         raise FileNotFoundError(
             f"{path} is missing; put MNIST's four idx files (gzipped) into that folder."
@@ -48,7 +50,7 @@ def _read_idx(path: Path) -> Images:
     try:
         with gzip.open(path) as file:
             content = file.read()
-        # The header: two zeros, type 8 (unsigned byte), the number of axes, their lengths.
+        # The header has two zeros, type 8 (unsigned byte), the number of axes, and their lengths.
         axes = content[3] if content[:3] == b"\0\0\x08" else 0
         lengths = np.frombuffer(content, ">u4", axes, 4)
         values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)

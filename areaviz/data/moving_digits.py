@@ -1,7 +1,8 @@
 """Short clips of a digit that does two things, one after the other, each with its sentence.
 
-All of it is drawn by this code, free of rights. "the three moves left and then grows": the digit
-stands still, acts, stands still again, acts again; the frames of both actions are known.
+The clips are drawn by this code and free of rights. In "the three moves left and then grows", the
+digit rests, acts, rests again and acts again. The frames of both actions are known.
+
 Shapes: B clips, T frames, S side in pixels.
 """
 
@@ -14,22 +15,22 @@ import numpy as np
 import numpy.typing as npt
 
 FRAMES, SIDE = 16, 48
-"""Of every clip: frames, and the side of its pictures in pixels."""
+"""Number of frames per clip, and the side of its frames in pixels."""
 DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 FUNCTION_WORDS = frozenset({"the", "and", "then"})
-"""Words of a sentence that no frame tells."""
+"""Words of a sentence that no frame shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What a digit does: how far each part of its pose goes."""
+    """An action of a digit: the change of each part of its pose."""
 
-    # Across and down, in shares of the side.
+    # Shift to the right and down, in shares of the side.
     across: float = 0.0
     down: float = 0.0
-    # In turns, clockwise.
+    # Clockwise rotation in turns.
     turn: float = 0.0
-    # By which its size is multiplied.
+    # Factor of its size.
     size: float = 1.0
 
 
@@ -45,51 +46,56 @@ ACTIONS: Mapping[str, Action] = {
 }
 """Every action, by its words."""
 _LASTS, _PAUSE = (3, 5), 1
-"""Fewest and most frames of an action, and the fewest of the pause between both."""
+"""Minimum and maximum number of frames of an action, and minimum number of frames between the
+actions.
+"""
 _SMALLEST, _LARGEST = 0.46, 0.76
-"""Of a digit's square, as shares of the side."""
+"""Minimum and maximum size of a digit's square, as shares of the side."""
 _ROOM = 0.24
-"""How far the middle of a digit may be from the middle of the picture, as a share of the side."""
+"""Maximum distance of a digit's centre from the centre of the picture, as a share of the side."""
 _NOISE = 0.06
 
 Window = tuple[int, int]
-"""The first frame of an action, and the one behind its last."""
+"""First frame and end frame (exclusive) of an action."""
 FloatArray = npt.NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MovingDigit:
-    """One clip."""
+    """A clip of a digit with two actions."""
 
-    # uint8 [T, S, S], 0 is ground.
+    # uint8 [T, S, S], 0 is background.
     frames: npt.NDArray[np.uint8]
     digit: int
-    # Words of `ACTIONS`.
+    # Keys of `ACTIONS`.
     actions: tuple[str, str]
     windows: tuple[Window, Window]
 
     @property
     def text(self) -> str:
-        """What happens."""
+        """The sentence that describes the clip."""
         first, second = self.actions
         return f"the {DIGITS[self.digit]} {first} and then {second}"
 
     def gold(self) -> list[Window | None]:
-        """For every word of the text the frames that tell it; None where all or none do."""
+        """Return the frames that show each word of the text.
+
+        The result is None for words that no particular frames show.
+        """
         first, second = (len(action.split()) for action in self.actions)
         return [None, None, *[self.windows[0]] * first, None, None, *[self.windows[1]] * second]
 
 
 class DigitBank:
-    """Drawn digits to choose from, the same for the same seed.
+    """Drawn digits to choose from. Equal seeds give equal digits.
 
     Args:
-        each: how many of every digit.
-        seed: of the drawing; another one for held-out digits.
+        each: Number of drawings per digit.
+        seed: Seed of the drawings. Use a different seed for held-out digits.
     """
 
     def __init__(self, each: int, seed: int) -> None:
-        # Drawing needs Pillow, which where networks are trained may be missing.
+        # Drawing needs Pillow, which a machine for training may lack.
         from areaviz.data.strokes import draw_digit
 
         rng = np.random.default_rng(seed)
@@ -97,13 +103,13 @@ class DigitBank:
         self._images = np.array(drawn)
 
     def one_of(self, digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-        """A picture of a digit: uint8 [28, 28]."""
+        """Return a random drawing of a digit: uint8 [28, 28]."""
         picture: npt.NDArray[np.uint8] = self._images[digit, rng.integers(self._images.shape[1])]
         return picture
 
 
 def moving_digits(bank: DigitBank, rng: np.random.Generator, count: int) -> list[MovingDigit]:
-    """So many clips, drawn by chance."""
+    """Return `count` random clips."""
     plans = []
     for _ in range(count):
         digit = int(rng.integers(len(DIGITS)))
@@ -118,7 +124,7 @@ def acted(
     rng: np.random.Generator,
     plans: Sequence[tuple[int, tuple[str, str], tuple[Window, Window]]],
 ) -> list[MovingDigit]:
-    """Clips of digits that do given things in given frames; places and hands are drawn."""
+    """Return clips of given digits, actions and frames, with random poses and drawings."""
     poses_BT4 = np.stack([_poses(rng, actions, windows) for _, actions, windows in plans])
     digits = np.stack([bank.one_of(digit, rng) for digit, _, _ in plans])
     pictures_BTSS = _rendered(digits, poses_BT4)
@@ -131,10 +137,10 @@ def acted(
 
 
 def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
-    """When both actions happen.
+    """Return the frames of both actions.
 
-    What is left of the frames is shared out anyhow before, between and behind them, so that where
-    an action is usually tells little of where it is.
+    The remaining frames are distributed at random before, between and after the actions. The usual
+    time of an action therefore says little about its time in a clip.
     """
     first, second = rng.integers(_LASTS[0], _LASTS[1] + 1, 2).tolist()
     left = FRAMES - _PAUSE - first - second
@@ -146,14 +152,15 @@ def _windows(rng: np.random.Generator) -> tuple[Window, Window]:
 def _poses(
     rng: np.random.Generator, actions: tuple[str, str], windows: tuple[Window, Window]
 ) -> FloatArray:
-    """Where the digit is in every frame: across, down, turn and size, float32 [T, 4].
+    """Return the pose in every frame: shift right, shift down, turn and size, float32 [T, 4].
 
-    Its first place and size are drawn so that it never leaves the picture or becomes too large.
+    The first position and size are drawn so that the digit never leaves the picture or becomes too
+    large.
     """
     changes_T4 = np.zeros((FRAMES, 4))
     for name, (start, end) in zip(actions, windows, strict=True):
         action = ACTIONS[name]
-        # In the first frame of its window the digit has moved already.
+        # In the first frame of its window, the digit has already moved.
         share_T = np.clip((np.arange(FRAMES) - start + 1) / (end - start), 0, 1)
         whole_4 = (action.across, action.down, action.turn, np.log(action.size))
         changes_T4 += share_T[:, None] * np.array(whole_4)
@@ -170,14 +177,15 @@ def _poses(
 
 
 def _rendered(digits_BNN: npt.NDArray[np.uint8], poses_BT4: FloatArray) -> FloatArray:
-    """The digits in their poses on an empty ground: float32 [B, T, S, S], 0..1."""
-    # Here, so that clips are listed without torch.
+    """Return the digits in their poses on an empty background: float32 [B, T, S, S], 0..1."""
+    # Imported here, so that clips can be listed without torch.
     import torch
     from torch.nn import functional as F
 
     across, down, turn, size = torch.from_numpy(poses_BT4).flatten(0, 1).unbind(1)
     angle = 2 * np.pi * turn
-    # From a place in the picture back to a place in the digit's square, as `affine_grid` has it.
+    # The transform from a position in the picture to a position in the digit's square, in the
+    # format of `affine_grid`.
     cosine, sine = torch.cos(angle) / size, torch.sin(angle) / size
     back_N23 = torch.stack(
         [

@@ -1,7 +1,7 @@
-"""Frames of MP3 files: whether all of them are there, and how many they are.
+"""Frames of MP3 files: whether all of them are present, and how many there are.
 
-The decoder estimates the length of a file without a Xing header from its first frame, and stops
-there. So a file whose frames differ in size would lose its end; it gets the header that it lacks.
+For a file without a Xing header, the decoder estimates the length from the first frame and stops
+there. A file whose frames differ in size would lose its end, so it gets the missing header.
 """
 
 from __future__ import annotations
@@ -9,35 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Kilobits a second by index, of MPEG 1 and of MPEG 2 and 2.5 (ISO 11172-3, 13818-3), layer 3.
+# Kilobits per second by index, for layer 3 of MPEG 1 and of MPEG 2 and 2.5 (ISO 11172-3, 13818-3).
 _RATES_1 = (0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320)
 _RATES_2 = (0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160)
-# Samples a second by index, of MPEG 1; MPEG 2 has half and MPEG 2.5 a quarter of them.
+# Samples per second by index, for MPEG 1. MPEG 2 has half and MPEG 2.5 a quarter of them.
 _SAMPLES = (44_100, 48_000, 32_000)
 _MONO = 3
-# How many bytes may lie between frames, all in all, as editors leave tags there.
+# Maximum total number of bytes between frames, because editors leave tags there.
 _MOST_BETWEEN = 65_536
-# The decoder's own delay, and a last frame that encoders leave out.
+# Frames that may be missing: the decoder's own delay, and a last frame that encoders omit.
 _SLACK_FRAMES = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame."""
+    """The position and size of an MP3 frame in bytes."""
 
     start: int
     size: int
-    # Bytes of side information behind the header, after which a Xing header stands.
+    # Bytes of side information after the header. A Xing header follows them.
     side: int
 
 
 def is_mp3(content: bytes) -> bool:
-    """Return whether a file begins as MP3 files do: with an ID3 tag or a frame of layer 3."""
+    """Return whether a file starts like an MP3 file, with an ID3 tag or a frame of layer 3."""
     return content.startswith(b"ID3") or _frame(content, 0) is not None
 
 
 def with_length(content: bytes) -> bytes | None:
-    """Return an MP3 file with a header that says how long it is, or None if it is cut short."""
+    """Return an MP3 file with a header that states its length, or None if it is cut short."""
     frames = list(_frames(content))
     if not frames:
         return content
@@ -62,7 +62,7 @@ def _frames(content: bytes) -> Iterator[Frame]:
 
 
 def _tag_size(content: bytes) -> int:
-    """Return the size of an ID3 tag at the beginning, whose length has seven bits a byte."""
+    """Return the size of an ID3 tag at the start. Its length field has seven bits per byte."""
     if not content.startswith(b"ID3") or len(content) < 10:
         return 0
     size = 0
@@ -72,7 +72,7 @@ def _tag_size(content: bytes) -> int:
 
 
 def _frame(content: bytes, at: int) -> Frame | None:
-    """Return the frame of layer 3 that begins here, or None."""
+    """Return the frame of layer 3 that begins at this position, or None."""
     header = int.from_bytes(content[at : at + 4], "big")
     version, layer, rate = header >> 19 & 3, header >> 17 & 3, header >> 12 & 15
     samples = header >> 10 & 3
@@ -88,7 +88,7 @@ def _frame(content: bytes, at: int) -> Frame | None:
 
 
 def _promised(content: bytes, first: Frame) -> int | None:
-    """Return the number of frames that a Xing header names, or None without one."""
+    """Return the number of frames that a Xing header states, or None without one."""
     at = first.start + 4 + first.side
     if content[at : at + 4] not in (b"Xing", b"Info") or not content[at + 7] & 1:
         return None
@@ -96,9 +96,10 @@ def _promised(content: bytes, first: Frame) -> int | None:
 
 
 def _xing(content: bytes, first: Frame, count: int) -> bytes:
-    """Return a frame without sound that says how many frames follow."""
+    """Return a silent frame that states how many frames follow."""
     header = content[first.start : first.start + 4]
     says = b"Xing" + (1).to_bytes(4, "big") + count.to_bytes(4, "big")
     frame = (header + bytes(first.side) + says).ljust(first.size, b"\0")
-    # Frames of the lowest rates have no room for it; these files have one rate in practice.
+    # Frames of the lowest rates have no space for it, but such files have a constant rate in
+    # practice.
     return frame if len(frame) == first.size else b""

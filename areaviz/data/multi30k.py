@@ -1,8 +1,8 @@
-"""Multi30k: 29,000 image captions in English and German (Elliott et al. 2016), fetched and read.
+"""Multi30k: 29,000 image captions in English and German (Elliott et al. 2016).
 
 The corpus (2017 for the French side and test_2017_flickr) is published without a licence, for
-non-commercial research and education; so it is fetched by whoever trains, each file checked by its
-SHA-256, and never part of this repository.
+non-commercial research and education. It is therefore never part of this repository: users who
+train a model fetch it, and each file is checked by its SHA-256.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Pair = tuple[str, str]
 WEIGHTS_LICENCE = (
     "Apache-2.0 for the weights file; trained on Multi30k, which is for research and education only"
 )
-"""Of a model that was trained on it, as its card says."""
+"""The licence on the card of a model that was trained on the corpus."""
 
 _COMMIT = "a3d2e0d26b56f3846f66a952536ffed4e401d05a"
 OFFICIAL = f"https://raw.githubusercontent.com/multi30k/dataset/{_COMMIT}/data/task1/raw/"
@@ -47,35 +47,35 @@ def get_multi30k(
 ) -> list[Path]:
     """Fetch the corpus into `folder`/multi30k/text/SPLIT.LANGUAGE.gz, as `read_split` expects it.
 
-    Whole files that are already there are not fetched again; a file only appears once its checksum
-    was found correct.
+    Complete files that already exist are not fetched again. A file appears only after its checksum
+    was verified.
 
     Args:
-        folder: where the corpora lie.
-        base_url: where the files are fetched from.
+        folder: Folder of the corpora.
+        base_url: Address of the files.
         checksums: SHA-256 in hexadecimal by file name.
-        progress: called with the share done, 0..1, and the name of each file that is in place.
+        progress: Called with the share done, 0..1, and the name of each finished file.
 
     Raises:
-        BackendError: no network, a file that is gone or not the expected one, or a folder that
-            cannot be written; one sentence that says what to do.
+        BackendError: There is no network, a file is missing or unexpected, or the folder is not
+            writable. The message says what to do.
     """
     text = folder / "multi30k" / "text"
     return fetch_files(text, base_url, checksums, room="3 MB", progress=progress)
 
 
 def read_split(folder: Path, split: str, source: str = "en", target: str = "de") -> list[Pair]:
-    """The sentence pairs of "train", "val", "test_2016_flickr" or "test_2017_flickr".
+    """Read the sentence pairs of "train", "val", "test_2016_flickr" or "test_2017_flickr".
 
     Raises:
-        FileNotFoundError: when the corpus is not in `folder`, with the command that fetches it.
+        FileNotFoundError: The corpus is not in `folder`. The message gives the command to fetch it.
     """
     sources, targets = _read_lines(folder, split, source), _read_lines(folder, split, target)
     return list(zip(sources, targets, strict=True))
 
 
 def captions(folder: Path, split: str) -> list[str]:
-    """The English captions of a split; raises as `read_split`."""
+    """Read the English captions of a split. Errors are those of `read_split`."""
     return _read_lines(folder, split, "en")
 
 

@@ -1,11 +1,15 @@
-"""The app's own pictures, made or read at run time: shape scenes, digits and photographs.
+"""The app's own pictures, generated or read at run time: shape scenes, digits and photographs.
 
-All are free of rights. The photographs are read from installed packages, which are not imported.
-matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
-domain, as a work of the United States' government. scikit-image: Eileen Collins, NASA, public
-domain; the cat Chelsea, by Stefan van der Walt, CC0; a cup of coffee, by Rachel Michetti, CC0; a
-photographer, by Lav Varshney, CC0; a launch, by SpaceX, released into the public domain. The
-packages' other photographs show no scene that one would describe.
+All are free of rights. The photographs are read from the files of installed packages, which are not
+imported.
+
+- matplotlib: Grace M. Hopper, official portrait by James S. Davis, United States Navy, 1984; public
+  domain, as a work of the United States' government.
+- scikit-image: Eileen Collins, NASA, public domain; the cat Chelsea, by Stefan van der Walt, CC0; a
+  cup of coffee, by Rachel Michetti, CC0; a photographer, by Lav Varshney, CC0; a launch, by SpaceX,
+  released into the public domain.
+
+The other photographs in these packages show no scene that one would describe.
 """
 
 from __future__ import annotations
@@ -39,21 +43,21 @@ _SEED = 5
 
 @dataclass(frozen=True, slots=True)
 class Photo:
-    """A photograph that an installed package has."""
+    """A photograph in an installed package."""
 
-    # What it shows.
+    # Description of the photograph.
     title: str
-    # An English sentence, to be translated with it.
+    # An English sentence to translate together with the photograph.
     sentence: str
-    # The path from the folder of installed packages.
+    # Path relative to the folder of installed packages.
     path: str
     package: str = "scikit-image"
 
     def read(self) -> Picture:
-        """The photograph, at most as large as pictures of requests are.
+        """Read the photograph, scaled down to the size limit of requests.
 
         Raises:
-            BackendError: it is not installed.
+            BackendError: The photograph is not installed.
         """
         file = Path(str(distribution(self.package).locate_file(self.path)))
         if not file.is_file():
@@ -97,30 +101,30 @@ PHOTOS: Mapping[str, Photo] = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A picture of the app's own."""
+    """One of the app's own pictures."""
 
-    # What it shows.
+    # Description of the picture.
     title: str
     # One of `KINDS`.
     kind: str
-    # Makes the picture, under any name.
+    # Creates the picture. Its name is set later.
     make: Callable[[], Picture]
-    # The digits that it shows, "" where it shows none.
+    # The digits in the picture, or "".
     digits: str = ""
 
 
 def names(*kinds: str) -> tuple[str, ...]:
-    """The names of the samples of these kinds, of all if none is given, in the registry's order."""
+    """Return the names of the samples of these kinds, or of all, in the order of the registry."""
     return tuple(name for name, entry in SAMPLES.items() if not kinds or entry.kind in kinds)
 
 
 @lru_cache(maxsize=64)
 def sample(name: str) -> Picture:
-    """The sample of a name.
+    """Return the sample of a name.
 
     Raises:
-        InputError: there is none of this name.
-        BackendError: a photograph is not installed.
+        InputError: There is no sample of this name.
+        BackendError: A photograph is not installed.
     """
     if name not in SAMPLES:
         raise InputError(
@@ -132,12 +136,12 @@ def sample(name: str) -> Picture:
 
 @lru_cache(maxsize=64)
 def thumbnail(name: str) -> bytes:
-    """A sample as a small file, see `small_file`."""
+    """Return a sample as a small file, see `small_file`."""
     return small_file(sample(name), THUMBNAIL_SIDE)
 
 
 def scene_sample(name: str) -> Scene | None:
-    """The scene that a sample shows, with its sentences; None for samples that show none."""
+    """Return the scene of a sample, with its sentences, or None if the sample is not a scene."""
     entry = SAMPLES.get(name)
     if entry is None or entry.kind != "scene":
         return None
@@ -145,7 +149,7 @@ def scene_sample(name: str) -> Scene | None:
 
 
 def sentence(name: str) -> str:
-    """An English sentence that a sample shows, to be translated with it; "" where there is none."""
+    """Return an English sentence for a sample, to translate with it, or "" if there is none."""
     scene = scene_sample(name)
     if scene:
         return scene.english.text
@@ -163,7 +167,7 @@ def _digit(kind: str, labels: tuple[int, ...], index: int) -> Picture:
 
 @lru_cache(maxsize=4)
 def _digits(kind: str, labels: tuple[int, ...]) -> DigitScenes:
-    """All pictures of a kind, as the clutter of each is cut from the others."""
+    """Return all pictures of a kind, because the clutter of each is cut from other digits."""
     rng = np.random.default_rng(_SEED)
     wanted = np.array(labels, dtype=np.int64)
     return compose(kind, draw_digits(wanted, rng), wanted, rng)
@@ -198,4 +202,4 @@ def _samples() -> dict[str, Sample]:
 
 
 SAMPLES: Mapping[str, Sample] = _samples()
-"""Every sample by its name, which a link can carry."""
+"""Every sample by its name. The names are valid in links."""

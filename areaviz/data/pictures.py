@@ -1,6 +1,6 @@
-"""Uploaded pictures, made safe: any bytes become a small RGB picture or a sentence of refusal.
+"""Safe decoding of uploaded pictures: any file becomes a small RGB picture or a clear error.
 
-What a file is follows from its content, never from its name. Its size is read from the header and
+The content of a file determines its format, never its name. The size is read from the header and
 checked before any pixel is decoded.
 """
 
@@ -25,25 +25,26 @@ FORMATS_TEXT = "JPEG, PNG, WebP, GIF, BMP or TIFF"
 MAX_MEGABYTES = 20
 MAX_MEGAPIXELS = 16
 MAX_BASELINE_MEGAPIXELS = 64
-"""Of a JPEG in one scan, which can be read at a fraction of its size."""
+"""Limit for a JPEG with one scan, which can be decoded at a fraction of its size."""
 MEGA = 1 << 20
-"""Counts pixels, too, so that cameras sold with 16 megapixels fit."""
+"""Unit for bytes and for pixels, so that pictures of cameras sold as 16 megapixels fit."""
 
 MAX_SCANS, MAX_SEGMENTS = 100, 10_000
-"""Of a JPEG. A scan may be a few bytes and costs the time of a whole picture; ordinary ones have
-about ten.
+"""Limits for a JPEG. A scan may have only a few bytes but cost the time of a whole picture.
+Ordinary files have about ten.
 """
 
 COUNTED = 4 * MEGA
-"""Frames of a larger GIF are not counted: it may have a million empty ones."""
+"""Size of a GIF above which its frames are not counted, because it may have a million empty ones.
+"""
 
 _CAMERA_BITS = (8, 10, 12, 14)
-"""How many bits of a grey of 16 bits cameras, microscopes and scanners use."""
+"""Numbers of bits that cameras, microscopes and scanners use in 16-bit greys."""
 _TILE_WIDTH, _TILE_LENGTH = 322, 323
-"""Tags of a TIFF."""
+"""TIFF tags."""
 _SCAN, _END = b"\xff\xda", b"\xff\xd9"
 _MARKER = re.compile(rb"\xff[^\x00\x01\xd0-\xd8\xff]")
-"""Begins a segment of a JPEG; others stand alone, or within a scan."""
+"""The start of a JPEG segment. The excluded markers have no segment or occur within a scan."""
 
 _ORIENTATION = 0x0112
 _UPRIGHT = {
@@ -55,26 +56,26 @@ _UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
-"""What turns a picture of an EXIF orientation upright."""
+"""The transposition that turns a picture upright, by EXIF orientation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A picture and, for the reader, a sentence for each thing that was changed."""
+    """A picture, and a sentence for the user about each change that was made to it."""
 
     picture: Picture
     notes: tuple[str, ...]
 
 
 def decode(content: bytes, name: str = "upload") -> Decoded:
-    """The picture in a file's bytes, called `name`, a hyphen and its digest.
+    """Decode the picture in a file, named `name`, a hyphen and its digest.
 
-    It is RGB and upright, the first frame, on white where it was transparent, with sides of 1 to
-    `MAX_SIDE` pixels.
+    The result is the first frame, in RGB and upright, on white where it was transparent, with sides
+    of 1 to `MAX_SIDE` pixels.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB or 16 megapixels (64 as a baseline
-            JPEG), is damaged or of another format.
+        InputError: The file is empty, has more than 20 MB or 16 megapixels (64 for a baseline
+            JPEG), is damaged or has another format.
     """
     scans = _check_bytes(content)
     with _refusals(_unreadable(content)):
@@ -83,7 +84,8 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
         whole = image.size
         if scans == 1 and not image.info.get("progressive"):
             _check_pixels(image.width * image.height, MAX_BASELINE_MEGAPIXELS)
-            # Changes `image.size`: what is decoded is a half, a quarter or an eighth of it.
+            # `draft` changes `image.size`: the JPEG is decoded at a half, a quarter or an eighth of
+            # its size.
             image.draft(None, (2 * MAX_SIDE, 2 * MAX_SIDE))
         _check_size(image)
         notes = _about_frames(image, len(content))
@@ -93,7 +95,7 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
 
 
 def small_file(picture: Picture, side: int) -> bytes:
-    """The picture as a JPEG with sides of at most `side` pixels, or as a PNG if it is smaller."""
+    """Encode a picture as a JPEG with sides of at most `side`, or as a PNG if it already fits."""
     image, file = Image.fromarray(picture.pixels), io.BytesIO()
     fits = max(image.size) <= side
     image.thumbnail((side, side))
@@ -102,7 +104,7 @@ def small_file(picture: Picture, side: int) -> bytes:
 
 
 def _unreadable(content: bytes) -> str:
-    """Return the refusal of a file that is not opened, which names it where it is known."""
+    """Return the error for a file that cannot be opened. It names the format if it is known."""
     kind = kind_of(content)
     if kind and not any(f" {name} " in kind for name in FORMATS_TEXT.replace(",", "").split()):
         return (
@@ -116,7 +118,14 @@ def _unreadable(content: bytes) -> str:
 
 
 def _check_bytes(content: bytes) -> int:
-    """Refuse a file by its bytes; returns how many scans a JPEG has, 0 for other files."""
+    """Check the size and header of an uploaded file before decoding it.
+
+    Returns:
+        The number of scans of a JPEG, or 0 for other formats.
+
+    Raises:
+        InputError: The file is empty or too large, or a JPEG has too many parts.
+    """
     if not content:
         raise InputError(f"The file is empty; choose a {FORMATS_TEXT} picture.")
     if len(content) > MAX_MEGABYTES * MEGA:
@@ -128,8 +137,8 @@ def _check_bytes(content: bytes) -> int:
 
 
 def _check_size(image: Image.Image) -> None:
-    """Refuse what would take too much memory to decode."""
-    # Of a TIFF a whole tile is made, however small the picture.
+    """Raise InputError if decoding would take too much memory."""
+    # TIFF decoding allocates a whole tile, even for a tiny picture.
     tags = getattr(image, "tag_v2", {})
     tile = int(tags.get(_TILE_WIDTH, 0)) * int(tags.get(_TILE_LENGTH, 0))
     _check_pixels(max(image.width * image.height, tile), MAX_MEGAPIXELS)
@@ -141,9 +150,10 @@ def _check_pixels(pixels: int, most: int) -> None:
 
 
 def _check_scans(jpeg: bytes) -> int:
-    """How many scans a JPEG has; one that goes over its picture again and again is refused.
+    """Return the number of scans of a JPEG, ignoring everything after its end.
 
-    What follows its end is ignored.
+    Raises:
+        InputError: The JPEG has an excessive number of scans or segments.
     """
     scans, at = 0, 2
     for _ in range(MAX_SEGMENTS):
@@ -169,23 +179,23 @@ def _too_large(size: str, most: int = MAX_MEGAPIXELS) -> InputError:
 
 @contextmanager
 def _refusals(sentence: str) -> Iterator[None]:
-    """Turn whatever is raised on a stranger's bytes into an InputError."""
+    """Turn every error on untrusted bytes in the block into an InputError."""
     try:
         yield
     except InputError:
         raise
     except (Image.DecompressionBombError, Image.DecompressionBombWarning):
         raise _too_large("far too many pixels") from None
-    except Exception as error:  # decoders raise nearly everything there is
+    except Exception as error:  # decoders raise many kinds of errors
         raise InputError(sentence) from error
 
 
 def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
-    """What to tell of an animation or of pages."""
-    # Further pictures of a photograph are only its previews.
+    """Return notes for the user about an animation or a document with several pages."""
+    # The further pictures of a photograph are only its previews.
     if image.format == "MPO" or not getattr(image, "is_animated", False):
         return ()
-    # Counting pages of a TIFF takes time that grows with their square.
+    # Counting the pages of a TIFF takes time quadratic in their number.
     cheap = image.format in ("PNG", "WEBP") or (image.format == "GIF" and size <= COUNTED)
     frames: int = getattr(image, "n_frames", 1) if cheap else 0
     if frames:
@@ -196,13 +206,13 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
 def _decoded(
     image: Image.Image, whole: tuple[int, int]
 ) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
-    """The pixels, uint8 [H, W, 3], and what was changed; `whole` is the size that the file has."""
+    """Return the pixels, uint8 [H, W, 3], and the notes. `whole` is the size stated in the file."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
     plain, notes = _eight_bits(image)
     before = plain.size if image.format == "TIFF" else whole
-    # Made small first, then turned: that takes least memory. This decodes a JPEG at a fraction of
-    # its size, and averages others before it filters.
+    # Reduce the picture first and turn it afterwards, which takes least memory. `thumbnail` decodes
+    # a JPEG at a fraction of its size, and averages other formats before it filters.
     plain.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS, reducing_gap=2.0)
     after, turned = plain.size, _upright(plain, image)
     if turned.size != after:
@@ -214,7 +224,7 @@ def _decoded(
 
 
 def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Return a picture in a mode that can be made smaller: eight bits a channel, no palette."""
+    """Return a picture in a mode that can be scaled down: eight bits per channel, no palette."""
     if image.mode.startswith("I;16"):
         return _sixteen_bits(image)
     if image.mode in ("I", "F"):
@@ -227,7 +237,7 @@ def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
 
 
 def _sixteen_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Return greys of 16 bits with eight; cameras and microscopes use 10, 12 or 14 of them."""
+    """Convert 16-bit greys, of which cameras and microscopes use 10, 12 or 14, to eight bits."""
     values_HW = np.asarray(image).astype(np.uint32)
     used = int(values_HW.max()).bit_length()
     bits = next((one for one in _CAMERA_BITS if used <= one), 16)
@@ -239,8 +249,8 @@ def _sixteen_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
 
 
 def _stretched(image: Image.Image) -> Image.Image:
-    """Greys of 32 bits, whose range nothing tells; what is no number becomes black."""
-    # Halved, as the span of two single precision numbers may be none.
+    """Stretch 32-bit greys, whose range is unknown, to eight bits. NaN and infinity are black."""
+    # Halve the values, because the span of two single precision numbers may overflow.
     values = np.asarray(image).astype(np.float32) / 2
     known = np.isfinite(values)
     low, high = np.float32(0), np.float32(1)
@@ -251,7 +261,7 @@ def _stretched(image: Image.Image) -> Image.Image:
 
 
 def _upright(picture: Image.Image, original: Image.Image) -> Image.Image:
-    """The picture turned as the camera was held; what cannot be read of that is left."""
+    """Turn the picture upright by its EXIF orientation. Unreadable metadata are ignored."""
     orientation = 1
     with suppress(Exception):
         orientation = original.getexif().get(_ORIENTATION, 1)

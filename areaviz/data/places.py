@@ -1,7 +1,7 @@
-"""Where everything lies: the app and its pages, configuration, models, samples, corpora.
+"""The locations of all files: the app and its pages, configuration, models, samples and corpora.
 
-No other module computes it. In a clone of the repository all of it lies beside the package; a wheel
-holds the app, its samples and the small models within the package (`setup.py` puts them there).
+No other module computes them. In a clone of the repository they are next to the package. A wheel
+contains the app, its samples and the small models inside the package (`setup.py` puts them there).
 """
 
 from __future__ import annotations
@@ -12,42 +12,50 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 BUNDLE = _PACKAGE / "bundle"
-"""Of an installed package: what a clone has beside the package."""
+"""In an installed package: the files that a clone has next to the package."""
 
 IS_CLONE = (_PACKAGE.parent / "app.py").exists() and not BUNDLE.exists()
 ROOT = _PACKAGE.parent if IS_CLONE else BUNDLE
-"""The clone of the repository, or the bundle: what follows here lies in it."""
+"""The clone of the repository, or the bundle, which contains all paths below."""
 
 APP, PAGES = ROOT / "app.py", ROOT / "pages"
 CONFIGURATION = ROOT / ".streamlit"
-"""Streamlit's; it is found from the working directory, so the app is started in `ROOT`."""
+"""Streamlit's configuration. Streamlit searches the working directory, so the app is started in
+`ROOT`.
+"""
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 HOME, OPENINGS = ASSETS / "home.npz", ASSETS / "openings"
 LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
-"""The traces that the front page and the others open with; see `areaviz.backend.stored`.
-`areaviz openings` writes them, where to look in them first, and the pictures of Home's cards.
+"""The traces that the front page and the other pages open with, see `areaviz.backend.stored`.
+`areaviz openings` writes them, the list of default views, and the pictures of the cards on Home.
 """
 README = ROOT / "README.md"
 FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"
 FORMS = CHECKPOINTS / "tables"
-"""The tables of trained forms of keys; see `areaviz.evaluation.form_tables`."""
+"""The tables of trained variants of keys, see `areaviz.evaluation.form_tables`."""
 
 MODEL_DIGESTS = CHECKPOINTS / "models.sha256"
-"""Of a bundle: every file of every model of the release, also of those that are not in it."""
+"""In a bundle: the digest of every file of every model of the release, including models that are
+not bundled.
+"""
 
 CHECKPOINTS_SETTING, DATA_SETTING = "AREAVIZ_CHECKPOINTS", "AREAVIZ_DATA"
 FOLDERS_SETTING = "AREAVIZ_MODELS"
-"""Models of others that the app shows beside its own, with the system's mark between paths."""
+"""External models that the app shows next to its own. Paths are separated by the system's path
+separator.
+"""
 
 
 def checkpoints_folder() -> Path:
-    """The models: AREAVIZ_CHECKPOINTS of the environment, else those that were fetched, else those
-    that came along.
+    """Return the folder of the models.
+
+    It is AREAVIZ_CHECKPOINTS of the environment, otherwise the fetched models, otherwise the models
+    that came with the package.
     """
     chosen = os.environ.get(CHECKPOINTS_SETTING)
     if chosen:
         return Path(chosen).expanduser()
-    # The package alone has nothing that could have fetched models, nor their folder's name.
+    # Without platformdirs, models cannot have been fetched, and their folder's name is unknown.
     if IS_CLONE or find_spec("platformdirs") is None:
         return CHECKPOINTS
     fetched = fetched_models()
@@ -55,28 +63,30 @@ def checkpoints_folder() -> Path:
 
 
 def others_folders() -> tuple[str, ...]:
-    """The models of others: AREAVIZ_MODELS of the environment, as `serve --model` sets it."""
+    """Return the folders of external models: AREAVIZ_MODELS, which `serve --model` sets."""
     given = os.environ.get(FOLDERS_SETTING, "").split(os.pathsep)
     return tuple(place for place in given if place)
 
 
 def fetched_models() -> Path:
-    """Where `areaviz data get models` puts the models, when nothing else is said."""
+    """Return the default folder of `areaviz data get models`."""
     return own_folder("checkpoints")
 
 
 def data_folder() -> Path:
-    """The corpora: the environment variable AREAVIZ_DATA, else data/ in the working directory."""
+    """Return the folder of the corpora: AREAVIZ_DATA, or data/ in the working directory."""
     return Path(os.environ.get(DATA_SETTING) or "data").expanduser()
 
 
 def own_folder(name: str) -> Path:
-    """A folder that the app writes: in the working directory for a clone, which is its own place;
-    else with the reader's other application data, as a package's folder is not for writing.
+    """Return a folder that the app writes to.
+
+    For a clone it is in the working directory. Otherwise it is in the user's application data,
+    because the folder of a package is not writable.
     """
     if IS_CLONE:
         return Path(name)
-    # Here, because a clone needs no answer of it.
+    # Imported here, because a clone does not need it.
     from platformdirs import user_data_path
 
     return user_data_path("areaviz", appauthor=False) / name

@@ -1,8 +1,9 @@
 """Sets of points in a square, with exact answers: the convex hull and the shortest tour.
 
-Both answers are lists of points, counter-clockwise, and begin with the leftmost point; the last
-point of a list is joined to the first. So every set has one answer.
-Shapes: B sets, N points, T places of an answer, M = N - 1 points besides the first.
+Both answers are lists of points, counter-clockwise, starting with the leftmost point. The last
+point is connected to the first. Every set therefore has exactly one answer.
+
+Shapes: B sets, N points, T positions of an answer, M = N - 1 points besides the first, S subsets.
 """
 
 from __future__ import annotations
@@ -17,23 +18,24 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 KINDS: Mapping[str, str] = {"hull": "convex hull", "tour": "shortest tour"}
-"""What can be asked of points."""
+"""The problems on points."""
 FEWEST, MOST = 3, 12
-"""Points of a set; the exact tour takes 2^N steps, a fifth of a second for the most."""
+"""Number of points in a set. The exact tour takes 2^N steps, a fifth of a second for the maximum.
+"""
 VALID_SETS, TEST_SETS = 1000, 2000
-"""Sets of each size that are held out."""
+"""Number of held-out sets of each size."""
 _SEEDS = {"val": 1_000_001, "test": 2_000_003}
 CHUNK = 2048
-"""Sets whose tours are found together; bounds the memory that takes."""
+"""Number of sets whose tours are computed together, which limits the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointSets:
-    """Sets of equally many points."""
+    """Sets that all have the same number of points."""
 
-    # [B, N, 2], x and y from 0 to 1
+    # [B, N, 2], x and y from 0 to 1.
     points: FloatArray
-    # [B, N], the exact answers as numbers of points, -1 behind the last
+    # [B, N], the exact answers as indices of points, padded with -1.
     answers: IntArray
 
     def __len__(self) -> int:
@@ -41,22 +43,22 @@ class PointSets:
 
 
 def random_sets(kind: str, count: int, points: int, rng: np.random.Generator) -> PointSets:
-    """Points spread evenly over the unit square, with their exact answers."""
+    """Return sets of uniformly distributed points in the unit square, with their exact answers."""
     points_BN2 = rng.random((count, points, 2))
     return PointSets(points_BN2, exact(kind, points_BN2))
 
 
 def held_out(kind: str, split: str, points: int) -> PointSets:
-    """The sets of "val" or "test" with so many points; each has a seed of its own."""
+    """Return the sets of "val" or "test" with a given number of points. Each has its own seed."""
     count = VALID_SETS if split == "val" else TEST_SETS
     return random_sets(kind, count, points, np.random.default_rng((_SEEDS[split], points)))
 
 
 def exact(kind: str, points_BN2: FloatArray) -> IntArray:
-    """The answers [B, N] of sets, -1 behind the last point.
+    """Return the answers [B, N] of sets, padded with -1.
 
     Raises:
-        ValueError: the points of a set that is asked for its hull lie on one line.
+        ValueError: The hull is wanted, but all points of a set are on one line.
     """
     if kind == "tour":
         chunks = []
@@ -71,12 +73,12 @@ def exact(kind: str, points_BN2: FloatArray) -> IntArray:
 
 
 def convex_hull(points_N2: FloatArray) -> list[int]:
-    """The corners of the convex hull, by Qhull (scipy).
+    """Return the corners of the convex hull, computed by Qhull (scipy).
 
     Raises:
-        ValueError: all points lie on one line.
+        ValueError: All points are on one line.
     """
-    # scipy takes a second to import and training alone needs many hulls.
+    # Imported here, because scipy takes a second to import and only training needs many hulls.
     from scipy.spatial import ConvexHull, QhullError
 
     try:
@@ -88,18 +90,18 @@ def convex_hull(points_N2: FloatArray) -> list[int]:
 
 
 def leftmost(points_N2: FloatArray) -> int:
-    """The point with the smallest x; of several the one with the smallest y."""
+    """Return the point with the smallest x, or among several the one with the smallest y."""
     return int(np.lexsort((points_N2[:, 1], points_N2[:, 0]))[0])
 
 
 def shortest_tours(points_BN2: FloatArray) -> IntArray:
-    """The shortest closed tour of every set [B, N], by dynamic programming over subsets.
+    """Return the shortest closed tour of every set [B, N], by dynamic programming over subsets.
 
     Held and Karp 1962. `best[S][:, j]` is the length of the shortest path that leaves the first
-    point, passes the points S and ends in j of S: the least over k in S without j of
-    `best[S without j][:, k]` + the way from k to j. This is exact, needs no solver, and finds the
-    tours of thousands of small sets at once; solvers of larger problems, such as Concorde or those
-    of OR-tools, would be a dependency for sets of ten points.
+    point, visits the points S and ends in j of S: the minimum over k in S without j of `best[S
+    without j][:, k]` plus the distance from k to j. This is exact and finds the tours of thousands
+    of small sets at once. Solvers of larger problems, such as Concorde or those of OR-tools, would
+    be an additional dependency for sets of ten points.
     """
     count, others = len(points_BN2), points_BN2.shape[1] - 1
     way_BNN = np.linalg.norm(points_BN2[:, :, None] - points_BN2[:, None], axis=3)
@@ -119,7 +121,7 @@ def shortest_tours(points_BN2: FloatArray) -> IntArray:
 
 
 def _traced_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray:
-    """The tours [B, N] that end, before they come home to point 0, in the given points."""
+    """Return the tours [B, N] whose last points, before they return to point 0, are given."""
     subsets, count, others = before_SBM.shape
     rows_B, place_B = np.arange(count), last_B
     left_B = np.full(count, subsets - 1)
@@ -132,7 +134,7 @@ def _traced_back(before_SBM: npt.NDArray[np.int8], last_B: IntArray) -> IntArray
 
 
 def canonical(points_BN2: FloatArray, tours_BN: IntArray) -> IntArray:
-    """The same tours, counter-clockwise from the leftmost point."""
+    """Return the tours counter-clockwise from the leftmost point."""
     found_BN = np.empty_like(tours_BN)
     for row, (points_N2, tour_N) in enumerate(zip(points_BN2, tours_BN, strict=True)):
         forward_N = tour_N if signed_area(points_N2[tour_N]) >= 0 else tour_N[::-1]
@@ -142,35 +144,35 @@ def canonical(points_BN2: FloatArray, tours_BN: IntArray) -> IntArray:
 
 
 def signed_area(corners_T2: FloatArray) -> float:
-    """The area of a polygon, below 0 where its corners run clockwise."""
+    """Return the area of a polygon, negative if its corners run clockwise."""
     x_T, y_T = corners_T2.T
     return float((x_T * np.roll(y_T, -1) - y_T * np.roll(x_T, -1)).sum() / 2)
 
 
 def tour_length(points_N2: FloatArray, tour: Sequence[int]) -> float:
-    """The length of a closed tour."""
+    """Return the length of a closed tour."""
     places_T2 = points_N2[list(tour)]
     return float(np.linalg.norm(places_T2 - np.roll(places_T2, -1, 0), axis=1).sum())
 
 
 def around(points_BN2: FloatArray) -> IntArray:
-    """The points in the order of their angle around their mean [B, N]: counter-clockwise.
+    """Return the points ordered counter-clockwise by their angle around their mean: [B, N].
 
-    The first is the leftmost point. The order in which the points were given does not count.
+    The first is the leftmost point. The order of the input does not matter.
     """
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     angle_BN = np.arctan2(centred_BN2[..., 1], centred_BN2[..., 0])
     first_B = np.array([leftmost(points_N2) for points_N2 in points_BN2])
     start_B1 = np.take_along_axis(angle_BN, first_B[:, None], 1)
     turned_BN = (angle_BN - start_B1) % (2 * np.pi)
-    # The leftmost stands first even where another point lies at the same angle.
+    # The leftmost point must be first even if another point has the same angle.
     np.put_along_axis(turned_BN, first_B[:, None], -1.0, 1)
     order_BN: IntArray = turned_BN.argsort(axis=1, kind="stable")
     return order_BN
 
 
 def normalised(points_BN2: FloatArray) -> FloatArray:
-    """The points around their mean, the farthest at distance 1: both answers stay what they are."""
+    """Centre points on their mean, the farthest at distance 1. Answers do not change."""
     centred_BN2 = points_BN2 - points_BN2.mean(1, keepdims=True)
     farthest_B11 = np.linalg.norm(centred_BN2, axis=2).max(1)[:, None, None]
     scaled_BN2: FloatArray = centred_BN2 / np.maximum(farthest_B11, 1e-9)

@@ -1,7 +1,7 @@
-"""The app's own sentences to read: for language models, which write nothing and are given nothing.
+"""The app's own sentences to read: inputs for language models, which write no output here.
 
-Some say the same with one word otherwise, so that what a word changes stands side by side; some
-have a noun twice, or one that a later word points back to.
+Some sentences differ in one word, so that its effect can be compared. Some have a noun twice, or a
+noun that a later word refers to.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SENTENCES = (
 
 
 def sentences_to_read() -> Dataset:
-    """Sentences without references."""
+    """Return sentences without references."""
     examples = []
     for number, sentence in enumerate(_SENTENCES, 1):
         examples.append(Example(str(number), sentence))

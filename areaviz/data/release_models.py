@@ -1,4 +1,4 @@
-"""The models of a release: a wheel holds the small ones, and the digests of all of them."""
+"""The models of a release. A wheel contains the small ones, and the digests of all of them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ CARD = "/card.json"
 
 
 def get_models(folder: Path, address: str, progress: Progress | None = None) -> list[str]:
-    """Put every model of this release into `folder` and return their names.
+    """Put every model of this release into `folder`, and return their names.
 
-    Those that came with the package are copied, the others fetched from `address`, a folder of
-    models such as a clone's `checkpoints`. Files that are there and whole are kept.
+    Models that came with the package are copied. The others are fetched from `address`, a folder of
+    models such as a clone's `checkpoints`. Complete files are kept.
 
     Raises:
-        InputError: this is a clone, which has them all, or no address is set.
-        BackendError: a file cannot be had, or is not this release's.
+        InputError: This is a clone, which has all models, or the address is not set.
+        BackendError: A file is not available, or does not belong to this release.
     """
     if IS_CLONE:
         raise InputError(f"This is a clone of the repository: all its models are in {CHECKPOINTS}.")
@@ -37,23 +37,23 @@ def get_models(folder: Path, address: str, progress: Progress | None = None) -> 
     digests = read_digests(MODEL_DIGESTS)
     _copy_whole(BUNDLE / "checkpoints", folder, digests)
     fetch_files(folder, address.rstrip("/") + "/", digests, room=ROOM, progress=progress)
-    # Files that several models share lie in a folder that is no model.
+    # Files that several models share are in a folder without a card.
     return sorted(name.removesuffix(CARD) for name in digests if name.endswith(CARD))
 
 
 def to_get_models() -> str:
-    """What a reader does to have the models that are not here, for the end of a sentence."""
+    """Return instructions for getting the missing models, as the end of a sentence."""
     if IS_CLONE:
         return "restore the folder from the repository"
     return f"fetch the models of this release: set {MODELS_SETTING}, then areaviz data get models"
 
 
 def known_model(name: str, known: Collection[str]) -> str:
-    """The name, if it is among the models that are here.
+    """Return the name if it is one of the available models.
 
     Raises:
-        InputError: it is not; of one that this release has, and where there are none at all, it
-            says how to get it.
+        InputError: The model is not available. If this release has it, or if there are no models at
+            all, the message says how to get it.
     """
     if name in known:
         return name
@@ -64,7 +64,11 @@ def known_model(name: str, known: Collection[str]) -> str:
 
 
 def read_digests(path: Path) -> dict[str, str]:
-    """File name -> SHA-256; raises BackendError where the list is not in the package."""
+    """Read a list of digests: file name -> SHA-256.
+
+    Raises:
+        BackendError: The package lacks the list.
+    """
     try:
         lines = path.read_text("utf-8").splitlines()
     except OSError as error:
@@ -73,7 +77,7 @@ def read_digests(path: Path) -> dict[str, str]:
 
 
 def _copy_whole(source: Path, folder: Path, digests: Mapping[str, str]) -> None:
-    """Copy what the package has, so that only the rest is fetched."""
+    """Copy the files that the package has, so that only the rest is fetched."""
     try:
         for name in digests:
             here, there = source / name, folder / name

@@ -1,4 +1,4 @@
-"""Shapes and textured grounds, drawn at twice the size and sampled down. Needs Pillow."""
+"""Drawing of shapes and backgrounds, at twice the size and then scaled down. Needs Pillow."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Box = tuple[float, float, float, float]
 Pen = ImageDraw.ImageDraw
 Points = list[tuple[float, float]]
 Shape = Callable[[Pen, Box], object]
-"""Draws a shape into a box of a mask."""
+"""A function that draws a shape into a box of a mask."""
 
 
 def draw_scene(
     objects: tuple[Object, ...], side: int, rng: np.random.Generator
 ) -> npt.NDArray[np.uint8]:
-    """The objects on a ground, each with a soft shadow: uint8 [side, side, 3]."""
+    """Draw the objects on a background, each with a soft shadow: uint8 [side, side, 3]."""
     large = side * _OVERSAMPLING
     picture = _ground(large, rng)
     for thing in objects:
@@ -54,7 +54,7 @@ def _ink(colour: str, rng: np.random.Generator) -> tuple[int, int, int]:
 
 
 def _ground(side: int, rng: np.random.Generator) -> Image.Image:
-    """Smooth noise of three sizes over a quiet colour, sometimes with faint stripes."""
+    """Return a muted colour with smooth noise at three scales, sometimes with faint stripes."""
     light = np.zeros((side, side))
     for cells, strength in ((3, 14), (12, 8), (side // 4, 7)):
         noise = Image.fromarray(rng.normal(0, 1, (cells, cells)).astype(np.float32))
@@ -70,7 +70,7 @@ def _ground(side: int, rng: np.random.Generator) -> Image.Image:
 
 
 def _mask(thing: Object, side: int) -> Image.Image:
-    """Where the shape is: a mask of the whole picture."""
+    """Return a mask of the whole picture that shows the shape."""
     mask = Image.new("L", (side, side))
     left, top, right, bottom = (value * side for value in thing.box)
     _SHAPES[thing.shape](ImageDraw.Draw(mask), (left, top, right, bottom))
@@ -78,7 +78,7 @@ def _mask(thing: Object, side: int) -> Image.Image:
 
 
 def _points(text: str) -> Points:
-    """Points "x y, x y" of the unit square."""
+    """Parse points "x y, x y" of the unit square."""
     points = []
     for point in text.split(", "):
         x, y = point.split()
@@ -87,13 +87,13 @@ def _points(text: str) -> Points:
 
 
 def _place(points: Points, box: Box) -> Points:
-    """Points of the unit square in a box."""
+    """Map points of the unit square into a box."""
     left, top, right, bottom = box
     return [(left + x * (right - left), top + y * (bottom - top)) for x, y in points]
 
 
 def _part(corners: str, box: Box) -> Box:
-    """The part of a box between two corners "left top, right bottom" of the unit square."""
+    """Return the part of a box between corners "left top, right bottom" of the unit square."""
     (left, top), (right, bottom) = _place(_points(corners), box)
     return left, top, right, bottom
 

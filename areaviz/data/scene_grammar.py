@@ -1,7 +1,7 @@
-"""What is in a shape scene and how English and German say it.
+"""The content of a shape scene, and the sentences that describe it in English and German.
 
-Two sentences a scene name the same objects in the same order, so that each word's object, and with
-it its gold box, is known in both languages.
+The two sentences of a scene name the same objects in the same order. The object of each word, and
+with it the gold box, is therefore known in both languages.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 MASK = "?"
-"""Stands in a sentence for a word that only the picture tells."""
+"""Replaces a word that only the picture reveals."""
 
 
 class Noun(NamedTuple):
-    """The name of a shape."""
+    """The name of a shape in both languages."""
 
     english: str
     german: str
@@ -44,8 +44,8 @@ NOUNS: Mapping[str, Noun] = {
     shape: Noun(*names.split())
     for shape, names in (line.split(": ") for line in _NOUNS.strip().splitlines())
 }
-"""Every shape. Three English nouns have two German ones each: which is meant, only the picture
-tells.
+"""Every shape. Three English nouns have two German translations each, and only the picture shows
+which one is meant.
 """
 
 _ENGLISH = Counter(noun.english for noun in NOUNS.values())
@@ -69,9 +69,9 @@ RELATIONS: Mapping[str, str] = {
 }
 
 _WEAK = {"Buchstabe": "n", "Diamant": "en"}
-"""What weak nouns end in, in all cases but the nominative."""
+"""The endings of weak nouns in all cases except the nominative."""
 _ENDINGS = {"m": "er", "f": "e", "n": "es"}
-"""Of adjectives in the nominative."""
+"""The endings of adjectives in the nominative."""
 _ARTICLES = {
     "nominative": {"m": "ein", "f": "eine", "n": "ein"},
     "dative": {"m": "einem", "f": "einer", "n": "einem"},
@@ -80,7 +80,7 @@ _ARTICLES = {
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """One shape in a scene."""
+    """A shape in a scene."""
 
     # Keys of NOUNS, COLOURS and SIZES.
     shape: str
@@ -92,32 +92,32 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words and what they say."""
+    """The words of a sentence, with their objects and kinds."""
 
     words: tuple[str, ...]
-    # For each word the index of the object it speaks of, or -1.
+    # For each word, the index of the object it describes, or -1.
     objects: tuple[int, ...]
-    # Of each word: article, size, colour, noun or relation.
+    # For each word: article, size, colour, noun or relation.
     kinds: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """The words with blanks between them."""
+        """The words separated by spaces."""
         return " ".join(self.words)
 
     def masked(self, *positions: int) -> Sentence:
-        """The same with the words at these positions hidden; nothing else gives them away."""
+        """Hide the words at these positions. No other word reveals them."""
         words = [MASK if index in positions else word for index, word in enumerate(self.words)]
         return Sentence(tuple(words), self.objects, self.kinds)
 
 
 def english(objects: Sequence[Object], relation: str | None) -> Sentence:
-    """ "a small red circle above a large blue square"."""
+    """Return a sentence such as "a small red circle above a large blue square"."""
     return _sentence([_english(thing) for thing in objects], relation)
 
 
 def german(objects: Sequence[Object], relation: str | None) -> Sentence:
-    """ "ein kleiner roter Kreis über einem großen blauen Quadrat"."""
+    """Return a sentence such as "ein kleiner roter Kreis über einem großen blauen Quadrat"."""
     cases = ("nominative", "dative")
     phrases = [_german(thing, case) for thing, case in zip(objects, cases, strict=False)]
     return _sentence(phrases, RELATIONS[relation] if relation else None)
@@ -125,7 +125,7 @@ def german(objects: Sequence[Object], relation: str | None) -> Sentence:
 
 def _english(thing: Object) -> list[tuple[str, str]]:
     noun = NOUNS[thing.shape].english
-    # No English word of these scenes that can follow the article begins with a vowel but "orange".
+    # Apart from "orange", no English word that can follow the article here begins with a vowel.
     article = "an" if not thing.size and thing.colour[0] in "aeiou" else "a"
     return _phrase(article, thing.size, thing.colour, noun)
 

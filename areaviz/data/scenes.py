@@ -1,7 +1,7 @@
-"""Shape scenes: coloured shapes in spatial relations, with sentences that say so.
+"""Shape scenes: coloured shapes in spatial relations, with sentences that describe them.
 
-They are generated and free of rights. A scene has one to three objects; the sentence speaks of one,
-or of two and how they lie. Every scene follows from its split and number alone.
+They are generated and free of rights. A scene has one to three objects. Its sentence describes one
+object, or two and their relation. The split and the number of a scene determine it completely.
 """
 
 from __future__ import annotations
@@ -28,41 +28,43 @@ from areaviz.data.scene_grammar import (
 
 SIDE = 128
 SPLITS = {"train": 1, "val": 2, "test": 3, "samples": 4}
-"""Each split has a seed of its own, so their scenes are drawn independently."""
+"""The seed of each split. The scenes of different splits are independent."""
 SIZES_OF_SPLITS = {"train": 20000, "val": 1000, "test": 1000}
-"""How many scenes models are trained, chosen and measured on."""
+"""Number of scenes for training, for choosing checkpoints and for measuring."""
 
 TIE = 0.1
-"""Two things lie diagonally if the distances of their middles across and down differ by less."""
+"""Two objects are diagonal if the horizontal and vertical distances of their centres differ by
+less.
+"""
 _GAP = 0.03
-"""Between the boxes of two objects."""
+"""Minimum gap between the boxes of two objects."""
 _EXTENT = {"small": (0.16, 0.22), "large": (0.32, 0.4)}
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One scene."""
+    """A scene of one to three shapes."""
 
     split: str
     number: int
-    # Those that the sentence speaks of come first.
+    # The objects of the sentence come first.
     objects: tuple[Object, ...]
-    # How the first lies to the second, a key of RELATIONS; None for one object.
+    # Relation of the first object to the second, a key of RELATIONS, or None for one object.
     relation: str | None
 
     @property
     def spoken(self) -> tuple[Object, ...]:
-        """The objects the sentence speaks of."""
+        """The objects that the sentence describes."""
         return self.objects[: 2 if self.relation else 1]
 
     @property
     def english(self) -> Sentence:
-        """What the scene shows, in English."""
+        """The English sentence of the scene."""
         return english(self.spoken, self.relation)
 
     @property
     def german(self) -> Sentence:
-        """What the scene shows, in German."""
+        """The German sentence of the scene."""
         return german(self.spoken, self.relation)
 
     @property
@@ -76,10 +78,11 @@ class Scene:
         return _grounded(self.german, self.spoken)
 
     def true_sentences(self, tie: float = 0.0) -> Mapping[str, Grounded]:
-        """Every English sentence of the grammar that is true here, with the boxes of its words.
+        """Return every true English sentence of the grammar, with the boxes of its words.
 
-        tie: where two middles lie so diagonally that the distances across and down differ by less,
-            as a share of the side, both relations are true.
+        Args:
+            tie: If the horizontal and vertical distances of two centres differ by less than this
+                share of the side, both relations count as true.
         """
         found = [_grounded(english((thing,), None), (thing,)) for thing in self.objects]
         for pair in permutations(self.objects, 2):
@@ -88,9 +91,9 @@ class Scene:
         return {sentence.text: sentence for sentence in found}
 
     def clear_sentences(self) -> tuple[Grounded, ...]:
-        """Every true English sentence about as many things as its own, in either order.
+        """Return every true English sentence about as many objects as its own, in either order.
 
-        Pairs that lie diagonally are left out, because two relations could be said of them.
+        Diagonal pairs are left out, because two relations could describe them.
         """
         if self.relation is None:
             return (self.grounded,)
@@ -101,7 +104,7 @@ class Scene:
         return tuple(found)
 
     def pixels(self, side: int = SIDE) -> npt.NDArray[np.uint8]:
-        """The picture: uint8 [side, side, 3]. Needs Pillow."""
+        """Return the picture: uint8 [side, side, 3]. Needs Pillow."""
         from areaviz.data.scene_drawing import draw_scene
 
         rng = np.random.default_rng((SPLITS[self.split], self.number, 1))
@@ -109,12 +112,12 @@ class Scene:
 
 
 def scenes_of(split: str) -> list[Scene]:
-    """All scenes of "train", "val" or "test"."""
+    """Return all scenes of "train", "val" or "test"."""
     return [make_scene(split, number) for number in range(SIZES_OF_SPLITS[split])]
 
 
 def make_scene(split: str, number: int) -> Scene:
-    """The scene of a split, "train", "val", "test" or "samples", by its number."""
+    """Return the scene with this number of a split, "train", "val", "test" or "samples"."""
     rng = np.random.default_rng((SPLITS[split], number))
     count = int(rng.choice([1, 2, 3], p=[0.2, 0.45, 0.35]))
     boxes, sizes = _layout(count, rng)
@@ -127,7 +130,7 @@ def make_scene(split: str, number: int) -> Scene:
 
 
 def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
-    """Shapes and colours; no two objects share an English noun or a colour."""
+    """Return shapes and colours. No two objects share an English noun or a colour."""
     ambiguous, plain = sorted(AMBIGUOUS), sorted(set(NOUNS) - AMBIGUOUS)
     chosen: list[tuple[str, str]] = []
     while len(chosen) < count:
@@ -140,7 +143,7 @@ def _names(count: int, rng: np.random.Generator) -> list[tuple[str, str]]:
 
 
 def _layout(count: int, rng: np.random.Generator) -> tuple[list[Box], list[str]]:
-    """Boxes that do not touch, and their sizes; of the first two the relation is clear."""
+    """Return boxes that do not touch, and their sizes. The relation of the first two is clear."""
     while True:
         sizes = [str(rng.choice(sorted(SIZES))) for _ in range(count)]
         extents = [float(rng.uniform(*_EXTENT[size])) for size in sizes]
@@ -160,19 +163,19 @@ def _apart(one: Box, other: Box) -> bool:
 
 
 def _clear(one: Box, other: Box) -> bool:
-    """Whether the direction between the middles is within 30 degrees of an axis."""
+    """Return whether the direction between the centres is within 30 degrees of an axis."""
     across, down = map(abs, _between(one, other))
     return min(across, down) < math.tan(math.pi / 6) * max(across, down)
 
 
 def _between(one: Box, other: Box) -> tuple[float, float]:
-    """The way from the middle of a box to that of another, to the right and down."""
+    """Return the shift from the centre of one box to that of the other, to the right and down."""
     left, top, right, bottom = one
     return (other[0] + other[2] - left - right) / 2, (other[1] + other[3] - top - bottom) / 2
 
 
 def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
-    """What is said of these objects, with their boxes."""
+    """Return the sentence with the boxes of the objects that it describes."""
     places = []
     for index, kind in enumerate(sentence.kinds):
         if kind in ("size", "colour", "noun"):
@@ -181,12 +184,12 @@ def _grounded(sentence: Sentence, spoken: Sequence[Object]) -> Grounded:
 
 
 def _relation(one: Object, other: Object) -> str:
-    """How the first lies to the second."""
+    """Return the relation of the first object to the second."""
     return _relations(one, other)[0]
 
 
 def _relations(one: Object, other: Object, tie: float = 0.0) -> list[str]:
-    """How the first lies to the second, and where that is a tie the other way to say it."""
+    """Return the relation of the first object to the second, and in a tie also the alternative."""
     across, down = _between(one.box, other.box)
     found = ["left of" if across > 0 else "right of", "above" if down > 0 else "below"]
     if abs(down) > abs(across):

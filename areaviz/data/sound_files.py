@@ -1,7 +1,7 @@
-"""Uploaded recordings, made safe: any bytes become a short sound or a sentence of refusal.
+"""Safe decoding of uploaded recordings: any file becomes a short sound or a clear error.
 
-The content decides what a file is, not its name. Its length is read from the header, and no more
-samples are decoded than a sound may have, whatever the header says.
+The content of a file determines its format, not its name. The length is read from the header, and
+no more samples are decoded than a sound may have, regardless of the header.
 """
 
 from __future__ import annotations
@@ -25,37 +25,37 @@ FORMATS = ("WAV", "WAVEX", "RF64", "FLAC", "OGG", "MP3", "AIFF")
 FORMATS_TEXT = "WAV, FLAC, Ogg, MP3 or AIFF"
 MAX_MEGABYTES = 20
 RATES = (4_000, 192_000)
-"""Samples a second that a file may have."""
+"""Minimum and maximum samples per second of a file."""
 MAX_CHANNELS = 8
 SILENT = 1e-3
-"""A sound whose loudest sample is below this share of the largest possible one says nothing."""
+"""A sound whose loudest sample is below this share of the maximum counts as silent."""
 _CLEAR = 11_025
-"""Below this rate the hiss of s and f, and so six and seven, are cut off."""
+"""Below this rate the hiss of s and f is lost, which six and seven need."""
 _BLOCK = 65_536
-"""Samples of each channel that are decoded at once."""
+"""Samples per channel to decode at once."""
 _MP3_FRAMES = 3 * 1152
-"""Samples of the frames that an MP3 may lack at its end."""
+"""Samples of the frames that may be missing at the end of an MP3."""
 _UNKNOWN = 2**63 - 1
-"""The length that the decoder gives where a file names none."""
+"""The length that the decoder reports if the file does not state one."""
 _LAST_PAGE = 4
-"""What the sixth byte of the last page of an Ogg file has set."""
+"""The flag in the sixth byte of an Ogg file's last page."""
 
 
 @dataclass(frozen=True, slots=True)
 class DecodedSound:
-    """A sound and, for the reader, a sentence for each thing that was changed."""
+    """A sound, and a sentence for the user about each change that was made to it."""
 
     sound: Sound
     notes: tuple[str, ...]
 
 
 def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
-    """Return the sound in a file's bytes: one channel at `RATE`, called `name`, "-" and its digest.
+    """Decode a file to a sound with one channel at `RATE`, named `name`, "-" and its digest.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB, is damaged or has another format; the
-            sound is silent, shorter than a tenth of a second or longer than 20 seconds, or has a
-            rate or a number of channels that no recording has.
+        InputError: The file is empty, has more than 20 MB, is damaged or has another format. Or the
+            sound is silent, shorter than a tenth of a second or longer than 20 seconds, or has an
+            implausible rate or number of channels.
     """
     found = read_recording(content, SECONDS[1])
     notes = []
@@ -74,7 +74,7 @@ def decode_sound(content: bytes, name: str = "upload") -> DecodedSound:
 
 
 def flac(sound: Sound) -> bytes:
-    """A sound as a file that browsers play, half as large as its samples."""
+    """Encode a sound as FLAC, which browsers play and which takes half the space of its samples."""
     file = io.BytesIO()
     soundfile.write(file, np.array(sound.samples), RATE, format="FLAC", subtype="PCM_16")
     return file.getvalue()
@@ -82,21 +82,21 @@ def flac(sound: Sound) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What is in a file: the mean of its channels, from -1 to 1, and what is known of them."""
+    """The content of a file: the mean of its channels, from -1 to 1, and its properties."""
 
     mean_S: npt.NDArray[np.float32]
-    # Samples a second.
+    # Samples per second.
     rate: int
     channels: int
-    # The largest sample of any channel, without its sign.
+    # Largest absolute value of a sample in any channel.
     loudest: float
 
 
 def read_recording(content: bytes, most_seconds: float) -> Recording:
-    """Return what is in a file's bytes, at the file's own rate.
+    """Return the content of a file, at the file's own rate.
 
     Raises:
-        InputError: the file is empty, has more than 20 MB, is damaged or has another format, or the
+        InputError: The file is empty, has more than 20 MB, is damaged or has another format, or the
             recording is longer than `most_seconds`.
     """
     if not content:
@@ -138,10 +138,10 @@ def _decoded(file: soundfile.SoundFile) -> Recording:
 
 
 def _with_whole_header(content: bytes) -> bytes:
-    """Return a file whose header says how long it is.
+    """Return a file whose header states its length.
 
     Raises:
-        InputError: it is half a file whose reader would take what is there for all there was.
+        InputError: The file is cut short, and the decoder would not notice.
     """
     if content.startswith(b"OggS"):
         marks = content[content.rfind(b"OggS") :][5:6]
@@ -159,7 +159,7 @@ def _with_whole_header(content: bytes) -> bytes:
 
 
 def _unreadable(content: bytes) -> InputError:
-    """Return the refusal of a file that cannot be decoded, which names it where it is known."""
+    """Return the error for a file that cannot be decoded. It names the format if it is known."""
     kind = kind_of(content)
     if kind and not any(name in kind for name in ("WAV", "FLAC", "Ogg", "MP3")):
         return InputError(
@@ -177,7 +177,7 @@ def _cut_short() -> InputError:
 
 
 def _check_header(rate: int, channels: int, samples: int, most_seconds: float) -> None:
-    """Refuse by the header what would take too long to decode, or was never recorded."""
+    """Refuse by the header what would take too long to decode or is implausible for a recording."""
     if not RATES[0] <= rate <= RATES[1]:
         raise InputError(
             f"The recording has {rate:,} samples a second, but the rate must lie between"

@@ -1,6 +1,6 @@
-"""The app's own recordings of digits, spoken by the program espeak-ng: nobody has rights in them.
+"""The app's own recordings of digits, spoken by the program espeak-ng and free of rights.
 
-Training hears none of these voices.
+Training uses none of these voices.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from areaviz.trace.sound import Sound
 
 @dataclass(frozen=True, slots=True)
 class SoundSample:
-    """One recording."""
+    """A recording of digits."""
 
     title: str
-    # What is said.
+    # The digits that are spoken.
     text: str
-    # The seconds at which each digit begins, and at which it ends.
+    # Start and end of each digit in seconds.
     starts: tuple[float, ...]
     ends: tuple[float, ...]
 
     @property
     def spoken(self) -> str:
-        """Begin and end of each digit in turn, as a trace's details have them."""
+        """Start and end of each digit in turn, in the format of a trace's details."""
         pairs = zip(self.starts, self.ends, strict=True)
         return " ".join(f"{start:g} {end:g}" for start, end in pairs)
 
@@ -64,11 +64,11 @@ SAMPLES: Mapping[str, SoundSample] = {
 
 @lru_cache(maxsize=8)
 def sound_sample(name: str) -> Sound:
-    """A recording by its name.
+    """Return a recording by its name.
 
     Raises:
-        InputError: there is none of this name.
-        BackendError: its file is missing or damaged.
+        InputError: There is no recording of this name.
+        BackendError: Its file is missing or damaged.
     """
     if name not in SAMPLES:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Sounds as a listener was trained on them: equally loud, at one rate, over a faint noise.
+"""Sounds in the form a speech recogniser was trained on: fixed loudness and rate, with faint noise.
 
 Shapes: S samples.
 """
@@ -15,24 +15,24 @@ from areaviz.trace.sound import RATE
 FloatArray = npt.NDArray[np.float32]
 
 LOUDNESS = 0.1
-"""The root of the mean square of what is said."""
+"""Root mean square of speech."""
 NOISE = 0.001
-"""The standard deviation of the noise under every string of digits that is trained on."""
+"""Standard deviation of the noise under every training string of digits."""
 _WINDOW = 200
-"""Samples over which it is decided whether anything is said."""
+"""Window in samples for deciding whether there is speech."""
 
 
 def levelled(samples_S: npt.NDArray[np.int16]) -> FloatArray:
-    """Samples as numbers from -1 to 1 with one loudness; speakers differ in it by a factor of 8."""
+    """Return samples from -1 to 1 with fixed loudness. Speakers differ in it by a factor of 8."""
     as_numbers = samples_S.astype(np.float32) / 32768
     loudness = float(np.sqrt(np.mean(as_numbers**2)))
     return np.clip(as_numbers * (LOUDNESS / max(loudness, 1e-5)), -1.0, 1.0)
 
 
 def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
-    """A sound as strings of digits are in training: what is said is as loud, silence has a noise.
+    """Return a sound with the loudness and the background noise of training strings.
 
-    What is less loud than a tenth of the loudest is not said, and does not count for the loudness.
+    Parts below a tenth of the loudest part do not count as speech and are ignored in the loudness.
     """
     as_numbers = samples_S.astype(np.float32) / 32768
     whole = as_numbers[: len(as_numbers) // _WINDOW * _WINDOW].reshape(-1, _WINDOW)
@@ -44,16 +44,16 @@ def as_trained(samples_S: npt.NDArray[np.int16]) -> FloatArray:
 
 
 def resampled(samples_S: FloatArray, rate: int, wanted: int = RATE) -> FloatArray:
-    """Return a sound at another rate, without the frequencies that this rate cannot carry.
+    """Return a sound at another rate, without the frequencies that this rate cannot represent.
 
     Args:
-        samples_S: the sound.
-        rate: its samples a second.
-        wanted: the samples a second of the result.
+        samples_S: The sound.
+        rate: Samples per second of the sound.
+        wanted: Samples per second of the result.
     """
     if rate == wanted:
         return samples_S
-    # Takes a third of a second to import, which only files of another rate are worth.
+    # Imported here, because it takes a third of a second and only files of another rate need it.
     from scipy.signal import resample_poly
 
     common = gcd(wanted, rate)

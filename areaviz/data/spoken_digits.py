@@ -1,7 +1,8 @@
 """Spoken digits (Free Spoken Digit Dataset): recordings of single digits, joined to strings.
 
-The joints are known, so it is known where each digit is said, and what attention should look at.
-The corpus is CC BY-SA 4.0; it is read from the reader's folder and never part of this repository.
+The positions of the joints are known, so it is known where each digit is said and what attention
+should find. The corpus is CC BY-SA 4.0. It is read from the user's folder and never part of this
+repository.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from areaviz.trace.sound import RATE
 FloatArray = npt.NDArray[np.float32]
 
 TEST_TAKES, VALID_TAKES = range(5), range(5, 10)
-"""Takes 0 to 4 are the corpus's own test set; the next five choose checkpoints."""
+"""Takes 0 to 4 are the corpus's own test set. The next five are for choosing checkpoints."""
 LONGEST_SAMPLES = int(1.3 * RATE)
-"""Of a single digit; two recordings with long silences are longer and are cut there."""
+"""Maximum length of a digit. Two recordings with long silences are cut there."""
 PAUSE_SECONDS = (0.0, 0.15)
-"""Silence between two digits, drawn evenly."""
+"""Range of the silence between two digits, which is drawn uniformly."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,9 @@ class Recordings:
     """Recordings of single digits of one split.
 
     Args:
-        samples: each in -1..1 with equal loudness.
-        digits: what is said, 0..9.
-        speakers: who says it.
+        samples: Recordings in -1..1 with equal loudness.
+        digits: The digit that is said, 0..9.
+        speakers: The speaker.
     """
 
     samples: Sequence[FloatArray]
@@ -41,7 +42,7 @@ class Recordings:
     speakers: npt.NDArray[np.int64]
 
     def and_others(self, others: Recordings) -> Recordings:
-        """These and others, of other speakers."""
+        """Return these recordings together with those of other speakers."""
         return Recordings(
             [*self.samples, *others.samples],
             np.concatenate([self.digits, others.digits]),
@@ -51,12 +52,12 @@ class Recordings:
 
 @dataclass(frozen=True, slots=True)
 class Utterance:
-    """A string of digits.
+    """A spoken string of digits.
 
     Args:
-        samples: in -1..1, at `RATE`.
-        text: the digits, such as "4771".
-        bounds: where each digit begins and ends, in samples.
+        samples: Samples in -1..1, at `RATE`.
+        text: The digits, such as "4771".
+        bounds: Start and end of each digit in samples.
     """
 
     samples: FloatArray
@@ -65,10 +66,10 @@ class Utterance:
 
 
 def read_recordings(folder: Path, split: str) -> Recordings:
-    """The recordings of "train", "val" or "test" from `folder`/fsdd.
+    """Read the recordings of "train", "val" or "test" from `folder`/fsdd.
 
     Raises:
-        FileNotFoundError: the corpus is not there.
+        FileNotFoundError: The corpus is not there.
     """
     path = folder / "fsdd" / "fsdd_8khz_int16.npz"
     if not path.exists():
@@ -93,14 +94,14 @@ def read_recordings(folder: Path, split: str) -> Recordings:
 def joined(
     recordings: Recordings, rng: np.random.Generator, counts: tuple[int, int], repeats: float = 0.3
 ) -> Utterance:
-    """A string of digits said by one speaker, each digit a recording drawn at random.
+    """Return a string of digits by one speaker, each digit a randomly drawn recording.
 
     Args:
-        recordings: of single digits.
-        rng: decides everything.
-        counts: fewest and most digits.
-        repeats: how probably a digit is the one before, 0..1, besides chance: repeats are what
-            attention by content alone confuses.
+        recordings: Recordings of single digits.
+        rng: Source of all randomness.
+        counts: Minimum and maximum number of digits.
+        repeats: Probability, 0..1, that a digit repeats the previous one, in addition to chance.
+            Attention by content alone confuses repeats.
     """
     speaker = rng.choice(recordings.speakers)
     own = np.flatnonzero(recordings.speakers == speaker)
@@ -116,7 +117,7 @@ def joined(
         parts += [said, _pause(rng)]
         place += len(said) + len(parts[-1])
     samples = np.concatenate(parts)
-    # A digital silence between digits would give the joints away.
+    # Digital silence between digits would reveal the joints.
     noise = rng.standard_normal(len(samples), dtype=np.float32) * NOISE
     return Utterance(samples + noise, "".join(map(str, digits)), tuple(bounds))
 

@@ -1,4 +1,4 @@
-"""Digits drawn by this code, free of rights: pen strokes through jittered points, as if by hand."""
+"""Drawn digits, free of rights: pen strokes through jittered points that imitate handwriting."""
 
 from __future__ import annotations
 
@@ -32,15 +32,14 @@ _WAYS = """
 9: arc .48 .31 .2 .2 0 -1 11 | .68 .31, .65 .6, .56 .9
 9: arc .48 .31 .2 .2 0 -1 11 | .68 .31, .68 .65, arc .48 .7 .2 .19 0 .4 5
 """
-"""A line for each way to write a digit: strokes between bars, in the unit square.
-
-A stroke is points "x y" and arcs "arc x y rx ry start stop points": on an ellipse around x, y,
-angles in turns, clockwise from the right.
+"""One line per way to write a digit: strokes separated by bars, in the unit square. A stroke
+consists of points "x y" and arcs "arc x y rx ry start stop points". An arc is part of an ellipse
+around x, y, with angles in turns, clockwise from the right.
 """
 
 
 def _ways() -> dict[int, list[list[Points]]]:
-    """For each digit the ways to write it; a way is a list of strokes."""
+    """Return the ways to write each digit. A way is a list of strokes."""
     ways: dict[int, list[list[Points]]] = {}
     for line in _WAYS.strip().splitlines():
         digit, _, strokes = line.partition(": ")
@@ -49,7 +48,7 @@ def _ways() -> dict[int, list[list[Points]]]:
 
 
 def _points(stroke: str) -> Points:
-    """The points of a stroke: [N, 2]."""
+    """Parse the points of a stroke: [N, 2]."""
     points = []
     for part in stroke.split(", "):
         numbers = [float(number) for number in part.removeprefix("arc ").split()]
@@ -67,10 +66,10 @@ _STROKES: Mapping[int, list[list[Points]]] = _ways()
 
 
 def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """One digit as if by hand: uint8 [28, 28], 0 is ground, 255 is ink, centred by its mass.
+    """Draw a digit in imitation of handwriting: uint8 [28, 28], 0 for background and 255 for ink.
 
-    The digit's points are moved a little, then all of it is slanted, turned and scaled, and drawn
-    with a round pen four times as large as it is returned.
+    The points of the digit are moved slightly, then slanted, turned and scaled. The digit is drawn
+    with a round pen at four times the final size, and centred by its mass.
     """
     ways = _STROKES[digit]
     strokes = ways[rng.integers(len(ways))]
@@ -88,12 +87,12 @@ def draw_digit(digit: int, rng: np.random.Generator) -> npt.NDArray[np.uint8]:
 
 
 def draw_digits(labels: npt.NDArray[np.int64], rng: np.random.Generator) -> npt.NDArray[np.uint8]:
-    """One drawn digit for each label: uint8 [N, 28, 28]."""
+    """Return one drawn digit for each label: uint8 [N, 28, 28]."""
     return np.stack([draw_digit(int(label), rng) for label in labels])
 
 
 def _slant(rng: np.random.Generator) -> Points:
-    """A slant, a turn and a scale in both directions: [2, 2]."""
+    """Return a random transform of slant, rotation and scale: [2, 2]."""
     turn, shear = rng.normal(0, 0.1), rng.normal(-0.12, 0.16)
     width, height = rng.uniform(0.82, 1.12), rng.uniform(0.9, 1.05)
     rotation = np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
@@ -102,7 +101,7 @@ def _slant(rng: np.random.Generator) -> Points:
 
 
 def _smooth(points: Points) -> Points:
-    """A Catmull-Rom curve through the points, `_STEPS` points between two of them."""
+    """Return a Catmull-Rom curve through the points, with `_STEPS` points between neighbours."""
     ends = np.concatenate([2 * points[:1] - points[1:2], points, 2 * points[-1:] - points[-2:-1]])
     t = np.linspace(0, 1, _STEPS)[:, None]
     pieces = []
@@ -113,7 +112,7 @@ def _smooth(points: Points) -> Points:
 
 
 def _centred(image: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """The image moved so that its centre of mass lies in the middle, as MNIST's digits do."""
+    """Return the image shifted so that its centre of mass is in the middle, as in MNIST."""
     ink = image / image.sum()
     rows, columns = ink.sum(1) @ np.arange(SIDE), ink.sum(0) @ np.arange(SIDE)
     shift = (round((SIDE - 1) / 2 - rows), round((SIDE - 1) / 2 - columns))

@@ -1,8 +1,7 @@
-"""What the texts of examples are: sentences, sentences with trees, stories with a question, points.
+"""The kinds of texts of examples: sentences, sentences with trees, stories, points.
 
-Of pictures without a text, whether they show digits to be read.
-
-A kind is known by what the texts and their right answers look like, so no file has to say it.
+For pictures without a text, the kind is whether they show digits to be read. A kind is inferred
+from the texts and their right answers, so files need not state it.
 """
 
 from __future__ import annotations
@@ -15,16 +14,18 @@ from areaviz.trace.points import points_of
 from areaviz.trace.tree import is_opening, read_tree
 
 SENTENCES, TREES, STORIES, POINTS = "sentences", "trees", "stories", "points"
-"""Texts; sentences whose right answer is a linear tree; facts and a question; places of points."""
+"""Plain texts, sentences whose right answer is a linear tree, facts with a question, and
+coordinates.
+"""
 DIGITS = "digits"
 """No text: pictures whose right answers are digits."""
 
 
 def text_kind(text: str, references: Sequence[str]) -> str:
-    """The kind of one example's text; "" for no text.
+    """Return the kind of one example's text, or "" for no text.
 
-    A story is told from two sentences to translate by its answers, which are one word each, or
-    several joined by commas.
+    A story is distinguished from two sentences to translate by its answers: each is one word, or
+    several words joined by commas.
     """
     if not text.strip():
         return ""
@@ -38,12 +39,12 @@ def text_kind(text: str, references: Sequence[str]) -> str:
 
 
 def are_digits(references: Sequence[str]) -> bool:
-    """Whether right answers are digits alone, as of pictures whose digits are to be read."""
+    """Return whether right answers consist only of digits, as for pictures of digits."""
     return bool(references) and all(one.isascii() and one.isdigit() for one in references)
 
 
 def common_kind(kinds: Sequence[str]) -> str:
-    """The kind of a set from those of its examples: what all texts are, else sentences."""
+    """Return the kind of a dataset: the kind of all its texts, or sentences if they differ."""
     known = {kind for kind in kinds if kind}
     if len(known) > 1:
         return SENTENCES
@@ -51,7 +52,8 @@ def common_kind(kinds: Sequence[str]) -> str:
 
 
 def _is_points(text: str) -> bool:
-    # Most texts are no points, and raising an error for each takes most of the time of reading.
+    # Check the first character, because raising an error for every other text would take most of
+    # the time.
     if not text.lstrip()[:1].isdigit():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Text to tokens and back: one SentencePiece tokenizer for characters, subwords and words."""
+"""Conversion of text to tokens and back, with SentencePiece for characters, subwords and words."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from areaviz.trace.files import write_whole
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
 
 Segmented = tuple[tuple[tuple[int, ...], float], ...]
-"""Ways to cut a text into tokens, each with its log-probability, the best first."""
+"""Segmentations of a text into tokens, each with its log-probability, best first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One token of a text."""
+    """A token of a text."""
 
     id: int
-    # What it shows.
+    # The text of the token.
     text: str
-    # Where it lies in the raw text, in characters.
+    # Its position in the raw text, in characters.
     start: int
     end: int
 
@@ -34,8 +34,8 @@ class Token:
 class Tokenizer:
     """Characters, unigram subwords or words, with character offsets into the raw text.
 
-    Text is normalised to NFKC, unless it was trained not to, and runs of blanks become one; offsets
-    point into the text as typed.
+    Text is normalised to NFKC, unless the tokenizer was trained without it, and runs of spaces
+    become one space. Offsets refer to the text as typed.
     """
 
     def __init__(self, model: bytes) -> None:
@@ -51,12 +51,12 @@ class Tokenizer:
         symbols: Sequence[str] = (),
         normalised: bool = True,
     ) -> Tokenizer:
-        """Learn a tokenizer of `level` "character", "token" or "word".
+        """Train a tokenizer of `level` "character", "token" or "word".
 
-        It has at most `vocabulary` tokens. Words are what stands between blanks, so marks must
-        stand apart. Each of `symbols` is one token wherever it stands behind a blank; among
-        subwords and words also where it stands first. Where texts are not `normalised`, such as
-        those of ten digits, the file lacks the 240 kB that NFKC takes.
+        It has at most `vocabulary` tokens. Words are separated by spaces, so punctuation must be
+        separated too. Each of `symbols` is one token wherever it follows a space, and for subwords
+        and words also at the start of a text. Texts such as strings of digits need not be
+        `normalised`, which saves the 240 kB of NFKC in the file.
         """
         buffer = io.BytesIO()
         options = {"character": ("char", False), "token": ("unigram", True), "word": ("word", True)}
@@ -93,19 +93,19 @@ class Tokenizer:
         return int(self._pieces.get_piece_size())
 
     def ids(self, text: str) -> list[int]:
-        """The token ids of `text`, with the end symbol."""
+        """Return the token ids of `text`, with the end symbol."""
         encoded: list[int] = self._pieces.encode(text)
         return [*encoded, END]
 
     def best_ways(self, text: str, count: int) -> Segmented:
-        """The `count` most probable ways to cut `text` into subwords, without an end symbol.
+        """Return the `count` most probable segmentations of `text`, without an end symbol.
 
-        Characters and words can be cut in one way alone.
+        Only subwords have several segmentations. Characters and words have one.
         """
         try:
             found = self._pieces.nbest_encode(text, nbest_size=count, return_type="proto")
         except RuntimeError:
-            # Only a unigram model knows several ways.
+            # Only a unigram model has several segmentations.
             found = ()
         ways = []
         for one in getattr(found, "nbests", ()):
@@ -113,22 +113,23 @@ class Tokenizer:
         return tuple(ways) or ((tuple(self._pieces.encode(text)), 0.0),)
 
     def label(self, token: int) -> str:
-        """What one token shows outside a text; the blank before a word is left out."""
+        """Return the text of a single token, without the space before a word."""
         piece = str(self._pieces.id_to_piece(token)).replace("▁", " ")
         return piece.lstrip() or " "
 
     def labels(self) -> list[str]:
-        """What each token shows outside a text, by its id."""
+        """Return the text of each token, by its id."""
         return [self.label(token) for token in range(len(self))]
 
     def tokens(self, text: str) -> list[Token]:
-        """The tokens of `text` with their places in it, in characters; no end symbol."""
+        """Return the tokens of `text` with their positions in characters, without an end symbol."""
         return _placed(text, self._pieces.encode(text, return_type="proto").pieces)
 
     def of_words(self, text: str) -> list[int]:
-        """For every word of `text`, split by single blanks, the number of the token it begins in.
+        """Return the index of the token in which each word of `text` starts.
 
-        Not always its own: two unknown words that follow one another are one token.
+        Words are separated by single spaces. Two words may start in one token: adjacent unknown
+        words are one token.
         """
         starts = [token.start for token in self.tokens(text)]
         numbers, offset = [], 0
@@ -138,7 +139,7 @@ class Tokenizer:
         return numbers
 
     def decode(self, ids: Sequence[int]) -> tuple[str, list[Token]]:
-        """The text of `ids` and their places in it; control symbols are left out."""
+        """Return the text of `ids` and its tokens with positions, without control symbols."""
         shown = [i for i in ids if i == UNKNOWN or i > END]
         proto = self._pieces.decode(shown, return_type="proto")
         text = str(proto.text)
@@ -146,7 +147,7 @@ class Tokenizer:
 
 
 def _placed(text: str, pieces: Iterable[Any]) -> list[Token]:
-    """Tokens from SentencePiece's, which count bytes and include the blank before a word."""
+    """Convert tokens of SentencePiece, which counts bytes and includes the space before a word."""
     index, byte = {0: 0}, 0
     for number, character in enumerate(text, 1):
         byte += len(character.encode("utf-8", "surrogatepass"))

@@ -1,9 +1,10 @@
-"""Sentences with their constituency trees: the GUM corpus (Zeldes 2017), trees as linear rows.
+"""Sentences with their constituency trees as linear rows, from the GUM corpus (Zeldes 2017).
 
-The trees are a parser's, made from part-of-speech tags by hand: a model learns that parser's
-judgement. Texts of some genres are for non-commercial use; the corpus is not part of this
-repository. It is stored as lines of six columns between tabs, packed by gzip: split, document,
-genre, words between blanks, their tags, and the linear tree without functions, traces and root.
+The trees were made by a parser from manual part-of-speech tags, so a model learns the judgement of
+that parser. Texts of some genres are for non-commercial use, and the corpus is not part of this
+repository. It is stored as gzip-compressed lines of six tab-separated columns: split, document,
+genre, words separated by spaces, their tags, and the linear tree without functions, traces and
+root.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LONGEST = 20
-"""Words of the sentences that are parsed."""
+"""Maximum number of words in a sentence to parse."""
 SPLITS = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"}
-"""Our name of a split -> the corpus's; the last has genres that are not in training (GENTLE)."""
+"""Our name of a split -> the corpus's name. The last has genres that training lacks (GENTLE)."""
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]"}
 _APART = (
-    # Marks around words; full stops within "U.S." or "3.5" stay.
+    # Punctuation around words. Full stops within "U.S." or "3.5" stay.
     (re.compile(r"([“”\"()\[\]?!;…$€£%/&—–]|--|\.{2,})"), r" \1 "),
     (re.compile(r"(?<=\w)-(?=\w)"), " - "),
     (re.compile(r"([,:])(?=\s|$)"), r" \1"),
-    # The last stop of a sentence, but not that of "U.S.".
+    # The final full stop of a sentence, but not that of "U.S.".
     (re.compile(r"(?<!\.)(?<!\.[^\W\d_])\.(?=\s*[”\")\]]*\s*$)"), " ."),
-    # What English writes as one word and a treebank as two.
+    # Contractions, which a treebank writes as two words.
     (re.compile(r"(?i)(?<=\w)(n['’]t)\b"), r" \1"),
     (re.compile(r"(?i)(?<=\w)(['’](?:s|re|ve|ll|d|m))\b"), r" \1"),
     (re.compile(r"(?i)\b(can)(not)\b"), r"\1 \2"),
@@ -38,23 +39,23 @@ _APART = (
 class Parsed:
     """A sentence and its tree."""
 
-    # Words and marks, with single blanks between.
+    # Words and punctuation, separated by single spaces.
     text: str
-    # As `areaviz.trace.tree` reads it.
+    # A linear tree, see `areaviz.trace.tree`.
     tree: str
     genre: str
 
     @property
     def words(self) -> int:
-        """How many words and marks there are."""
+        """The number of words and punctuation marks."""
         return len(self.text.split(" "))
 
 
 def read_treebank(data: Path, split: str, longest: int = LONGEST) -> list[Parsed]:
-    """The sentences of "train", "val", "test" or "test_genres" of at most so many words.
+    """Read the sentences of "train", "val", "test" or "test_genres" with at most `longest` words.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     path = data / "treebank" / "gum.linear.tsv.gz"
     if not path.exists():
@@ -74,7 +75,7 @@ def _sentences(path: Path, split: str) -> Iterator[Parsed]:
 
 
 def apart(sentence: str) -> str:
-    """A sentence with its marks and its shortened words standing alone, as a treebank has them."""
+    """Separate punctuation and contractions in a sentence by spaces, as a treebank does."""
     for pattern, replacement in _APART:
         sentence = pattern.sub(replacement, sentence)
     return " ".join(sentence.split())

@@ -1,8 +1,8 @@
-"""Chunks of WAV, RF64 and AIFF files: whether all samples are there.
+"""Chunks of WAV, RF64 and AIFF files: whether all samples are present.
 
-Recorders that write without an end in sight leave sizes at 0 or at the largest number, and some
-count a header too many. So what a file promises as a whole is not trusted: the chunk of the samples
-says how long it is.
+Programs that record for an unknown time leave sizes at 0 or at the largest number, and some count a
+header too many. The total size of a file is therefore not trusted. The chunk with the samples
+states its own length.
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ from typing import Literal
 
 # A size from here on means that the program did not know it.
 _UNKNOWN_SIZE = 0x7FFFFF00
-# A header that was counted as samples; the end of a recording is not missed by so few bytes.
+# Tolerance for a header that was counted as samples. No listener would miss so few bytes at the
+# end.
 _SLACK = 128
 _MOST_CHUNKS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """One chunk: its name, where its content begins, and how long that is said to be."""
+    """A chunk: its name, the start of its content, and its stated size."""
 
     name: bytes
     start: int
@@ -33,7 +34,7 @@ def is_chunked(content: bytes) -> bool:
 
 
 def with_sizes(content: bytes) -> bytes | None:
-    """Return a file whose chunk of samples has a size, or None if samples are missing."""
+    """Return a file whose sample chunk has a valid size, or None if samples are missing."""
     order: Literal["little", "big"] = "big" if content.startswith(b"FORM") else "little"
     long_size = None
     for chunk in _chunks(content, order):

@@ -1,9 +1,9 @@
-"""Sentences whose words people linked by hand, and the links that other systems made of them.
+"""Sentences whose words were linked by annotators, and the links of other systems.
 
-Captions of Multi30k were linked for this project; the corpus itself lies in the data folder. The
-other sets are published, one gzip file each: pair id, English words, words of the other language
-and links, separated by tabs; a link "3-4" is sure, "3p4" possible, English first, from 0. One file
-a system: a line a pair, links "3-4".
+Captions of Multi30k were linked for this project, and the corpus is in the data folder. The other
+datasets are published, with one gzip file each: pair id, English words, words of the other language
+and links, separated by tabs. A link "3-4" is sure and "3p4" possible, English first, counted from
+0. The links of other systems are in one file per system, with one line per pair.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ FOLDER = "word_align"
 
 
 def read_linked(data: Path, split: str) -> Dataset:
-    """The captions of "val" or "test_2016_flickr" that have sure and possible links, English first.
+    """Read the captions of "val" or "test_2016_flickr" that have links, English first.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     links: dict[str, str] = tomllib.loads(LINKS.read_text(encoding="utf-8"))[split]
     pairs = read_split(data, split)
@@ -38,11 +38,11 @@ def read_linked(data: Path, split: str) -> Dataset:
 
 
 def read_gold(data: Path, name: str) -> Dataset:
-    """The pairs of a published set, for example "hansards_en_fr", with their gold links.
+    """Read the pairs of a published dataset, for example "hansards_en_fr", with their gold links.
 
     Raises:
-        FileNotFoundError: the set is not in `data`.
-        InputError: a line has something else than links, or the file is no UTF-8 text.
+        FileNotFoundError: The dataset is not in `data`.
+        InputError: A line has something other than links, or the file is not UTF-8 text.
     """
     examples = []
     for number, line in enumerate(_lines(data / FOLDER / f"{name}.tsv.gz"), 1):
@@ -58,10 +58,10 @@ def _example(name: str, text: str, target: str, links: tuple[Links, Links]) -> E
 
 
 def read_system(data: Path, name: str) -> list[Links]:
-    """The links one system made, a set of (English, other) a pair.
+    """Read the links of one system, as a set of (English, other) per pair.
 
     Raises:
-        FileNotFoundError: they are not in `data`.
+        FileNotFoundError: The links are not in `data`.
     """
     found = []
     for line in _lines(data / FOLDER / f"{name}.talp.gz"):
