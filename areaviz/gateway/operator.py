@@ -37,6 +37,8 @@ Command = Callable[[Sequence[str]], object]
 # The environment variable that names the socket's folder in place of the user's runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
 LINE_BYTES, SECONDS = 2**20, 20.0
+# How often the channel's thread looks whether the app ends.
+STOP_SECONDS = 0.1
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
@@ -59,7 +61,9 @@ def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
         log.warning("`areaviz status` will not work for this app: %s", error)
         yield
         return
-    thread = threading.Thread(target=server.serve_forever, name="areaviz-operator", daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, args=(STOP_SECONDS,), name="areaviz-operator", daemon=True
+    )
     thread.start()
     try:
         yield

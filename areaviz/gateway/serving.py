@@ -41,7 +41,10 @@ LOG_SECONDS, LOG_CAUSES = 1.0, 1024
 
 
 def serve_app(
-    place: AppPlace, folder: Path, commands: Callable[[Connections], Mapping[str, Command]]
+    place: AppPlace,
+    folder: Path,
+    commands: Callable[[Connections], Mapping[str, Command]],
+    script: Path = SCRIPT,
 ) -> None:
     """Serve the app until it is stopped.
 
@@ -49,6 +52,7 @@ def serve_app(
         place: where the app listens, and who may use it.
         folder: the folder with Streamlit's configuration.
         commands: makes the operator's commands for an app with these connections.
+        script: the Streamlit script to run.
 
     Raises:
         InputError: the app cannot listen at this place.
@@ -57,7 +61,7 @@ def serve_app(
     opened = listen(place.host, place.port)
     os.environ[access.KEY_SETTING] = place.key
     _configure_streamlit(place)
-    gateway = Gateway(App(SCRIPT), place, config.get_option("server.disconnectedSessionTTL"))
+    gateway = Gateway(App(script), place, config.get_option("server.disconnectedSessionTTL"))
     connections = Connections(raise_limit(), place.proxies)
     _bound_log()
     url = access.local_address(place.host, place.port) + (place.base and f"{place.base}/")

@@ -80,17 +80,22 @@ def served(
     port: int | None = None,
     options: Sequence[str] = (),
     limit: Callable[[], None] | None = None,
+    module: Sequence[str] = ("areaviz", "serve"),
 ) -> Iterator[Served]:
-    """The app with these environment variables and options, at this port or a free one.
+    """Serve the app in a process of its own while the block runs.
 
     Args:
-        log: gets what it prints.
-        limit: run in the new process before the app is, to set its limits.
+        log: the file for what the process prints.
+        settings: environment variables, besides those of this process.
+        port: the port, or None for a free one.
+        options: further words of the command line.
+        limit: a function that sets limits of the new process before the app starts.
+        module: the module that serves, and its command if it has several.
     """
     port = port or free_port()
     with log.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "areaviz", "serve", "--port", str(port), *options],
+            [sys.executable, "-m", *module, "--port", str(port), *options],
             cwd=ROOT,
             env={**os.environ, **settings},
             stdout=output,

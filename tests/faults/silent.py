@@ -21,14 +21,18 @@ _HANDSHAKE = (
 )
 
 
+# Seconds that a busy machine may take longer.
+LATE = 12
+
+
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """Silent connections.
+    """What a server did about silent connections.
 
     Args:
-        many: how many.
-        seconds: a new visitor waits for a page while they are there.
-        gone: seconds until the server has closed all of them.
+        many: the number of connections.
+        seconds: the time that a new visitor waited for a page beside them.
+        gone: seconds until the server had closed all of them.
         log: bytes that were logged meanwhile.
     """
 
@@ -43,26 +47,33 @@ class Silence:
             f" was closed after {self.gone:.0f} s, {self.log:,} bytes of log"
         )
 
+    def check(self, seconds: float) -> None:
+        """Check that the visitor's page came, and that all were closed after these seconds."""
+        assert self.seconds < LATE, str(self)
+        assert self.gone < seconds + LATE, str(self)
+        assert self.log < 20_000, str(self)
+
 
 def silent_sockets(app: Served, many: int) -> Silence:
-    """WebSockets that were accepted and send nothing."""
+    """Open WebSockets that send nothing once they are accepted."""
     host = app.url.removeprefix("http://")
     return _silence(app, many, _HANDSHAKE.format(host=host).encode(), answered=True)
 
 
 def half_open(app: Served, many: int) -> Silence:
-    """Requests that never end."""
+    """Begin requests whose head never ends."""
     return _silence(app, many, HALF_A_HEAD, answered=False)
 
 
 def _silence(app: Served, many: int, said: bytes, answered: bool) -> Silence:
     with Session.open(app.url) as visitor:
-        visitor.visit("models")  # the first page of a server takes longer: it loads what all need
+        # The first page of a server takes longer, because it loads what all pages need.
+        visitor.visit("models")
     log = app.log.stat().st_size
     with _connected(app, many, said) as lines:
         began = time.monotonic()
         if answered:
-            time.sleep(1.0)
+            _wait_until_answered(lines)
         came = time.monotonic()
         with Session.open(app.url) as visitor:
             visitor.visit("models")
@@ -84,13 +95,25 @@ def _connected(app: Served, many: int, said: bytes) -> Iterator[list[socket.sock
         for line in lines:
             try:
                 line.sendall(said)
-            except OSError:  # it had to go for another one already
+            except OSError:
+                # The server has closed it already, to make room for another one.
                 continue
         yield lines
 
 
+def _wait_until_answered(lines: list[socket.socket]) -> None:
+    """Wait until the server has accepted or closed every one of them; at most 30 seconds."""
+    late = time.monotonic() + 30
+    with selectors.DefaultSelector() as ready:
+        for line in lines:
+            ready.register(line, selectors.EVENT_READ)
+        while ready.get_map() and time.monotonic() < late:
+            for key, _ in ready.select(1.0):
+                ready.unregister(key.fileobj)
+
+
 def _wait_until_closed(lines: list[socket.socket]) -> None:
-    """Until the server has closed every one of them; at most two minutes."""
+    """Wait until the server has closed every one of them; at most two minutes."""
     began, still = time.monotonic(), len(lines)
     with selectors.DefaultSelector() as ready:
         for line in lines:

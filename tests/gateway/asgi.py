@@ -1,4 +1,4 @@
-"""Asks an ASGI app without a network, for tests of what stands before the real app."""
+"""Requests to an ASGI app without a network, for tests of the gateway."""
 
 from __future__ import annotations
 

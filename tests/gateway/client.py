@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 from websockets.typing import Origin, Subprotocol
 
 from areaviz.gateway.operator import ask
+from tests.faults.client import Session
 from tests.faults.served import Served
 
 ROOT = Path(__file__).parents[2]
@@ -70,6 +75,27 @@ def handshake(app: Served, origin: str | None = None, host: str = "", cookie: st
             return 101
     except InvalidStatus as refused:
         return int(refused.response.status_code)
+
+
+@contextmanager
+def visiting(
+    app: Served, page: str, query: str = "", cookie: str = ""
+) -> Iterator[tuple[Session, str, list[ForwardMsg]]]:
+    """Open a page in a tab; gives the tab, the id of its session, and the page's messages."""
+    with Session.open(app.url, cookie) as visitor:
+        messages = list(visitor.visit(page, query).messages)
+        ids = [
+            one.new_session.initialize.session_id for one in messages if one.HasField("new_session")
+        ]
+        yield visitor, ids[0], messages
+
+
+def wait_until(is_met: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until a condition is met, and fail where it is not met within some seconds."""
+    late = time.monotonic() + seconds
+    while not is_met():
+        assert time.monotonic() < late, f"the condition was not met within {seconds} seconds"
+        time.sleep(0.05)
 
 
 def connected(app: Served) -> socket.socket:

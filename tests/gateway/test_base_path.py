@@ -15,7 +15,7 @@ TOKEN = "a-token-that-only-friends-have"
 
 
 def below(base: str, token: str = "") -> tuple[BasePath, Behind]:
-    """An app below a path, and what stands behind its gateway."""
+    """Return an app below a path, and the app behind its gateway."""
     behind = Behind()
     return BasePath(
         Gateway(behind, AppPlace("localhost", 8501, token=token, base=base), 0), base
@@ -47,7 +47,7 @@ def test_closed_addresses_are_closed_below_the_path(path: str) -> None:
     assert behind.asked == []
 
 
-def test_path_without_slash_leads_to_the_path_with_slash() -> None:
+def test_path_without_slash_redirects_to_slash() -> None:
     app, _ = below("/areaviz")
     answer = ask(app, "GET", "/areaviz?page=1")
     assert (answer.status, answer.headers["location"]) == (303, "/areaviz/?page=1")

@@ -21,12 +21,12 @@ VICTIM = "203.0.113.7"
 
 @pytest.fixture
 def gateway() -> Gateway:
-    """A gateway that asks for the token."""
+    """Return a gateway that asks for the token."""
     return Gateway(Behind(), AppPlace("localhost", 8501, token=TOKEN), 120.0)
 
 
 def typed(gateway: Gateway, token: str, client: str = VICTIM) -> Answer:
-    """The answer to a token in the form."""
+    """Return the answer to a token in the form."""
     body = urlencode({"token": token, "next": "/models"})
     return ask(gateway, "POST", "/sign-in", body, client=client)
 
@@ -60,7 +60,7 @@ def test_right_link_opens_after_wrong_links(
     assert waits[ATTEMPTS + 1 :] == pytest.approx([1.0, 2.0, 3.0], abs=0.5)
 
 
-def test_flood_of_links_is_not_compared_and_leaves_the_form_open(
+def test_flood_of_links_leaves_the_form_open(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def pass_at_once(seconds: float) -> None:
@@ -87,7 +87,7 @@ def test_flood_of_links_is_not_compared_and_leaves_the_form_open(
     assert ask(gateway, "GET", f"/?token={TOKEN}").status == 303
 
 
-def test_wrong_tokens_in_the_form_make_an_address_wait(
+def test_address_waits_after_wrong_form_tokens(
     gateway: Gateway, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert [typed(gateway, WRONG).status for _ in range(7)] == [401] * 5 + [429] * 2
@@ -98,14 +98,14 @@ def test_wrong_tokens_in_the_form_make_an_address_wait(
     assert ask(gateway, "GET", f"/?token={TOKEN}").status == 303
 
 
-def test_restart_keeps_readers_in_and_a_new_token_puts_them_out(gateway: Gateway) -> None:
+def test_admission_survives_restart_but_no_new_token(gateway: Gateway) -> None:
     cookie = typed(gateway, TOKEN).headers["set-cookie"].partition(";")[0]
     for token, status in ((TOKEN, 200), ("another-token-since-then", 401)):
         restarted = Gateway(Behind(), AppPlace("localhost", 8501, token=token), 120.0)
         assert ask(restarted, "GET", "/translate", cookie=cookie).status == status
 
 
-def test_website_that_is_named_may_show_the_app_in_a_frame() -> None:
+def test_named_website_may_frame_the_app() -> None:
     framing = ("https://holder.example",)
     gateway = Gateway(Behind(), AppPlace("localhost", 8501, token=TOKEN, framing=framing), 120.0)
     form = typed(gateway, TOKEN)
@@ -119,9 +119,7 @@ def test_website_that_is_named_may_show_the_app_in_a_frame() -> None:
 @pytest.mark.parametrize(
     ("proxies", "statuses"), [((), [401] * 5 + [429]), (("127.0.0.1",), [401] * 6)]
 )
-def test_only_a_proxy_that_is_named_tells_the_address(
-    proxies: tuple[str, ...], statuses: list[int]
-) -> None:
+def test_only_named_proxy_tells_the_address(proxies: tuple[str, ...], statuses: list[int]) -> None:
     place = AppPlace("localhost", 8501, token=TOKEN, proxies=proxies)
     options = server_options(Gateway(Behind(), place, 120.0), place, Connections(None, proxies))
     options.load()

@@ -1,4 +1,4 @@
-"""Whether a request means this server, by comparison alone."""
+"""Requests are for this server only if their Host and Origin name it."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def head(*headers: tuple[str, str], kind: str = "http") -> Head:
         ("", ("", "")),
     ],
 )
-def test_the_parts_of_a_host(host: str, expected: tuple[str, str]) -> None:
+def test_name_and_port_splits_host_headers(host: str, expected: tuple[str, str]) -> None:
     assert name_and_port(host) == expected
 
 
 @pytest.mark.parametrize(
     "host", ["localhost:8501", "areaviz.example", "Areaviz.Example:443", "[::1]:8501"]
 )
-def test_its_own_names_are_its_own(host: str) -> None:
+def test_head_is_for_its_own_names(host: str) -> None:
     assert head(("host", host)).is_for(NAMES)
     assert head(("host", host), ("origin", f"http://{host}")).is_for(NAMES)
 
@@ -67,16 +67,16 @@ def test_its_own_names_are_its_own(host: str) -> None:
         (("host", "localhost"), ("origin", "chrome-extension://localhost")),
     ],
 )
-def test_others_are_not(headers: tuple[tuple[str, str], ...]) -> None:
+def test_head_is_not_for_other_names(headers: tuple[tuple[str, str], ...]) -> None:
     assert not head(*headers).is_for(NAMES)
     assert not head(*headers, kind="websocket").is_for(NAMES)
 
 
-def test_what_is_no_host_is_nobody_s_name() -> None:
+def test_invalid_host_matches_no_name() -> None:
     assert not head(("host", "a b")).is_for(frozenset({""}))
 
 
-def test_usual_ports_need_not_be_named() -> None:
+def test_default_ports_may_be_left_out() -> None:
     assert head(("host", "areaviz.example"), ("origin", "https://areaviz.example:443")).is_for(
         NAMES
     )
@@ -88,6 +88,6 @@ def test_usual_ports_need_not_be_named() -> None:
     )
 
 
-def test_cookies_are_read_as_the_app_reads_them() -> None:
+def test_last_cookie_of_a_name_counts() -> None:
     given = head(("cookie", "a=1; b = 2;c=3=4"), ("cookie", "a=5; aa=6"))
     assert [given.cookie(name) for name in ("a", "b", "c", "aa", "d")] == ["5", "2", "3=4", "6", ""]

@@ -12,7 +12,7 @@ from areaviz.gateway.media import MAX_NAMES, Media, media_names
 
 
 def images(*addresses: str) -> bytes:
-    """The message that shows images with these addresses."""
+    """Return the message that shows images with these addresses."""
     message = ForwardMsg()
     for address in addresses:
         message.delta.new_element.imgs.imgs.add(url=address)
@@ -62,7 +62,7 @@ ADDRESS = "/media/0123456789abcdef.png"
 
 
 def echoes() -> list[ForwardMsg]:
-    """Messages that repeat what a reader typed."""
+    """Return messages that repeat what a reader typed."""
     messages = [ForwardMsg() for _ in range(6)]
     messages[0].delta.new_element.text.body = ADDRESS
     messages[1].delta.new_element.text_input.value = ADDRESS
@@ -79,7 +79,7 @@ def test_address_in_a_text_opens_no_file(message: ForwardMsg) -> None:
 
 
 def shown() -> list[ForwardMsg]:
-    """Messages that make a browser load a file."""
+    """Return messages that make a browser load a file."""
     messages = [ForwardMsg() for _ in range(8)]
     messages[0].delta.new_element.imgs.imgs.add(url=ADDRESS)
     messages[1].delta.new_element.audio.url = ADDRESS

@@ -32,7 +32,7 @@ def test_message_of_a_page_passes() -> None:
 
 
 @pytest.mark.parametrize("kind", [field.name for field in BackMsg.DESCRIPTOR.fields[:10]])
-def test_only_what_the_app_needs_passes(kind: str) -> None:
+def test_only_known_kinds_of_messages_pass(kind: str) -> None:
     message = BackMsg()
     field = BackMsg.DESCRIPTOR.fields_by_name[kind]
     if field.message_type:
@@ -42,7 +42,7 @@ def test_only_what_the_app_needs_passes(kind: str) -> None:
     assert kind_of(message.SerializeToString()) == (kind if kind in PASSED else "")
 
 
-def test_the_last_kind_of_a_message_counts() -> None:
+def test_last_kind_of_a_message_counts() -> None:
     clear = BackMsg(clear_cache=True).SerializeToString()
     assert kind_of(rerun(1).SerializeToString() + clear) == ""
 
@@ -100,13 +100,13 @@ def test_many_small_values_cost_no_memory(kind: str) -> None:
         b"\x5a\x03\x0a\x01\xff",
     ],
 )
-def test_what_is_not_a_message_is_named(content: bytes) -> None:
+def test_broken_message_raises_an_error(content: bytes) -> None:
     with pytest.raises(BrokenMessage):
         kind_of(content)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_judged(content: bytes) -> None:
+def test_kind_of_agrees_with_protobuf(content: bytes) -> None:
     try:
         kind = kind_of(content)
     except BrokenMessage:

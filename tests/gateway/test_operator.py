@@ -1,4 +1,4 @@
-"""The operator's channel: asked on this machine by its owner, and by nobody else."""
+"""The operator's channel answers the owner of the app on this machine, and nobody else."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_command_gets_its_words_and_answers() -> None:
         assert ask(PORT, "echo", "a b", "ü\n") == ["a b", "ü\n"]
 
 
-def test_failed_command_is_told() -> None:
+def test_failed_command_raises_one_sentence() -> None:
     with listening(COMMANDS, PORT):
         with pytest.raises(InputError, match="There is no job 8"):
             ask(PORT, "jobs stop", "8")
@@ -59,7 +59,7 @@ def test_failed_command_is_told() -> None:
 @pytest.mark.parametrize(
     "line", [b"\n", b"{}\n", b"[]\n", b'{"command": 1}\n', b'"a"\n', b"\xff\n", b"9" * 2**20]
 )
-def test_line_that_is_not_a_question_ends_nothing(line: bytes, folder: Path) -> None:
+def test_malformed_line_gets_an_answer(line: bytes, folder: Path) -> None:
     with listening(COMMANDS, PORT):
         with socket.socket(socket.AF_UNIX) as other:
             other.connect(str(folder / f"{PORT}.sock"))
@@ -68,16 +68,14 @@ def test_line_that_is_not_a_question_ends_nothing(line: bytes, folder: Path) -> 
         assert ask(PORT, "echo", "a") == ["a"]
 
 
-def test_only_the_owner_can_open_it(folder: Path) -> None:
+def test_channel_is_private_to_its_owner(folder: Path) -> None:
     with listening(COMMANDS, PORT):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         assert stat.S_IMODE((folder / f"{PORT}.sock").stat().st_mode) == 0o600
     assert not (folder / f"{PORT}.sock").exists()
 
 
-def test_a_folder_that_others_can_open_is_not_used(
-    folder: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_folder_open_to_others_is_not_used(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder.mkdir(mode=0o755)
     with listening(COMMANDS, PORT):
         assert not list(folder.iterdir())

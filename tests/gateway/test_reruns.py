@@ -40,7 +40,7 @@ async def read_all(scope: Any, receive: Any, send: Any) -> None:
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The seconds that messages waited for, with a clock that stands still."""
+    """Return the seconds that messages wait for, with a clock that stands still."""
     found: list[float] = []
 
     async def note(seconds: float) -> None:
@@ -60,7 +60,7 @@ def gateway() -> Gateway:
 
 
 def say(gateway: Gateway, message: BackMsg, count: int, reader: str, client: str) -> None:
-    """Send a message some times over a socket of its own."""
+    """Send a message several times over a socket of its own."""
     content = message.SerializeToString()
     left = [{"type": "websocket.connect"}]
     left += [{"type": "websocket.receive", "bytes": content}] * count
@@ -95,9 +95,7 @@ def test_reader_is_held_to_a_share_of_reruns(gateway: Gateway, waits: list[float
     assert waits == pytest.approx([0.2, 0.4])
 
 
-def test_fresh_cookies_of_an_address_share_four_shares_of_reruns(
-    gateway: Gateway, waits: list[float]
-) -> None:
+def test_fresh_cookies_of_an_address_share_reruns(gateway: Gateway, waits: list[float]) -> None:
     for _ in range(ADDRESS_SHARE // 10):
         say(gateway, RERUN, 10, access.new_reader(), "203.0.113.7")
     assert waits == []
@@ -107,9 +105,7 @@ def test_fresh_cookies_of_an_address_share_four_shares_of_reruns(
     assert len(waits) == 1
 
 
-def test_sockets_without_a_cookie_share_one_share_of_reruns(
-    gateway: Gateway, waits: list[float]
-) -> None:
+def test_sockets_without_cookie_share_reruns(gateway: Gateway, waits: list[float]) -> None:
     for number in range(SHARE // 10):
         say(gateway, RERUN, 10, "", f"203.0.113.{number}")
     assert waits == []

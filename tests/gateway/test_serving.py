@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import random
+import signal
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote, urlencode
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from websockets.exceptions import InvalidStatus
 
 from tests.faults.client import Session
-from tests.faults.served import Served
-from tests.gateway.client import PAGES, TOKEN, cookie_of, handshake, port_of, request, sign_in
+from tests.faults.served import Served, served
+from tests.gateway.client import (
+    PAGES,
+    TOKEN,
+    cookie_of,
+    handshake,
+    port_of,
+    request,
+    sign_in,
+    status,
+    visiting,
+)
 
 # Stands for what a reader wrote.
 SECRET = "wm07x011"
@@ -28,7 +44,38 @@ CLOSED = (
 )
 
 
-def test_fresh_server_shows_nothing_to_many_at_once(
+@pytest.fixture(scope="module")
+def fresh_sockets() -> list[int]:
+    """Return a list that gets how many elements the first sockets of the locked app got."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def locked_app(
+    tmp_path_factory: pytest.TempPathFactory, fresh_sockets: list[int]
+) -> Iterator[Served]:
+    """Serve the app that asks for a token, behind a proxy that is named."""
+    folder = tmp_path_factory.mktemp("locked")
+    (folder / "token").write_text(TOKEN)
+    options = ["--token-file", str(folder / "token"), "--proxy", "127.0.0.1"]
+    with served(folder / "log", {"OMP_NUM_THREADS": "1"}, options=options) as app:
+        start = threading.Barrier(len(PAGES))
+        with ThreadPoolExecutor(len(PAGES)) as pool:
+            fresh_sockets += pool.map(lambda page: count_elements(app, page, start), PAGES)
+        yield app
+
+
+def count_elements(app: Served, page: str, start: threading.Barrier) -> int:
+    """Return how many elements a socket without a cookie gets, 0 where it is refused."""
+    start.wait(60)
+    try:
+        with Session.open(app.url) as session:
+            return sum(one.HasField("delta") for one in session.visit(page).messages)
+    except InvalidStatus:
+        return 0
+
+
+def test_fresh_server_refuses_many_sockets_at_once(
     locked_app: Served, fresh_sockets: list[int]
 ) -> None:
     """Streamlit runs files of `pages` by themselves for the first visitors of a process."""
@@ -37,9 +84,7 @@ def test_fresh_server_shows_nothing_to_many_at_once(
 
 @pytest.mark.parametrize("path", CLOSED)
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"])
-def test_before_the_token_there_is_the_form_alone(
-    locked_app: Served, method: str, path: str
-) -> None:
+def test_only_the_form_opens_without_the_token(locked_app: Served, method: str, path: str) -> None:
     answer = request(locked_app, method, path)
     assert answer.status == 401
     said = {"GET": "Access token", "HEAD": ""}.get(method, "wants its access token")
@@ -90,13 +135,13 @@ def test_admission_cookie_has_the_attributes_that_browsers_need(locked_app: Serv
 @pytest.mark.parametrize(
     "where", ["//evil.example", "/\\evil.example", "https://evil.example", "/a\r\nx: y", ""]
 )
-def test_form_leads_nowhere_else(locked_app: Served, where: str) -> None:
+def test_form_redirects_only_within_the_app(locked_app: Served, where: str) -> None:
     body = urlencode({"token": TOKEN, "next": where})
     answer = request(locked_app, "POST", "/sign-in", body)
     assert (answer.status, answer.headers["location"]) == (303, "/")
 
 
-def test_token_in_an_address_is_taken_out_of_it(locked_app: Served) -> None:
+def test_token_is_removed_from_the_address(locked_app: Served) -> None:
     answer = request(locked_app, "GET", f"/translate?text=a%20dog&token={TOKEN}&beam=2")
     assert (answer.status, answer.headers["location"]) == (303, "/translate?text=a+dog&beam=2")
     again = request(locked_app, "GET", f"/translate?token={TOKEN}", Cookie=cookie_of(answer))
@@ -128,7 +173,7 @@ def test_attempts_are_limited_and_logged(locked_app: Served) -> None:
     assert TOKEN not in log
 
 
-def test_proxy_that_is_named_tells_the_address(locked_app: Served) -> None:
+def test_named_proxy_tells_the_client_address(locked_app: Served) -> None:
     readers = [f"198.51.100.{number}" for number in range(6)]
     statuses = [sign_in(locked_app, "a-token-that-nobody-has", reader).status for reader in readers]
     assert statuses == [401] * 6
@@ -169,17 +214,7 @@ def test_sockets_check_host_and_origin(open_app: Served) -> None:
     assert handshake(open_app, open_app.url) == 101
 
 
-def test_what_readers_write_is_not_logged(open_app: Served) -> None:
-    text = quote(f"A dog {SECRET}")
-    request(open_app, "GET", f"/translate?text={text}")
-    request(open_app, "GET", f"/{SECRET}?text={text}")
-    handshake(open_app, f"http://{SECRET}.example")
-    with Session.open(open_app.url) as session:
-        session.visit("translate", f"text={text}")
-    assert SECRET not in open_app.log.read_text()
-
-
-def test_nobody_frames_it_and_scripts_read_no_cookie(open_app: Served) -> None:
+def test_answers_forbid_frames_and_hide_cookies(open_app: Served) -> None:
     answer = request(open_app, "GET", "/")
     assert answer.headers["content-security-policy"] == "frame-ancestors 'none'"
     assert answer.headers["x-frame-options"] == "DENY"
@@ -191,7 +226,7 @@ def test_nobody_frames_it_and_scripts_read_no_cookie(open_app: Served) -> None:
     assert "set-cookie" in request(open_app, "GET", "/", Cookie=known[:-1]).headers
 
 
-def test_metrics_and_the_agents_routes_are_closed(open_app: Served) -> None:
+def test_unused_routes_are_closed(open_app: Served) -> None:
     for path in (
         "/_stcore/metrics",
         "/_stcore/agent/openapi.json",
@@ -200,3 +235,37 @@ def test_metrics_and_the_agents_routes_are_closed(open_app: Served) -> None:
     ):
         assert request(open_app, "GET", path).status == 404, path
     assert request(open_app, "POST", "/_stcore/agent/interact", "{}").status == 404
+
+
+def test_texts_of_readers_are_not_logged(locked_app: Served) -> None:
+    text, cookie = quote(f"A dog {SECRET}"), cookie_of(sign_in(locked_app))
+    request(locked_app, "GET", f"/translate?text={text}", Cookie=cookie)
+    request(locked_app, "GET", f"/{SECRET}?text={text}", Cookie=cookie)
+    handshake(locked_app, f"http://{SECRET}.example")
+    with visiting(locked_app, "translate", f"text={text}", cookie) as (_, _, messages):
+        assert any(SECRET.encode() in one.SerializeToString() for one in messages)
+    assert SECRET not in locked_app.log.read_text()
+
+
+def test_clear_cache_does_nothing(locked_app: Served) -> None:
+    query, cookie = "model=char-tiny-area&text=A+dog", cookie_of(sign_in(locked_app))
+    with visiting(locked_app, "translate", query, cookie) as (visitor, _, _):
+        first = status(locked_app)["threads"]
+        for _ in range(4):
+            message = BackMsg()
+            message.clear_cache = True
+            visitor.socket.send(message.SerializeToString())
+            padded = BackMsg()
+            padded.rerun_script.page_name = "translate"
+            visitor.socket.send(padded.SerializeToString() + message.SerializeToString())
+            assert not visitor.visit("translate", query).errors
+        assert status(locked_app)["threads"] <= first + 1, "no other worker was begun"
+
+
+def test_server_ends_beside_an_open_page(locked_app: Served) -> None:
+    """Comes last, because it ends the server."""
+    with visiting(locked_app, "models", cookie=cookie_of(sign_in(locked_app))):
+        began = time.monotonic()
+        locked_app.process.send_signal(signal.SIGTERM)
+        locked_app.process.wait(20)
+        assert time.monotonic() - began < 10

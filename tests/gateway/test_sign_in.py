@@ -1,4 +1,4 @@
-"""Attempts by address, and addresses without their token; the rest is shown with the real app."""
+"""Sign-in counts attempts by address, and takes tokens out of links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.gateway.sign_in import ADDRESSES, ATTEMPTS, WITHIN_SECONDS, Attempt
 from tests.gateway.test_http import head
 
 
-def test_an_address_waits_after_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_address_waits_after_too_many_attempts(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 1000.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     attempts = Attempts()
@@ -23,14 +23,14 @@ def test_an_address_waits_after_too_many(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not attempts.too_many("203.0.113.7")
 
 
-def test_the_addresses_of_one_network_of_ipv6_count_together() -> None:
+def test_addresses_of_an_ipv6_network_count_together() -> None:
     attempts = Attempts()
     for number in range(ATTEMPTS):
         attempts.add(f"2001:db8:0:1::{number + 1:x}")
     assert attempts.too_many("2001:db8:0:1:ffff::1") and not attempts.too_many("2001:db8:0:2::1")
 
 
-def test_many_addresses_take_no_memory_without_bound() -> None:
+def test_attempts_remember_a_bounded_number_of_addresses() -> None:
     attempts = Attempts()
     for number in range(3 * ADDRESSES):
         attempts.add(f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}")
@@ -48,6 +48,6 @@ def test_many_addresses_take_no_memory_without_bound() -> None:
         ("/", "token=first&token=second", ("first", "/")),
     ],
 )
-def test_an_address_without_its_token(path: str, query: str, expected: tuple[str, str]) -> None:
+def test_without_token_removes_the_token(path: str, query: str, expected: tuple[str, str]) -> None:
     asked = sign_in.Head("GET", path, query, head().headers, "", False)
     assert without_token(asked) == expected

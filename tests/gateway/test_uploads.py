@@ -93,7 +93,7 @@ class Sender:
 
 
 def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, Any, None]]) -> None:
-    """Tell a story of uploads to one gateway."""
+    """Run a story of uploads with one gateway."""
 
     async def told() -> None:
         gateway = Gateway(store, AppPlace("localhost", 8501, proxies=("10.0.0.9",)), 120.0)
@@ -115,7 +115,7 @@ def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, An
 
 
 def whole(sender: Sender, size: int) -> asyncio.Future[int]:
-    """Send all of an upload; its status."""
+    """Send all of an upload, and return its status."""
     sender.feed(size)
     sender.finish()
     return sender.task

@@ -1,0 +1,16 @@
+"""Shows a page that costs little: some lines, and a picture of its own for each session."""
+
+import numpy as np
+import streamlit as st
+
+from areaviz.ui.shell.departure import note_presence
+
+PICTURE_BYTES = 3 * 8 * 8
+
+note_presence()
+if "picture" not in st.session_state:
+    noise = np.random.default_rng().integers(0, 256, PICTURE_BYTES, dtype=np.uint8)
+    st.session_state["picture"] = noise.reshape(8, 8, 3)
+st.image(st.session_state["picture"])
+for number in range(6):
+    st.text(f"Line {number}")

@@ -1,0 +1,54 @@
+"""A server with no more than 1,024 file descriptors goes on when connections use them up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.faults.client import Session, new_cookie
+from tests.faults.served import Served
+from tests.faults.silent import half_open, silent_sockets
+from tests.gateway.client import status
+from tests.gateway.conftest import FIRST_MESSAGE_SECONDS, HEAD_SECONDS, small_server
+
+DESCRIPTORS = 1024
+
+
+@pytest.fixture(scope="module")
+def tight_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve the small page with 1,024 file descriptors and no more."""
+    folder = tmp_path_factory.mktemp("tight")
+    with small_server(folder, {}, soft=DESCRIPTORS, hard=DESCRIPTORS) as app:
+        yield app
+
+
+def test_hard_limit_is_kept(tight_app: Served) -> None:
+    assert status(tight_app)["file_descriptors_limit"] == DESCRIPTORS
+
+
+@pytest.mark.slow
+def test_silent_sockets_keep_nobody_out(tight_app: Served) -> None:
+    silent_sockets(tight_app, 300).check(FIRST_MESSAGE_SECONDS)
+
+
+@pytest.mark.slow
+def test_half_open_requests_are_logged(tight_app: Served) -> None:
+    half_open(tight_app, 1100).check(HEAD_SECONDS)
+    log = tight_app.log.read_text()
+    assert "of 1024 file descriptors are used" in log
+    assert "Too many open files" not in log
+
+
+@pytest.mark.slow
+def test_former_visitors_keep_nobody_out(tight_app: Served) -> None:
+    """Streamlit keeps 128 sessions of visitors who have left, each with file descriptors."""
+
+    def visit_and_leave(number: int) -> int:
+        with Session.open(tight_app.url, new_cookie(tight_app.url)) as visitor:
+            return len(visitor.visit("models").messages)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(visit_and_leave, range(140)))
+    assert "Too many open files" not in tight_app.log.read_text()
