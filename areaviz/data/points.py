@@ -98,10 +98,10 @@ def shortest_tours(points_BN2: FloatArray) -> IntArray:
     """Return the shortest closed tour of every set [B, N], by dynamic programming over subsets.
 
     Held and Karp 1962. `best[S][:, j]` is the length of the shortest path that leaves the first
-    point, visits the points S and ends in j of S: the minimum over k in S without j of `best[S
-    without j][:, k]` plus the distance from k to j. This is exact and finds the tours of thousands
-    of small sets at once. Solvers of larger problems, such as Concorde or those of OR-tools, would
-    be an additional dependency for sets of ten points.
+    point, visits the points S and ends in j of S. It is the minimum over k in S without j of
+    `best[S without j][:, k]` plus the distance from k to j. This is exact and finds the tours of
+    thousands of small sets at once. Solvers of larger problems, such as Concorde or those of
+    OR-tools, would be an additional dependency for sets of ten points.
     """
     count, others = len(points_BN2), points_BN2.shape[1] - 1
     way_BNN = np.linalg.norm(points_BN2[:, :, None] - points_BN2[:, None], axis=3)

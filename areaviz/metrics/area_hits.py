@@ -22,7 +22,7 @@ def area_figures(
 
     - multi_words: share of the words whose top area has several cells.
     - overlap: mean intersection over union of the top area and the boxes.
-    - overlap_cell: the same for the top single cell.
+    - overlap_cell: mean intersection over union of the top single cell and the boxes.
     - overlap_lift: overlap divided by overlap_cell.
     - overlap_best_cell and overlap_best: mean overlap of the best cell and of the best area
       regardless of weights, which are the upper limits for cells and areas.

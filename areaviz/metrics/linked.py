@@ -36,7 +36,7 @@ class LinkedCounts(Counts):
 
         - linked_span_share: share of queries whose top area is a span of two or more items.
         - span: share of these spans that are right.
-        - span_random: the same for spans of equal sizes at random positions.
+        - span_random: share of right spans among spans of equal sizes at random positions.
         - single: share of right top areas among those of one item.
         - top: share of right top areas among all queries.
         - pair: share of queries for which the top item with its heavier neighbour is right.

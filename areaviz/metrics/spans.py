@@ -45,7 +45,7 @@ class SpanCounts(Counts):
           have one with a weight above 0.
         - weighted_MEASURE: share of the attention on areas with the property, with _random and
           _lift.
-        - uniform_MEASURE: the same for uniform attention.
+        - uniform_MEASURE: share for uniform attention.
         - area_size: mean number of items in an attended area, weighted by attention, and
           uniform_area_size.
         - entropy: entropy of the area weights in bits.

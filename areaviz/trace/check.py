@@ -194,7 +194,7 @@ def _check_map(trace: Trace, attention: AttentionMap) -> None:
     _require(
         max(shape[:2]) <= MOST, f"{called} has more than {MOST:,} layers, or heads of a layer."
     )
-    # Weights that lie elsewhere are checked by the code that fetches them.
+    # Weights that are stored elsewhere are checked by the code that fetches them.
     if not isinstance(weights_LHQA, LayeredWeights):
         check_rows(weights_LHQA, called)
     chosen, strength = attention.chosen, attention.strength

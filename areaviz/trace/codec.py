@@ -133,9 +133,9 @@ def from_bytes(content: bytes, fetch: Fetch | None = None) -> Trace:
 
 
 def load(source: Path | str | BinaryIO, fetch: Fetch | None = None) -> Trace:
-    """Read a trace written by this or an older version. Its arrays are read-only.
+    """Read a trace that this or an older version has written.
 
-    You can therefore share the trace between threads.
+    Its arrays are read-only, so it can be shared.
 
     Args:
         source: A path, or an open, seekable binary file.
@@ -267,7 +267,10 @@ def is_logs(name: str) -> bool:
 
 
 def _npy_parts(array: npt.NDArray[Any], half: bool = False) -> Iterator[bytes | memoryview]:
-    """Yield the bytes of an npy file. Weights come one layer at a time: they may lie elsewhere."""
+    """Yield the bytes of an npy file.
+
+    Weights are read one layer at a time, because they may be stored elsewhere.
+    """
     kind, head = np.dtype(np.float16) if half else array.dtype, io.BytesIO()
     described = {
         "descr": np.lib.format.dtype_to_descr(kind),

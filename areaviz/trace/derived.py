@@ -99,7 +99,7 @@ class AreasOf(MadeOfItems):
     """
 
     def __init__(self, logs: FloatArray, grid: AreaGrid) -> None:
-        # Arrays that lie elsewhere are checked by the code that fetches them.
+        # Arrays that are stored elsewhere are checked by the code that fetches them.
         if not isinstance(logs, LayeredWeights):
             check_logs(logs, "A derived map")
         super().__init__(logs, grid, shares_of_logs)

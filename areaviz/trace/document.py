@@ -49,7 +49,7 @@ _Value = TypeVar("_Value")
 
 
 def to_arrays(trace: Trace, without: Collection[str] = ()) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of a trace by name. Weights that lie elsewhere are not read.
+    """Return the arrays of a trace by name. Weights that are stored elsewhere are not read.
 
     Args:
         trace: Weights that follow from other weights are left out. For weights made from

@@ -18,8 +18,8 @@ _ASK_FOR_WEIGHTS = (
 def array_of(weights: Any) -> npt.NDArray[Any]:
     """Return weights of any library as an array. The layers of a model are stacked.
 
-    Tensors may require gradients, be on another device or have a type that NumPy lacks. A layer [1,
-    H, Q, N] belongs to a batch of one. Layers that are None are left out.
+    Tensors may require gradients, be on another device or have a type that NumPy lacks. A layer
+    [1, H, Q, N] belongs to a batch of one. Layers that are None are left out.
 
     Raises:
         InputError: There are no weights, the layers have different shapes, or the input is not made

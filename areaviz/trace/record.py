@@ -60,8 +60,8 @@ class Field:
 class AttentionMap:
     """Attention of one site: for every layer, head and query a distribution over areas.
 
-    Weights may lie elsewhere until they are read (`LayeredWeights`), so read them layer by layer:
-    `weights[layer]`, `weights[layer, head]`.
+    Weights may be stored elsewhere until they are read (`LayeredWeights`), so read them layer by
+    layer: `weights[layer]`, `weights[layer, head]`.
     """
 
     # For example "encoder self", "decoder self" or "encoder-decoder".
@@ -149,7 +149,7 @@ class Trace:
         size += 0 if self.request.sound is None else len(self.request.sound.pcm)
         size += 0 if self.request.clip is None else len(self.request.clip.rgb)
         for attention in self.maps.values():
-            # A stand-in for an array has a cache.
+            # Stand-ins for arrays report the size of their cache.
             size += getattr(attention.weights, "cached_bytes", 0)
         return size + held_bytes(self.maps.values())
 

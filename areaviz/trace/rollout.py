@@ -54,8 +54,8 @@ class Across:
 
     # Attention of each query, [L, Q, M].
     shares: FloatArray
-    # Composition of the items that each layer reads, [L, M, M], or that every layer reads, [1, M,
-    # M].
+    # Composition of the items that each layer reads, [L, M, M], or that every layer reads,
+    # [1, M, M].
     made_of: FloatArray
 
 

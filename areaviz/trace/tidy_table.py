@@ -76,7 +76,10 @@ def _layers(attention: AttentionMap, chosen: Sequence[int] | None) -> Sequence[i
 
 
 def _rows(trace: Trace, attention: AttentionMap, layer: int, min_weight: float) -> dict[str, Any]:
-    """Return the columns of one layer. It is read only once, because weights may lie elsewhere."""
+    """Return the columns of one layer.
+
+    The layer is read only once, because its weights may be stored elsewhere.
+    """
     weights_HQA = np.asarray(attention.weights[layer])
     heads, queries, areas = np.nonzero(weights_HQA > min_weight)
     labels = np.array(trace.fields[attention.query].labels, object)
