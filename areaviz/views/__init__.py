@@ -1,7 +1,8 @@
-"""Pictures of a trace. To add one: write a file that ends in `VIEW = view(...)` and list it here.
+"""Views: figures of a trace.
 
-`VIEWS` is the door: every view by its name. `charts`, `difference` and `look` draw what is no view
-of one trace at a focus.
+To add a view, write a module that ends in `VIEW = view(...)` and list it here. `VIEWS` maps names
+to views and is the way in from other packages. `charts`, `difference` and `look` draw figures that
+are not a view of one trace at one focus.
 """
 
 from collections.abc import Callable, Mapping
@@ -41,7 +42,7 @@ TEXTS = (
     over_words(sizes.VIEW, spans=True),
     probabilities.VIEW,
 )
-"""Those that fit attention from text to text."""
+"""Views of attention from text to text."""
 _ALL = (
     facts.VIEW,
     points.VIEW,
@@ -67,6 +68,6 @@ def _problem(thing: object) -> str:
 
 
 VIEWS: Mapping[str, View] = Joined("views", {view.name: view for view in _ALL}, _problem)
-"""Every view by its name, in the order the pages offer them: ours, then other packages'."""
+"""Every view by name, in the order of the pages: built-in views, then those of other packages."""
 PAIRS: dict[str, Callable[[Trace], View]] = {"change": probabilities.against}
-"""Views of a run beside another one: given that other trace, a view."""
+"""Views that compare a run with an earlier one, as functions from the earlier trace to a view."""

@@ -1,4 +1,4 @@
-"""The balance: how much of each word's context came from the text, and how much from the picture.
+"""Balance view: the shares of each word's context that come from the text and from the picture.
 
 Shapes: H heads, Q queries, R runs of queries, M marks.
 """
@@ -36,44 +36,44 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MEASURED = "length of each context vector, before they are added (Eq. 5), share of their sum"
-# px from one word to the next, and the share of it that a bar takes up.
+# Distance from one word to the next in px, and the share of it that a bar fills.
 _PITCH, _BROAD = 26.0, 0.62
-# Up to this many words have a mark for every head, and their numbers in words.
+# Up to this number of words, every head gets a mark and every word its percentages.
 _MARKED = 40
 _SHARES = [0, 0.25, 0.5, 0.75, 1]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Balance(Drawing):
-    """The text's share of every word, NaN where neither context has any length.
+    """The text's share of every word's context, NaN where both contexts have length zero.
 
-    The picture has the rest.
+    The picture's share is 1 minus the text's.
     """
 
-    # First items of the words, 0-based.
+    # First item of each word, 0-based.
     positions: tuple[int, ...]
     labels: tuple[str, ...]
-    # float32 [H, R].
+    # Share per head and word: float32 [H, R].
     heads: FloatArray
-    # float32 [R]: of the focused head, or the mean of the heads' shares.
+    # Share per word, float32 [R]: the focused head's, or the mean over heads.
     drawn: FloatArray
     # The heads that get marks.
     marked: range
-    # Whether a word is focused; all are where none is.
+    # Whether each word is focused; all True if none is.
     chosen: tuple[bool, ...]
 
     @property
     def height(self) -> float:
-        """How many px the bars take up together."""
+        """Height of all bars together, in px."""
         return float(np.clip(_PITCH * len(self.labels), 2 * _PITCH, 900.0))
 
     @property
     def opacity(self) -> list[float]:
-        """Focused words stand out."""
+        """Opacity of each word's bars: focused words are opaque."""
         return [1.0 if chosen else 0.4 for chosen in self.chosen]
 
     def bars(self) -> tuple[tuple[str, str, FloatArray, FloatArray], ...]:
-        """Name, colour, beginnings and lengths of the bars of the text and of the picture."""
+        """Return the name, colour, starts and lengths of the text bars and of the picture bars."""
         text, rest = np.nan_to_num(self.drawn), np.nan_to_num(1 - self.drawn)
         return (
             ("text", ACCENT, 0 * text, text),
@@ -81,14 +81,22 @@ class Balance(Drawing):
         )
 
     def marks(self) -> tuple[FloatArray, FloatArray, list[int]]:
-        """Share, row and head of every mark; within a bar the first head is on top."""
+        """Return the share, row position and head of every mark.
+
+        Within a bar, the first head is at the top.
+        """
         heads = len(self.marked)
         head_M, row_M = (axis.ravel() for axis in np.indices((heads, len(self.labels))))
         down_M = row_M + _BROAD * ((head_M + 0.5) / max(heads, 1) - 0.5)
         return self.heads[self.marked].ravel(), down_M.astype(np.float32), head_M.tolist()
 
     def numbers(self) -> list[str]:
-        """Both shares of every word in per cent, a dash where there are none; "" of many words."""
+        """Return both shares of every word as text.
+
+        Returns:
+            Percentages such as "60% · 40%", "–" where the share is unknown, or empty strings if
+                there are too many words to label.
+        """
         if len(self.labels) > _MARKED:
             return [""] * len(self.labels)
         texts = [f"{share:.0%} · {1 - share:.0%}" for share in self.drawn.tolist()]
@@ -97,7 +105,10 @@ class Balance(Drawing):
 
 
 def balance(trace: Trace, focus: Focus) -> Balance:
-    """The shares of every produced item; with `focus.unit` "word" the mean over a word's items."""
+    """Compute the text's share for every produced item.
+
+    With `focus.unit` "word", the share of a word is the mean over its items.
+    """
     chosen = select(trace, turned(focus, TEXT))
     runs, heads = word_groups(chosen.query, focus.unit), chosen.heads
     heads_HR = merge_items(text_shares(trace, chosen.layer).T, runs).T
@@ -120,7 +131,7 @@ def balance(trace: Trace, focus: Focus) -> Balance:
 
 
 def mean(shares_HR: FloatArray) -> FloatArray:
-    """The mean of the heads that have a share: float32 [R], NaN where none has."""
+    """Return the mean over the heads that have a share: float32 [R], NaN where no head has one."""
     known_HR = ~np.isnan(shares_HR)
     count_R = known_HR.sum(0)
     total_R = np.where(known_HR, shares_HR, 0).sum(0, dtype=np.float32)
@@ -130,7 +141,7 @@ def mean(shares_HR: FloatArray) -> FloatArray:
 
 
 def figure(drawn: Balance) -> Figure:
-    """A bar a word: the text's share from the left, the picture's from the right."""
+    """Draw one bar per word: the text's share from the left, the picture's from the right."""
     count = len(drawn.labels)
     rows = list(range(count))
     result = screen_figure(drawn, drawn.height, above=30, below=30)
@@ -193,7 +204,7 @@ def figure(drawn: Balance) -> Figure:
 
 
 def _marks(drawn: Balance) -> Scatter:
-    """A dot for every head, edged so that it shows on both colours."""
+    """Draw one dot per head, with a dark edge that makes it visible on both colours."""
     share_M, down_M, heads = drawn.marks()
     texts = [
         f"head {head + 1}: {share:.1%} from the text"
@@ -214,7 +225,7 @@ def _marks(drawn: Balance) -> Scatter:
 
 
 def paper(drawn: Balance) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     inches, count = drawn.height / 96, len(drawn.labels)
     result, axes = print_figure(drawn, inches)
     for side, colour, base, length in drawn.bars():
@@ -270,18 +281,21 @@ def paper(drawn: Balance) -> PrintFigure:
         frameon=False,
     )
     for handle in key.legend_handles:
-        # Else the key is as faint as the first bar.
+        # Without this, the key would be as faint as the first bar.
         if handle is not None:
             handle.set_alpha(1)
     return result
 
 
 def table(drawn: Balance) -> Table:
-    """One line a word: both shares as drawn, and the text's in every head; NaN without any."""
+    """Tabulate one row per word: both shares as drawn, and the text's share in every head.
+
+    Unknown shares are NaN.
+    """
     heads = [f"text, head {head + 1}" for head in range(len(drawn.heads))]
     rows = []
     for row, share in enumerate(drawn.drawn.tolist()):
-        # The picture's share is worked out in the precision of the text's.
+        # Compute the picture's share in the float32 precision of the text's share.
         rest = float(1 - drawn.drawn[row])
         own = drawn.heads[:, row].tolist()
         rows.append((drawn.positions[row] + 1, drawn.labels[row], share, rest, *own))

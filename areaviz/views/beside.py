@@ -1,7 +1,7 @@
-"""Attention beside attribution: what a map points at, and what the output depends on.
+"""Attention compared with attribution: where a map points, and what the output depends on.
 
-A row for the attention of the focused layer and head, and one for each way of attributing that the
-trace has (`areaviz/trace/attribution.py`); how far they agree is a number.
+The figure has one row for the attention of the focused layer and head, and one for each attribution
+method in the trace (`areaviz/trace/attribution.py`). The note gives their agreement as numbers.
 """
 
 from __future__ import annotations
@@ -28,19 +28,23 @@ COLUMNS = ("layer", "head", "beside", "rank correlation", f"top {TOP} in common"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
-    """What is drawn, and the agreement of every layer and head for the table."""
+    """The matrix to draw, and the agreement of every layer and head for the table."""
 
     drawn: Matrix
     rows: list[Row]
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether there is attention of items in a row, and attribution of the same queries beside."""
+    """Return whether the focus has 1-D attention and the trace has attributions for its queries."""
     return fits_spans(trace, focus) and bool(beside(trace.maps, focus.site, focus.layer))
 
 
 def find(trace: Trace, focus: Focus) -> Beside:
-    """The shares [ways, N] of the focused queries, their mean; of all where none is focused."""
+    """Compare the attention of the focused queries with each attribution method.
+
+    The matrix contains item shares [methods, N]: the mean over the focused queries, or over all
+    queries if none is focused.
+    """
     chosen = select(trace, focus)
     queries = list(chosen.queries)
     ways = beside(trace.maps, focus.site, focus.layer)
@@ -65,7 +69,7 @@ def find(trace: Trace, focus: Focus) -> Beside:
 
 
 def agreement_words(trace: Trace, focus: Focus) -> str:
-    """How far each way agrees with the focused layer and head over the focused queries."""
+    """Describe how far each method agrees with the focused map on the focused queries."""
     queries = select(trace, focus).queries
     found = agreements(trace.maps, focus.site, focus.layer, focus.head, queries)
     parts = []
@@ -76,7 +80,7 @@ def agreement_words(trace: Trace, focus: Focus) -> str:
 
 
 def _rows(trace: Trace, chosen: FocusedMap) -> list[Row]:
-    """The agreement of every layer and head, and of the mean of a layer's heads."""
+    """Return the agreement rows of every layer and head, and of the mean over a layer's heads."""
     attention, rows = chosen.attention, list[Row]()
     for layer in range(attention.layers):
         for head in (None, *range(attention.heads)):

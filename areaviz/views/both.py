@@ -1,4 +1,4 @@
-"""Text and picture: what one word looks at in both, side by side (Arslan et al. 2018, figure 7)."""
+"""Text and picture: what each word attends to in both (Arslan et al. 2018, Fig. 7)."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from areaviz.views.film import frame_text, most_text
 
 # Opacity of lines, and of source words whose share is not written.
 _FAINT = 0.8
-# Inches and pt of a px.
+# One px in inches and in points.
 _INCH, _PT = 1 / 96, 72 / 96
-# Inches.
+# Width of the figure on paper, in inches.
 _WIDE = PRINT_WIDTH - 0.3
 
 
 def figure(drawn: Panels) -> Figure:
-    """A panel a word: picture, word, source words."""
+    """Draw one panel per word: the picture, the word, and the source words."""
     result = screen_figure(drawn, drawn.height, above=10, below=6)
     stills = drawn.film.stills(250, DIM)
     line = {"color": ACCENT, "width": 1.5}
@@ -102,7 +102,7 @@ def _line(
         "color": ACCENT,
         "width": round(WIDEST * tie.share, 2),
         "dash": "dot" if tie.rest else "solid",
-        # Plotly would take bends for straight.
+        # By default Plotly simplifies lines, which would straighten the curves.
         "simplify": False,
     }
     pair = f"{escape(panel.frame.label)} → {escape(tie.label)}"
@@ -119,7 +119,7 @@ def _hover(drawn: Panels, panel: Panel) -> str:
 
 
 def _sources(drawn: Panels, strong: bool) -> Scatter:
-    """The source's words, those whose share is written standing out."""
+    """Draw the source words; those with a written share are bold."""
     y, texts = [], []
     for panel in drawn.panels:
         for tie, place in panel.places():
@@ -141,7 +141,7 @@ def _sources(drawn: Panels, strong: bool) -> Scatter:
 
 
 def table(drawn: Panels) -> Table:
-    """One line a word and what it attends to: first all source words, then all cells."""
+    """Tabulate what each word attends to: first all source words, then all picture cells."""
     cells = [(cell, visible(label)) for cell, label in enumerate(drawn.film.cells.labels, 1)]
     words = [(first + 1, label) for first, label in drawn.sources]
     rows: list[Row] = []
@@ -155,7 +155,7 @@ def table(drawn: Panels) -> Table:
 
 
 def paper(drawn: Panels) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     whole = drawn.height * _INCH
     result, axes = print_figure(drawn, whole)
     stills = drawn.film.stills(400, DIM)
@@ -176,7 +176,7 @@ def _print_panel(
     stills: Stills,
     panel: Panel,
 ) -> None:
-    """One panel on paper, all in inches."""
+    """Draw one panel on paper; all lengths are in inches."""
     middle, right = panel.middle * _INCH, SEEN * _WIDE
     still = stills.of(panel.frame)
     height, width = still.shape[:2]

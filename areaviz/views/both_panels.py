@@ -1,7 +1,8 @@
-"""The panels of text and picture: for a few words, the film's frame and the shares of source words.
+"""Layout of the view "Text and picture": one panel per word.
 
-Across a panel stand the picture as the word sees it, the word on a line to it, and lines on to the
-source's words. Shapes: R runs of target items, S runs of source items.
+From left to right, a panel shows the picture dimmed by the word's attention, the word on a line
+from the picture, and lines from the word to the source words. Shapes: R runs of target items, S
+runs of source items.
 """
 
 from __future__ import annotations
@@ -22,62 +23,66 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST, SOURCES = 6, 12
-"""How many words, and how many of the source's words for each, are drawn at most."""
+"""Maximum number of words, and of source words for each of them."""
 DIM = 0.4
-"""Brightness without attention: more than the film strip's, which has the picture itself beside."""
+"""Brightness without attention.
+
+It is higher than in the film strip, because the undimmed picture is not shown next to it.
+"""
 
 SEEN, LEAVES, READ = 0.32, 0.55, 0.7
-"""In shares of the width: the picture's end, where lines begin, and where source words begin."""
+"""Positions as shares of the width: right edge of the picture, start of the lines, left edge of
+the source words."""
 WORD = (SEEN + LEAVES) / 2
 WIDEST = 14.0
-"""px: a line that stands for all attention."""
-# px: from one source word to the next.
+"""Width in px of a line that carries all of the attention."""
+# Distance between source words in px.
 _LINE = 14.0
 CUT = 14
-"""A word is cut to so many characters, for which there is room on half a page."""
+"""Maximum number of characters of a word, the most that fit on half a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tie:
-    """Source words that a word attends to."""
+    """One source word, or the merged rest of the source, that a word attends to."""
 
-    # The first item, 0-based.
+    # First item, 0-based.
     first: int
     label: str
-    # Of all these words together.
+    # Share of the attention to the source, summed over the merged words.
     share: float
-    # Whether the words stand out, with their share beside the label.
+    # Whether the word is bold, with its share next to it.
     strong: bool
-    # Whether these are the weaker words of a long sentence.
+    # Whether this is the merged rest: the weaker words of a long sentence.
     rest: bool = False
 
     @property
     def text(self) -> str:
-        """The label, cut to its room, and the share where it is written."""
+        """The label, shortened to fit, with the share if it is written."""
         label = clip(self.label, 15)
         return f"{label} {self.share:.0%}" if self.strong or self.rest else label
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """One target word and where its panel stands; all lengths are in px."""
+    """One target word and the position of its panel; all lengths are in px."""
 
     frame: Frame
-    # In the order of the source, the rest last.
+    # Source words in the order of the source, the merged rest last.
     ties: Sequence[Tie]
-    # Of every source word: float32 [S].
+    # Share of every source word: float32 [S].
     shares: FloatArray
     top: float
-    # The room of its picture and of its source words.
+    # Height of the picture and of the source words.
     height: float
 
     @property
     def middle(self) -> float:
-        """Where the picture's middle and the word stand."""
+        """Vertical centre of the picture and of the word."""
         return self.top + self.height / 2
 
     def places(self) -> Iterator[tuple[Tie, float]]:
-        """Every source word and where it stands."""
+        """Yield every source word with its vertical position."""
         y = self.middle - (len(self.ties) - 1) * _LINE / 2
         for number, tie in enumerate(self.ties):
             yield tie, y + number * _LINE
@@ -85,23 +90,23 @@ class Panel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panels(Drawing):
-    """All words that are drawn."""
+    """All panels of the figure."""
 
     film: Film
     panels: Sequence[Panel]
-    # The first item and the label of every source word.
+    # First item and label of every source word.
     sources: Sequence[tuple[int, str]]
 
     @property
     def height(self) -> float:
-        """Where the last panel ends."""
+        """Lower edge of the last panel."""
         return self.panels[-1].top + self.panels[-1].height
 
 
 def panels(trace: Trace, focus: Focus) -> Panels:
-    """The focused words, or the first words of some length.
+    """Lay out panels for the focused words, or for the first words that are long enough.
 
-    With `focus.unit` "word" items are joined to words.
+    With `focus.unit` "word", items are merged into words.
     """
     chosen, drawn = select(trace, turned(focus, TEXT)), film(trace, turned(focus, PICTURE))
     marked = [frame for frame in drawn.frames if frame.marked]
@@ -113,7 +118,7 @@ def panels(trace: Trace, focus: Focus) -> Panels:
     row_of = {start: row for row, (start, _) in enumerate(targets)}
     labels = group_labels(chosen.memory, sources)
     named = list(zip([start for start, _ in sources], labels, strict=True))
-    # Few panels get larger pictures.
+    # With few panels, each picture can be larger.
     height = {
         1: 220.0,
         2: 170.0,
@@ -154,17 +159,24 @@ def panels(trace: Trace, focus: Focus) -> Panels:
 
 
 def chosen_frames(frames: Sequence[Frame], focused: bool) -> Sequence[Frame]:
-    """At most MOST: focused ones in order; else those with letters, long words first."""
+    """Choose at most `MOST` words to draw.
+
+    Focused words are taken in order. Otherwise words that contain letters are preferred, and words
+    of four or more letters come first.
+    """
     if focused:
         return frames[:MOST]
     spoken = [frame for frame in frames if any(map(str.isalnum, frame.label))] or frames
-    # Words of three letters are mostly articles and prepositions.
+    # Words of up to three letters are mostly articles and prepositions.
     first = sorted(spoken, key=lambda frame: len(frame.label) < 4)[:MOST]
     return sorted(first, key=lambda frame: frame.first)
 
 
 def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
-    """Every source word of a short sentence; of a longer one the strongest, and the rest as one."""
+    """Return one tie per source word of a short sentence.
+
+    For a longer sentence, return the strongest words and one tie for all other words.
+    """
     kept = len(named) if len(named) <= SOURCES else SOURCES - 1
     strongest = np.argsort(-shares_S, kind="stable")[:kept]
     top = float(shares_S.max(initial=0))
@@ -172,7 +184,7 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
     for number in sorted(strongest.tolist()):
         first, label = named[number]
         share = float(shares_S[number])
-        # A tenth is written beside its word, and the largest share always is.
+        # Shares of at least 10 % are written next to the word; the largest share always is.
         found.append(Tie(first, label, share, share >= min(top, 0.1) > 0))
     if kept < len(named):
         left = 1 - sum(tie.share for tie in found) if top else 0.0
@@ -190,6 +202,10 @@ def ties(shares_S: FloatArray, named: Sequence[tuple[int, str]]) -> list[Tie]:
 
 
 def curve(start: float, end: float) -> tuple[FloatArray, FloatArray]:
-    """A line from its word to a source word `end` px down: x in shares of the width, and y."""
+    """Return the curve from a word at height `start` to a source word at height `end`.
+
+    Returns:
+        x as shares of the width, and y in px.
+    """
     x = LEAVES + (0.69 - LEAVES) * STEPS
     return x.astype(np.float32), eased(start, end)

@@ -1,7 +1,7 @@
-"""Quality of translators by the length of sentences, with and without attention, from cards alone.
+"""Translation quality by sentence length, with and without attention, drawn from model cards.
 
-No view of one trace: each card has BLEU for the shortest, middle and longest third of a test set
-(`areaviz/metrics/by_length.py` measures it), with the ends of a 95 % interval.
+This is not a view of one trace. Each card has BLEU for the shortest, middle and longest third of a
+test set, with the bounds of a 95 % interval (see `areaviz/metrics/by_length.py`).
 """
 
 from __future__ import annotations
@@ -20,17 +20,21 @@ from areaviz.drawing.numbers import number_text
 from areaviz.drawing.theme import ACCENT, RULE, SECOND, Drawing, screen_figure
 
 THIRDS = ("short", "middle", "long")
-"""The ends of the keys of a card, from the shortest sentences to the longest."""
+"""Suffixes of the card's metric keys, from the shortest sentences to the longest."""
 TITLE = "Quality by the length of sentences"
 _HEIGHT = 260.0
 _STYLES = {True: (ACCENT, "solid", "circle"), False: (SECOND, "dot", "square")}
-"""Colour, dash and mark of a line, by whether its model attends."""
+"""Colour, dash and marker of a line, by whether its model has attention."""
 
 
 def with_and_without(task: str, cards: Sequence[Card]) -> Sequence[Card]:
-    """The cards with figures by length of pairs in which one model has no attention, it last.
+    """Return the cards of a task that compare attention with no attention by sentence length.
 
-    Nothing where no such pair has another model with such figures.
+    A card qualifies if its language pair has a model without attention and both have results by
+    length. The model without attention comes last.
+
+    Returns:
+        The cards, or [] unless at least two mechanisms can be compared.
     """
     known = [card for card in cards if "bleu_short" in _figures(task, card)]
     blind = {card.pair for card in known if card.mechanism == "none"}
@@ -40,7 +44,10 @@ def with_and_without(task: str, cards: Sequence[Card]) -> Sequence[Card]:
 
 
 def length_figure(task: str, cards: Sequence[Card]) -> Figure:
-    """BLEU over the mean words of a third's sources, a line a model, with 95 % intervals."""
+    """Draw BLEU against the mean source length of each third, one line per model.
+
+    Error bars are 95 % intervals.
+    """
     caption = " ".join(filter(None, (gain_words(task, card) for card in cards)))
     drawing = Drawing(TITLE, "thirds of the test set; bars: 95 % of its resamples", caption)
     figure = screen_figure(drawing, _HEIGHT, above=24)
@@ -68,7 +75,7 @@ def length_figure(task: str, cards: Sequence[Card]) -> Figure:
 
 
 def length_table(task: str, cards: Sequence[Card]) -> Table:
-    """The same numbers: one row for each model and third."""
+    """Tabulate one row per model and third."""
     rows: list[Row] = []
     for card in cards:
         figures = _figures(task, card)
@@ -81,7 +88,7 @@ def length_table(task: str, cards: Sequence[Card]) -> Table:
 
 
 def gain_words(task: str, card: Card) -> str:
-    """What a model has over one it was compared with, by length, in words; "" where unknown."""
+    """Describe a model's gain over its baseline by sentence length, or return "" if unknown."""
     figures = _figures(task, card)
     others = [key.removesuffix(", growth") for key in figures if key.endswith(", growth")]
     if not others:
@@ -99,5 +106,5 @@ def gain_words(task: str, card: Card) -> str:
 
 
 def _figures(task: str, card: Card) -> Mapping[str, Any]:
-    """What a card has of the test set that counts."""
+    """Return the test metrics of a card for its task."""
     return card.figures.get(TASKS[task].headline, {})

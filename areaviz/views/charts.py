@@ -1,4 +1,4 @@
-"""Figures that are no view of one trace: measures of many examples, and the loss of a training."""
+"""Figures that are not views of one trace: metrics over many examples, and training loss."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ from areaviz.drawing.theme import (
 from areaviz.trace.record import FloatArray
 
 _HEIGHT, _SQUARE = 190.0, 360.0
-"""Pixels of a plot of bars, and of one whose two axes count alike."""
+"""Height in px of a bar chart, and of a plot with equal axes."""
 _BINS = 30
 _BESIDE = 0.05
-"""Of an axis, beyond the outermost points."""
+"""Margin of an axis beyond the outermost points, as a share of their range."""
 _CURVES = {
     "train_loss": ("Training", SECOND, "dot"),
     "valid_loss": ("Validation", ACCENT, "solid"),
 }
-"""Of a measure its name, colour and dash, which tells the curves apart without colour too."""
+"""Name, colour and dash of each loss curve; the dash separates the curves without colour."""
 
 
 OTHER = "other or no value"
-"""The group of what is in no other group, which is grey."""
+"""Name of the grey group for examples that are in no other group."""
 _OTHER_COLOUR, _KEY_HEIGHT = 7, 24
-"""The number of grey among the colours, and pixels of the key above a plot."""
+"""Index of grey among the colours, and height in px of the key above a plot."""
 Groups = Mapping[str, NDArray[np.bool_]]
 NO_GROUPS: Groups = {}
 
@@ -61,14 +61,14 @@ def _group_marker(number: int, name: str) -> Layout:
 def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = NO_GROUPS) -> Figure:
     """Draw how many examples have which value, in up to 30 bars; NaN is left out.
 
-    The `customdata` of a bar is its number, by which `bin_edges` tells what it holds: a click can
-    be read back.
+    The `customdata` of a bar is its number. `bin_edges` maps the number back to a range of values,
+    which is how a click is interpreted.
 
     Args:
-        values: of the examples, NaN for none.
-        title: of the figure.
-        note: below the title.
-        groups: which examples a colour of the bars stands for; {} for one colour.
+        values: value of each example, NaN for none.
+        title: title of the figure.
+        note: text below the title.
+        groups: masks of the examples of each colour; {} for a single colour.
     """
     edges = bin_edges(values)
     figure = screen_figure(Drawing(title, note, ""), _HEIGHT, above=_KEY_HEIGHT if groups else 0)
@@ -91,22 +91,22 @@ def histogram(values: FloatArray, title: str, note: str = "", groups: Groups = N
     figure.update_layout(dragmode="select", selectdirection="h", bargap=0, barmode="stack")
     _show_key(figure, bool(groups))
     figure.update_xaxes(range=[float(edges[0]), float(edges[-1])])
-    # Half an example is none: few examples have whole numbers at the axis.
+    # Prevent axis ticks at half an example when counts are small.
     step = 1 if tallest < 6 else None
     return figure.update_yaxes(title="Examples", gridcolor=RULE, rangemode="tozero", dtick=step)
 
 
 def bin_edges(values: FloatArray) -> NDArray[np.float64]:
-    """The edges of the bars of `histogram`, rising; the last bar holds its upper edge, too."""
+    """Return the rising bin edges of `histogram`; the last bin includes its upper edge."""
     known = values[np.isfinite(values)].astype(np.float64)
     return np.linspace(*_ends(known), _BINS + 1)
 
 
 def _ends(known: NDArray[np.float64]) -> tuple[float, float]:
-    """Where the axis of some values begins and ends.
+    """Return the range of the axis for the given values.
 
-    That is at the least and the largest. Of equal values it reaches from 0 to 1, or as far as they
-    lie beyond: where every answer is right, a measure of 0 or 1 keeps its scale.
+    The range goes from the smallest to the largest value. If all values are equal, it goes from 0
+    to 1 and is extended to include the value. A metric of only zeros or ones thus keeps its scale.
     """
     if not len(known):
         return 0.0, 1.0
@@ -123,16 +123,19 @@ def scatter(
     diagonal: bool = False,
     groups: Groups = NO_GROUPS,
 ) -> Figure:
-    """Draw a point for each example; `customdata` is its place, so that a brush can be read back.
+    """Draw one point per example.
+
+    The `customdata` of a point is the index of its example, which is how a brush selection is
+    interpreted.
 
     Args:
-        x: a value of each example, NaN for none.
-        y: another one.
-        names: of the examples.
-        titles: of the axes, x first.
-        title: of the figure.
-        diagonal: whether both are the same measure, so that a line shows where they are equal.
-        groups: which examples a colour of the points stands for; {} for one colour.
+        x: value of each example, NaN for none.
+        y: second value of each example, NaN for none.
+        names: names of the examples.
+        titles: titles of the x axis and the y axis.
+        title: title of the figure.
+        diagonal: whether both axes show the same metric, so that the line of equality is drawn.
+        groups: masks of the examples of each colour; {} for a single colour.
     """
     places = np.flatnonzero(np.isfinite(x) & np.isfinite(y))
     note = "drag over points to keep these examples, click one to open it; double-click: all"
@@ -151,7 +154,7 @@ def scatter(
                 y=y[inside],
                 mode="markers",
                 name=escape(name),
-                # A list: of an array the browser would send every place as an object of its own.
+                # Use a list: for an array, the browser would return each index as an object.
                 customdata=inside.tolist(),
                 text=[escape(names[place]) for place in inside.tolist()],
                 hovertemplate=f"%{{text}}<br>%{{x:.3g}}, %{{y:.3g}}{about}<extra></extra>",
@@ -176,20 +179,22 @@ def _whole(values: FloatArray) -> Groups:
 
 
 def _show_key(figure: Figure, is_shown: bool) -> None:
-    """Show which colour is which group above a plot, or no key."""
+    """Show or hide the key of group colours above a plot."""
     figure.update_layout(showlegend=is_shown, legend=legend(1, xanchor="left"))
 
 
 def bars(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Figure:
-    """A group of bars a bucket, a colour a model; `customdata` is a bucket's number, from 0.
+    """Draw one group of bars per bucket, with one colour per model.
+
+    The `customdata` of a bar is the number of its bucket, from 0.
 
     Args:
-        names: of the buckets.
-        values: of each model, as many as names, NaN for none.
-        axes: titles of x and y.
-        title: of the figure.
+        names: names of the buckets.
+        values: for each model one value per bucket, NaN for none.
+        axes: titles of the x axis and the y axis.
+        title: title of the figure.
     """
     several = len(values) > 1
     figure = screen_figure(Drawing(title, "", ""), _HEIGHT, above=24 if several else 0)
@@ -224,7 +229,7 @@ def bars(
 def bars_paper(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> PrintFigure:
-    """The same as `bars` for paper; NaN has no bar."""
+    """Draw the bar chart of `bars` for print; NaN has no bar."""
     result, plot = print_figure(Drawing(title, "", ""), 1.7)
     width = 0.75 / len(values)
     for number, (model, heights) in enumerate(values.items()):
@@ -256,7 +261,10 @@ def bars_paper(
 
 
 def history_figure(card: Card) -> Figure:
-    """Loss in nats an item over training steps; measures a card does not have are left out."""
+    """Draw the loss in nats per item against training steps.
+
+    Losses that the card does not have are left out.
+    """
     figure = screen_figure(
         Drawing("Loss during training", "", f"Loss of {card.name} at every validation"), 220
     )
@@ -283,7 +291,7 @@ def history_figure(card: Card) -> Figure:
 
 
 def history_table(card: Card) -> Table:
-    """The same numbers: one row a validation, the measures any of them has."""
+    """Tabulate one row per validation, with every loss that any of them has."""
     columns = tuple(dict.fromkeys(name for entry in card.history for name in entry))
     rows = [tuple(entry.get(name, float("nan")) for name in columns) for entry in card.history]
     return Table(columns, rows)

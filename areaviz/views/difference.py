@@ -1,8 +1,8 @@
-"""How the maps of two traces differ: what the second attends to more than the first, word by word.
+"""Difference between the maps of two traces: what the second attends to more than the first.
 
-Words are compared, so that models with characters and with subwords can be set against each other;
-of the words written, those that both wrote, in the same order. Shapes: R words both wrote, C words
-or cells attended to.
+Maps are compared word by word, so models over characters and models over subwords are comparable.
+Only words that both models wrote, in the same order, are compared. Shapes: R words written by both,
+C attended words or cells.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 Run = tuple[int, int]
-"""Items of a word, as (start, end), the end exclusive."""
+"""Items of a word as (start, end), the end exclusive."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Difference:
-    """What the second of two maps attends to more than the first."""
+    """Difference of two maps: the second minus the first."""
 
-    # The second's share of attention less the first's: float32 [R, C], rows sum to 0.
+    # The second map's shares of attention minus the first's: float32 [R, C]; rows sum to 0.
     change: FloatArray
-    # Jensen-Shannon divergence of the two rows in bits: float32 [R], 0 the same to 1 nothing
-    # shared (Lin 1991).
+    # Jensen-Shannon divergence of the two rows in bits: float32 [R], from 0 for equal rows to 1 for
+    # rows without overlap (Lin 1991).
     divergence: FloatArray
-    # What rows and columns read as.
+    # Labels of rows and columns.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    # Rows and columns of the picture's cells, None where a text is attended to.
+    # Rows and columns of the picture's cells; None if the memory is a text.
     shape: tuple[int, int] | None
-    # How many written words the other lacks, of the first and of the second.
+    # Number of words that only the first model wrote, and that only the second wrote.
     left_out: tuple[int, int]
-    # Rows that are looked at.
+    # Indices of the focused rows.
     marked: tuple[int, ...] = ()
 
     @property
     def looked_at(self) -> Sequence[int]:
-        """The marked rows, all where none is."""
+        """The focused rows, or all rows if none is focused."""
         return self.marked or range(len(self.rows))
 
 
@@ -68,15 +68,15 @@ class _Side:
 
     @property
     def cells(self) -> tuple[int, int]:
-        """Rows and columns of the memory."""
+        """Rows and columns of the memory's grid."""
         return self.attention.grid.height, self.attention.grid.width
 
     def columns(self) -> Sequence[Run]:
-        """The words of a text that is attended to, or the cells of a picture."""
+        """Return the words of an attended text, or the cells of an attended picture."""
         return word_groups(self.memory, "word" if self.memory.kind == "text" else "item")
 
     def shares(self, chosen: Sequence[Run]) -> FloatArray:
-        """Shares [R, C] of the chosen words, over words or cells; rows sum to 1."""
+        """Return the shares [R, C] of the chosen words over words or cells; rows sum to 1."""
         words = list(word_groups(self.query, "word"))
         shares_QN = query.item_shares(self.attention, self.focus.layer, self.focus.head)
         merged = query.merge_items(shares_QN, words, self.columns())
@@ -91,7 +91,11 @@ def fits(
     first: Focus,
     second: Focus,
 ) -> bool:
-    """Whether both attend from a text to the same text, or to as many cells of the same picture."""
+    """Return whether two maps can be compared.
+
+    Both must attend from a text, either to the same text or to the same number of cells of the same
+    picture.
+    """
     if first.site != second.site or not (first.site in one.maps and second.site in other.maps):
         return False
     sides = _Side.of(one, first), _Side.of(other, second)
@@ -115,10 +119,10 @@ def difference(
     first: Focus,
     second: Focus,
 ) -> Difference:
-    """The difference of two maps, each at the layer and head of its focus.
+    """Compute the difference of two maps, each at the layer and head of its focus.
 
     Raises:
-        ValueError: where `fits` does not hold.
+        ValueError: `fits` does not hold.
     """
     if not fits(one, other, first, second):
         raise ValueError(
@@ -146,9 +150,10 @@ def difference(
 
 
 def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
-    """Orange: the second attends more, blue: the first.
+    """Draw the difference: orange where the second attends more, blue where the first does.
 
-    Of a text words by words; of a picture its cells, for the words that are looked at.
+    If the memory is a text, the figure is a matrix of words by words. If it is a picture, the
+    figure shows its cells, averaged over the focused words.
     """
     values, rows, columns = found.change, found.rows, found.columns
     if found.shape is not None:
@@ -189,7 +194,7 @@ def difference_figure(found: Difference, titles: tuple[str, str]) -> Figure:
     figure.update_xaxes(screen_ticks(across), side="top", range=[-0.5, len(columns) - 0.5])
     figure.update_yaxes(screen_ticks(down), range=[len(rows) - 0.5, -0.5])
     if found.shape is not None:
-        # Cells of a picture are squares.
+        # Draw the cells of a picture as squares.
         figure.update_yaxes(scaleanchor="x", constrain="domain")
     return figure
 
@@ -211,7 +216,7 @@ def _note(found: Difference, titles: tuple[str, str]) -> str:
 
 
 def difference_table(found: Difference) -> Table:
-    """One line a word that both wrote: its divergence in bits, and the change of every column."""
+    """Tabulate one row per common word: its divergence in bits, and the change in every column."""
     columns = [f"{n} {label}" for n, label in enumerate(found.columns, 1)]
     lines = zip(found.rows, found.divergence.tolist(), found.change.tolist(), strict=True)
     rows: list[Row] = [(word, bits, *change) for word, bits, change in lines]

@@ -1,6 +1,6 @@
-"""Facts by hops: which sentences of a story a memory network read, reading after reading.
+"""Facts by hops: which sentences of a story a memory network attended to in each hop.
 
-Sukhbaatar et al. 2015, figure 2.
+See Sukhbaatar et al. 2015, Fig. 2.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 GOLD = "gold facts"
-"""The entry of `Trace.details` with the numbers, from 1, of the facts that answer the question."""
+"""Key in `Trace.details` for the numbers, from 1, of the facts that answer the question."""
 _LONGEST = 48
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether facts are attended to."""
+    """Return whether the focused map attends to facts."""
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
 
 
 def gold(trace: Trace) -> tuple[int, ...]:
-    """The facts, from 0, that are known to answer the question."""
+    """Return the 0-based indices of the facts known to answer the question."""
     numbers = trace.details.get(GOLD, "").split()
     count = len(trace.fields["facts"])
     return tuple(int(one) - 1 for one in numbers if one.isdecimal() and 0 < int(one) <= count)
 
 
 def facts(trace: Trace, focus: Focus) -> Matrix:
-    """The weights [M, K] of M facts in K hops; the facts that answer are framed."""
+    """Build the matrix of weights [M, K] of M facts in K hops, with the gold facts framed."""
     attention = trace.maps[focus.site]
     field, marked = trace.fields[attention.memory], gold(trace)
     values = attention.weights[:, 0, 0].T
@@ -58,7 +58,7 @@ def facts(trace: Trace, focus: Focus) -> Matrix:
 
 
 def tabulate(drawn: Matrix) -> Table:
-    """One line a fact: its weight in every hop, and whether it answers the question."""
+    """Tabulate one row per fact: its weight in every hop, and whether it answers the question."""
     columns = ("fact", *drawn.columns, "answers the question")
     rows: list[Row] = []
     for number, (label, weights) in enumerate(zip(drawn.rows, drawn.values, strict=True)):

@@ -1,7 +1,7 @@
-"""The film strip and the same film played: a picture a word, bright where the model attends.
+"""Film strip and playback: one picture per word, bright where the model attends.
 
-On a page the film strip stands still, and playback shows one large frame at a time with the
-sentence below; as a file it is an animated GIF.
+On a page, the film strip shows all frames at once, and playback shows one large frame at a time
+above the sentence. As a file, the film is an animated GIF.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 PLAYED_LONGEST, PLAYED_LEAST = 420, 32
-"""Pixels: how long the sides of a played frame are at the most and at the least."""
+"""Maximum and minimum side of a played frame, in px."""
 _MILLISECONDS = 700
 
-# Pixels: the GIF is at least so wide; the sides of what it shows are at most and at least so long.
+# Minimum width of the GIF, and maximum and minimum side of its picture, in px.
 _NARROWEST, _LONGEST, _LEAST = 256, 480, 32
 _FONT_PX, _LINE_PX, _MARGIN_PX, _SAMPLE_PX = 16, 24, 10, 64
 _PAPER, _INK, _QUIET = "#FFFFFF", "#111111", "#707070"
 
 Placed = tuple[float, int, str]
-"""Left edge in pixels, line (0-based) and text of a word."""
+"""Left edge in px, line (0-based) and text of a word."""
 
 
 def sheet(drawn: Film, longest: int) -> Sheet:
-    """The picture itself and the frames after it, with sides of at most `longest` pixels."""
-    # Many frames get smaller pictures, so that the figure stays small.
+    """Arrange the plain picture and all frames, with sides of at most `longest` px."""
+    # Many frames get smaller pictures to keep the figure small.
     stills = drawn.stills(longest if len(drawn.frames) <= 16 else longest * 2 // 3)
     found = [Tile(stills.plain, ("the picture", ""), ("the picture as it is",))]
     for frame in drawn.frames:
@@ -63,7 +63,7 @@ def sheet(drawn: Film, longest: int) -> Sheet:
 
 
 def _still(stills: Stills, frame: Frame) -> Pixels:
-    """A frame's picture; that of a locked word has a frame around it."""
+    """Return the picture of a frame, outlined if its word is locked."""
     still = stills.of(frame)
     if not frame.marked:
         return still
@@ -78,36 +78,36 @@ def _hover(drawn: Film, frame: Frame) -> tuple[str, ...]:
 
 
 def frame_text(frame: Frame) -> str:
-    """A word, where it stands, and its probability where it was produced."""
+    """Describe a word by its label, its position and, if it was produced, its probability."""
     text = f"{frame.label} (item {frame.first + 1})"
     likely = frame.probability
     return text if likely is None else f"{text}, probability {likely:.1%}"
 
 
 def most_text(drawn: Film, frame: Frame) -> str:
-    """The cell that gets most, and its share."""
+    """Name the cell that gets the most attention, with its share."""
     cell = visible(drawn.cells.labels[int(frame.shares.argmax())])
     return f"most on {cell}: {frame.shares.max():.1%}"
 
 
 def _area(frame: Frame) -> str:
-    """The heaviest area and its weight in words."""
+    """Describe the top area and its weight."""
     top = frame.heaviest
     return f"{area_text(top.area)} ({top.weight:.1%})" if top else "none"
 
 
 def figure(drawn: Film) -> Figure:
-    """The picture, then a frame a word."""
+    """Draw the plain picture, then one frame per word."""
     return tiles.draw(sheet(drawn, 250))
 
 
 def paper(drawn: Film) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     return tiles.draw_print(sheet(drawn, 400))
 
 
 def table(drawn: Film) -> Table:
-    """One line a frame: its word, probability, heaviest area, and the share of every cell."""
+    """Tabulate one row per frame: its word, probability, top area, and the share of every cell."""
     cells = drawn.cells.labels
     rows = []
     for frame in drawn.frames:
@@ -118,7 +118,7 @@ def table(drawn: Film) -> Table:
 
 
 def played(trace: Trace, focus: Focus) -> Played:
-    """The frames, larger; the browser plays them without a round trip."""
+    """Render larger frames, which the browser plays without asking the server."""
     drawn = film(trace, focus)
     stills = drawn.stills(PLAYED_LONGEST)
     return Played(
@@ -132,7 +132,7 @@ def played(trace: Trace, focus: Focus) -> Played:
 
 
 def film_gif(trace: Trace, focus: Focus) -> bytes:
-    """The film as an animated GIF, 0.7 seconds a frame, played without end."""
+    """Render the film as an endless animated GIF with 0.7 seconds per frame."""
     drawn = film(trace, focus)
     height, width = drawn.picture.shape[:2]
     wide, high = drawn_size(width, height)
@@ -173,14 +173,17 @@ def film_gif(trace: Trace, focus: Focus) -> bytes:
 
 
 def drawn_size(width: int, height: int) -> tuple[int, int]:
-    """Width and height of a picture in the GIF: in its shape, as far as the limits allow."""
+    """Return the width and height of a picture in the GIF.
+
+    The aspect ratio is kept unless a limit on the sides prevents it.
+    """
     scale = min(float(np.clip(width, _NARROWEST, _LONGEST)) / width, _LONGEST / height)
     wide, high = (np.clip(round(side * scale), _LEAST, _LONGEST) for side in (width, height))
     return int(wide), int(high)
 
 
 def _palette(images: Sequence[Image.Image]) -> Image.Image:
-    """The colours of all frames, found on small copies: looking through every pixel takes long."""
+    """Find a common palette on small copies of all frames, because counting every pixel is slow."""
     sheet = Image.new("RGB", (_SAMPLE_PX, _SAMPLE_PX * len(images)))
     for number, image in enumerate(images):
         small = image.resize((_SAMPLE_PX, _SAMPLE_PX), Image.Resampling.NEAREST)
@@ -193,7 +196,10 @@ def wrapped(
     font: ImageFont.FreeTypeFont,
     room: float,
 ) -> list[Placed]:
-    """Where the words of a sentence stand in lines of `room` pixels; a wider word begins a line."""
+    """Break a sentence into lines of `room` px.
+
+    A word that is wider than a line gets a line of its own.
+    """
     blank, x, line = font.getlength(" "), 0.0, 0
     placed: list[Placed] = []
     for word in words:
@@ -213,7 +219,7 @@ def _write(
     regular: ImageFont.FreeTypeFont,
     bold: ImageFont.FreeTypeFont,
 ) -> None:
-    """The sentence, with the word of the moment bold and underlined."""
+    """Write the sentence, with the current word bold and underlined."""
     for number, (x, line, word) in enumerate(placed):
         left, upper = x + _MARGIN_PX, top + line * _LINE_PX
         if number != current:
@@ -225,7 +231,7 @@ def _write(
 
 
 def _font(name: str) -> ImageFont.FreeTypeFont:
-    """A font that comes with matplotlib, so it is there on every machine."""
+    """Load a font that is bundled with matplotlib and therefore always available."""
     folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
     return ImageFont.truetype(folder / f"{name}.ttf", _FONT_PX)
 

@@ -1,4 +1,4 @@
-"""How sure a model is of each label after each look: a heat table of probabilities."""
+"""Probability of each label after each glimpse, as a heat map."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from areaviz.trace.request import Focus
 
 
 def label_probabilities(trace: Trace) -> tuple[list[str], FloatArray]:
-    """Every label that is ever produced or among the alternatives, and how likely it is.
+    """Collect every label that is produced or listed as an alternative, with its probabilities.
 
     Returns:
-        The labels in rising order, numbers as numbers, and float32 [labels, steps], NaN where a
-        label is not listed.
+        The labels in rising order, numbers sorted as numbers, and float32 [labels, steps] of
+            probabilities, NaN where a label is not listed.
     """
     output = trace.output
     listed = []
@@ -45,7 +45,7 @@ def _rank(name: str) -> tuple[int, float, str]:
 
 
 def heat(trace: Trace, focus: Focus) -> Matrix:
-    """The probabilities as a matrix, focused steps outlined."""
+    """Build the matrix of probabilities with focused steps outlined."""
     names, likely = label_probabilities(trace)
     is_glimpse = focus.site == GLIMPSES
     look = "glimpse" if is_glimpse else "step"
@@ -65,7 +65,7 @@ def heat(trace: Trace, focus: Focus) -> Matrix:
 
 
 def _numbers(drawn: Matrix) -> Iterator[tuple[int, int, str, str]]:
-    """Row, column, text and colour of the number in every cell, unless there are too many."""
+    """Yield the row, column, text and colour of every cell's number, unless there are too many."""
     if drawn.values.size > 160 or drawn.values.shape[1] > 16:
         return
     for (row, column), share in np.ndenumerate(drawn.values):
@@ -74,7 +74,7 @@ def _numbers(drawn: Matrix) -> Iterator[tuple[int, int, str, str]]:
 
 
 def figure(drawn: Matrix) -> Figure:
-    """Rows are labels, columns glimpses; the numbers stand in the cells."""
+    """Draw labels as rows and glimpses as columns, with the percentage in each cell."""
     result = matrix.draw(drawn)
     x, y, texts, inks = [], [], [], []
     for row, column, text, ink in _numbers(drawn):
@@ -86,7 +86,7 @@ def figure(drawn: Matrix) -> Figure:
 
 
 def paper(drawn: Matrix) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result = matrix.draw_print(drawn)
     for row, column, text, ink in _numbers(drawn):
         result.axes[0].text(
@@ -102,7 +102,7 @@ def paper(drawn: Matrix) -> PrintFigure:
 
 
 def table(drawn: Matrix) -> Table:
-    """One line a label, one column a glimpse; what is not listed is left empty."""
+    """Tabulate one row per label and one column per glimpse; unlisted labels are empty."""
     rows = []
     for name, values in zip(drawn.rows, drawn.values.tolist(), strict=True):
         rows.append((name, *values))
@@ -110,7 +110,7 @@ def table(drawn: Matrix) -> Table:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Whether the output has a label for each look."""
+    """Return whether the output has one label per glimpse."""
     if not (fits_glimpses(trace, focus) or fits_transformer(trace, focus)):
         return False
     return trace.gazes[focus.site].query == trace.output.field

@@ -1,4 +1,4 @@
-"""The glimpse path: where a model looked, glimpse after glimpse (Mnih et al. 2014, figure 4)."""
+"""Glimpse path: where a model looked, glimpse after glimpse (Mnih et al. 2014, Fig. 4)."""
 
 from __future__ import annotations
 
@@ -37,48 +37,48 @@ from areaviz.drawing.theme import (
 from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
-# Opacity of steps that are not focused, and of wider scales beside the finest.
+# Opacity of steps that are not focused, and of scales wider than the finest.
 _FAINT, _WIDER = 0.3, 0.55
 _TRAIL = "#FFFFFF"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Path(Drawing):
-    """The places of a gaze, the focused steps standing out."""
+    """The glimpses of a gaze, with the focused steps highlighted."""
 
     picture: Pixels
     gaze: Gaze
-    # The focused steps; all where none is.
+    # The focused steps, or all steps if none is focused.
     chosen: tuple[int, ...]
-    # Where the numbers stand: float32 [Q, 2].
+    # Position of each step's number: float32 [Q, 2].
     places: FloatArray
-    # What the figure shows, in pixels of the picture.
+    # The visible part of the picture, in pixels of the picture.
     box: Box
     answers: tuple[Answer, ...]
 
     @property
     def order(self) -> list[int]:
-        """The steps as they are drawn, the chosen ones last and so on top."""
+        """The steps in drawing order: focused steps are last, on top."""
         return sorted(range(len(self.answers)), key=lambda step: step in self.chosen)
 
     def opacity(self, step: int, scale: int = 0) -> float:
-        """Chosen steps stand out, and so does the finest scale."""
+        """Return the opacity of a step's box; focused steps and the finest scale are strongest."""
         opacity = 1.0 if step in self.chosen else _FAINT
         return _WIDER * opacity if scale else opacity
 
     def colour(self, step: int) -> str:
-        """The colour of a step."""
+        """Return the colour of a step."""
         return step_colour(step, len(self.answers))
 
     def outlines(self) -> Iterator[tuple[int, int, FloatArray]]:
-        """Step, scale and closed outline [5, 2] of all that was read, wide scales first."""
+        """Yield the step, scale and closed outline [5, 2] of everything read, wide scales first."""
         for scale in reversed(range(self.gaze.corners.shape[1])):
             for step in self.order:
                 yield step, scale, self.gaze.corners[step, scale, [0, 1, 2, 3, 0]]
 
 
 def path(trace: Trace, focus: Focus) -> Path:
-    """The places of a gaze, the focused steps standing out."""
+    """Find the glimpses of a gaze and the position of their numbers."""
     gaze, picture = trace.gazes[focus.site], picture_of(trace)
     wider = "; dotted: wider scales" if gaze.seen.shape[1] > 1 else ""
     box = view_box(picture, gaze.corners)
@@ -93,7 +93,7 @@ def path(trace: Trace, focus: Focus) -> Path:
         picture=picture,
         gaze=gaze,
         chosen=chosen_steps(gaze, focus),
-        # Numbers that are nearer to each other would overlap.
+        # Numbers that are closer than this would overlap.
         places=number_places(gaze, 0.07 * max(right - left, bottom - top)),
         box=box,
         answers=step_answers(trace, gaze),
@@ -101,9 +101,10 @@ def path(trace: Trace, focus: Focus) -> Path:
 
 
 def number_places(gaze: Gaze, near: float) -> FloatArray:
-    """Where each number stands: float32 [Q, 2].
+    """Place the number of each glimpse: float32 [Q, 2].
 
-    That is its glimpse's middle, or a corner of its box where another number stands within `near`.
+    The number is at the centre of its glimpse, or at a corner of its box if another number is
+    within `near` px of the centre.
     """
     places: list[FloatArray] = []
     for step, middle in enumerate(centres(gaze)):
@@ -117,10 +118,10 @@ def number_places(gaze: Gaze, near: float) -> FloatArray:
 
 
 def figure(drawn: Path) -> Figure:
-    """The picture with the path on it; the label after each glimpse in the key below."""
+    """Draw the path on the picture; the key below lists the label after each glimpse."""
     left, top, right, bottom = drawn.box
     height = float(np.clip(500 * (bottom - top) / (right - left), 180, 420))
-    # An entry of the key takes up some 92 px.
+    # An entry of the key is about 92 px wide.
     rows = 1 + len(drawn.answers) * 92.0 // SCREEN_WIDTH
     result = screen_figure(drawn, height, above=4, below=16 + 22 * rows)
     picture_axes(result, drawn.box)
@@ -131,7 +132,7 @@ def figure(drawn: Path) -> Figure:
         result.add_traces(cased(outline, colour, width, opacity, dash))
     middles = centres(drawn.gaze)
     result.add_traces(cased(middles, _TRAIL, 1.4, 0.9))
-    # A number may have had to leave the middle of its glimpse, which keeps a dot.
+    # Keep a dot at the centre of every glimpse, because its number may be at a corner.
     colours = [drawn.colour(step) for step in range(len(middles))]
     x, y = middles.T
     result.add_trace(
@@ -187,7 +188,7 @@ def _number(
 
 
 def paper(drawn: Path) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     left, top, right, bottom = drawn.box
     height = float(np.clip(5.2 * (bottom - top) / (right - left), 1.5, 4.2))
     result, axes = print_figure(drawn, height)
@@ -258,7 +259,7 @@ def _print_keys(drawn: Path) -> Iterator[Line2D]:
 
 
 def table(drawn: Path) -> Table:
-    """One line a glimpse and scale: its place in the picture, and the label after it."""
+    """Tabulate one row per glimpse and scale: its place in the picture, and the label after it."""
     rows = []
     for step, answer in enumerate(drawn.answers):
         likely = "" if answer.probability is None else answer.probability

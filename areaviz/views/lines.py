@@ -1,4 +1,4 @@
-"""Bipartite lines: who attends to whom, the width of a line its share of the attention."""
+"""Bipartite lines: what attends to what, with line width proportional to attention."""
 
 from __future__ import annotations
 
@@ -54,20 +54,20 @@ from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST = 150
-"""How many lines are drawn at most."""
+"""Maximum number of lines."""
 _WIDEST_PX, _WIDEST_PT = 9.0, 6.0
 _OPACITY = 0.7
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """From a query to a memory item."""
+    """A line from a query to a memory item."""
 
-    # 0-based, as are query and item.
+    # All three indices are 0-based.
     head: int
     query: int
     item: int
-    # Of the query's attention.
+    # Share of the query's attention.
     share: float
 
 
@@ -78,18 +78,18 @@ class Lines(Drawing):
     chosen: FocusedMap
     # Strongest first.
     lines: Sequence[Line]
-    # The share that the widest line stands for.
+    # The share that the widest line represents.
     widest: float
 
     def path(self, line: Line) -> tuple[FloatArray, FloatArray]:
-        """The curve of a line from its memory item (y = 1) to its query (y = 0): x and y."""
+        """Return x and y of the curve from the memory item (y = 1) to the query (y = 0)."""
         top = (line.item + 0.5) / len(self.chosen.memory)
         bottom = (line.query + 0.5) / len(self.chosen.query)
         return eased(top, bottom), (1 - STEPS).astype(np.float32)
 
 
 def lines(trace: Trace, focus: Focus) -> Lines:
-    """The strongest lines of the focused items, or of all items where none is focused."""
+    """Find the strongest lines of the focused items, or of all items if none is focused."""
     chosen = select(trace, focus)
     found: list[Line] = []
     for head in chosen.heads:
@@ -123,7 +123,7 @@ def _subject(chosen: FocusedMap, focus: Focus) -> str:
 
 
 def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
-    """Which pairs of query and item may be drawn."""
+    """Return which pairs of query and item may be drawn."""
     wanted = np.full(shape, not focus.items)
     if focus.side == "query":
         wanted[list(focus.items)] = True
@@ -133,7 +133,7 @@ def _wanted(shape: tuple[int, ...], focus: Focus) -> npt.NDArray[np.bool_]:
 
 
 def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
-    """The at most MOST largest positive entries of one head."""
+    """Return at most `MOST` lines of one head, for its largest positive shares."""
     flat = shares_QN.ravel()
     order = np.argpartition(-flat, MOST)[:MOST] if flat.size > MOST else np.arange(flat.size)
     found = []
@@ -144,7 +144,7 @@ def _strongest(head: int, shares_QN: FloatArray) -> list[Line]:
 
 
 def figure(drawn: Lines) -> Figure:
-    """What is attended to stands above, what attends below."""
+    """Draw attended items above and queries below."""
     query_field, memory = drawn.chosen.query, drawn.chosen.memory
     heads = drawn.chosen.heads
     several = len(heads) > 1
@@ -173,7 +173,7 @@ def figure(drawn: Lines) -> Figure:
                 name=name,
             )
         )
-    # The upper axis appears only where something lies on it.
+    # Plotly draws the upper axis only if a trace uses it.
     return picture.add_trace(
         Scatter(
             x=[None],
@@ -190,7 +190,7 @@ def _axis(field: Field, labels: Ticks) -> Layout:
 
 
 def _placed(field: Field, labels: Ticks) -> Ticks:
-    """Both fields take the whole width, whatever their lengths."""
+    """Rescale the tick positions so that a field spans the whole width, whatever its length."""
     return replace(labels, positions=tuple((i + 0.5) / len(field) for i in labels.positions))
 
 
@@ -214,7 +214,7 @@ def _curve(drawn: Lines, line: Line) -> Scatter:
 
 
 def table(drawn: Lines) -> Table:
-    """One line a line, strongest first."""
+    """Tabulate one row per line, strongest first."""
     queries, memory = shown(drawn.chosen.query), shown(drawn.chosen.memory)
     rows = []
     for line in drawn.lines:
@@ -226,7 +226,7 @@ def table(drawn: Lines) -> Table:
 
 
 def paper(drawn: Lines) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, 2.6)
     curves, widths, colours = [], [], []
     for line in reversed(drawn.lines):

@@ -1,7 +1,7 @@
-"""The alignment over the sound: which moments of a recording were read for each item of the output.
+"""Alignment over sound: which moments of a recording were attended to for each output item.
 
-Chorowski et al. 2015, figure 1; the multimedia paper's figure 8.
-Shapes: T target items, M items of the sound, F frames, E bands.
+See Chorowski et al. 2015, Fig. 1, and Fig. 8 of the multimedia paper. Shapes: T target items, M
+items of the sound, F frames, E frequency bands.
 """
 
 from __future__ import annotations
@@ -35,42 +35,42 @@ from areaviz.trace.sound import RATE
 from areaviz.trace.spectrogram import spectrogram
 
 GOLD = "spoken from"
-"""The entry of `Trace.details` with the seconds at which what is said begins and ends, in turn."""
+"""Key in `Trace.details` for the starts and ends of the spoken items, alternating, in seconds."""
 SOUND_ROWS = 0.75
-"""Height of the spectrogram, as a share of that of all rows, and the rows it takes at least."""
+"""Height of the spectrogram as a share of all rows, and its minimum height in rows."""
 LEAST_ROWS = 3.0
 GAP = 0.3
-"""Rows between the alignment and the spectrogram."""
+"""Gap between the alignment and the spectrogram, in rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listening(Drawing):
-    """What is drawn."""
+    """The alignment and the spectrogram to draw."""
 
-    # float32 [T, M], the weights; row t is of the item with label t.
+    # Attention weights, float32 [T, M]; row t belongs to the item with label t.
     weights: FloatArray
     labels: tuple[str, ...]
-    # float32 [T], how probable each item was.
+    # Probability of each item: float32 [T].
     probabilities: FloatArray
-    # uint8 [E, F], the spectrogram, the highest pitch first, dark where it is loud.
+    # Spectrogram, uint8 [E, F]: highest frequency first, dark where it is loud.
     loud: Pixels
-    # Of the recording.
+    # Duration of the recording in seconds.
     seconds: float
-    # The second at which each item of the sound begins, and the last one's end: M + 1.
+    # Start of each item of the sound in seconds, and the end of the last one: M + 1 values.
     edges: tuple[float, ...]
-    # Rows that are framed.
+    # Indices of the framed rows.
     marked: tuple[int, ...]
-    # Where what is said begins and ends, in seconds; empty where it is not known.
+    # Start and end of each spoken item in seconds; empty if unknown.
     spoken: tuple[tuple[float, float], ...]
 
     @property
     def rows(self) -> int:
-        """How many rows the alignment has."""
+        """Number of rows of the alignment."""
         return len(self.labels)
 
     @property
     def top(self) -> float:
-        """The end of the colour scale."""
+        """Upper end of the colour scale."""
         return nice_top(float(self.weights.max()))
 
     @property
@@ -81,18 +81,18 @@ class Listening(Drawing):
 
     @property
     def bottom(self) -> float:
-        """The lower edge of the picture, in rows."""
+        """Lower edge of the figure, in rows."""
         _, top, _, height = self.sound_box
         return top + height
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether a sound is attended to."""
+    """Return whether the focused map attends to a sound."""
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "sound"
 
 
 def spoken(trace: Trace) -> tuple[tuple[float, float], ...]:
-    """Where what is said begins and ends, in seconds, as far as it is known."""
+    """Return the start and end of each spoken item in seconds, or () if unknown."""
     try:
         seconds = [float(one) for one in trace.details.get(GOLD, "").split()]
     except ValueError:
@@ -101,7 +101,7 @@ def spoken(trace: Trace) -> tuple[tuple[float, float], ...]:
 
 
 def listening(trace: Trace, focus: Focus) -> Listening:
-    """The weights of all items over time, above the sound they are of."""
+    """Find the weights of all items over time, and the spectrogram of the sound."""
     attention, sound = trace.maps[focus.site], trace.request.sound
     assert sound is not None, "a field of a sound has a request with one"
     field, query = trace.fields[attention.memory], trace.fields[attention.query]
@@ -131,7 +131,7 @@ def listening(trace: Trace, focus: Focus) -> Listening:
 
 
 def figure(drawn: Listening) -> Figure:
-    """The alignment with hover text, and the spectrogram under it."""
+    """Draw the alignment with hover text and the spectrogram below it."""
     height = float(np.clip(24 * drawn.bottom, 220, 620))
     result = screen_figure(
         drawn,
@@ -165,7 +165,7 @@ def figure(drawn: Listening) -> Figure:
 
 
 def _hovers(drawn: Listening) -> list[list[str]]:
-    """What hovering says of every weight."""
+    """Write the hover text of every weight."""
     times = [f"{start:.2f} to {end:.2f} s" for start, end in _items(drawn)]
     texts = []
     for label, weights in zip(drawn.labels, drawn.weights.tolist(), strict=True):
@@ -175,12 +175,12 @@ def _hovers(drawn: Listening) -> list[list[str]]:
 
 
 def _items(drawn: Listening) -> Iterator[tuple[float, float]]:
-    """Start and end of every item of the sound, in seconds."""
+    """Yield the start and end of every item of the sound, in seconds."""
     yield from zip(drawn.edges, drawn.edges[1:], strict=False)
 
 
 def _lines(drawn: Listening) -> Iterator[dict[str, object]]:
-    """Where what is said begins and ends, as dashed lines through the whole picture."""
+    """Yield dashed vertical lines at the starts and ends of spoken items."""
     line = {"color": SECOND, "width": 1, "dash": "dot"}
     for second in sorted({one for pair in drawn.spoken for one in pair}):
         ends = {"x0": second, "x1": second, "y0": -0.5, "y1": drawn.bottom}
@@ -188,13 +188,13 @@ def _lines(drawn: Listening) -> Iterator[dict[str, object]]:
 
 
 def _frames(drawn: Listening) -> Iterator[Box]:
-    """The rows that are looked at."""
+    """Yield the frames of the focused rows."""
     for row in drawn.marked:
         yield 0.0, row - 0.5, drawn.seconds, 1.0
 
 
 def paper(drawn: Listening) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, float(np.clip(0.16 * drawn.bottom, 1.6, 5.0)))
     rows = np.arange(drawn.rows + 1) - 0.5
     mesh = axes.pcolormesh(
@@ -215,7 +215,7 @@ def paper(drawn: Listening) -> PrintFigure:
 
 
 def tabulate(drawn: Listening) -> Table:
-    """One line an item: its probability, the heaviest moment, and how much weight it has."""
+    """Tabulate one row per item: its probability, its top moment, and that moment's weight."""
     rows: list[Row] = []
     items = list(_items(drawn))
     for number, (label, weights) in enumerate(zip(drawn.labels, drawn.weights, strict=True)):

@@ -1,6 +1,6 @@
-"""One look at a picture, whatever the kind of attention: what was read at one step, as an image.
+"""What a model read at one step, drawn as an image for any kind of attention to pictures.
 
-Shapes: Q steps, K scales, G rows and M columns of cells, H, W of the picture in pixels.
+Shapes: Q steps, K scales, G rows and M columns of cells, H and W of the picture in pixels.
 """
 
 from __future__ import annotations
@@ -20,22 +20,24 @@ _READ, _BEFORE = HEAD_COLOURS[4], "#FFFFFF"
 
 
 def steps(trace: Trace) -> int:
-    """How many looks a trace has: one for each item it produced."""
+    """Return the number of steps of a trace: one per item it produced."""
     return len(trace.fields[trace.output.field])
 
 
 def look_picture(trace: Trace, step: int, against: str = "nothing") -> Pixels:
-    """What was read at a step (0-based): uint8 [H, W, 3], the long side 151 to 300 pixels.
+    """Draw what was read at one step: uint8 [H, W, 3] with a long side of 151 to 300 pixels.
 
-    Soft attention to cells: the picture, dimmed where little attention went. Hard attention: the
-    area that was read is outlined as well. Glimpses: the boxes of this look, and the middles of
-    those before. A spatial transformer: the quadrilateral it cut out. A model without attention:
-    the picture.
+    - Soft attention to cells: the picture, dimmed where there was little attention.
+    - Hard attention: also the outline of the area that was read.
+    - Glimpses: the boxes of this step, and the centres of all steps so far.
+    - Spatial transformer: the quadrilateral that it cut out.
+    - No attention: the picture.
 
     Args:
-        trace: of a reader of pictures.
-        step: the look, 0-based.
-        against: "average" lights cells by how much more they get than on average over the looks.
+        trace: trace of a model that reads pictures.
+        step: the step, 0-based.
+        against: "average" brightens cells by how much more they get than their average over the
+            steps.
     """
     picture = picture_of(trace)
     small = fitted(picture, LONGEST)
@@ -56,13 +58,13 @@ def _attended(
     scale: float,
     against: str,
 ) -> Pixels:
-    """The picture under the mean of the last layer's heads, full where most attention went."""
+    """Dim the picture where the mean attention of the last layer's heads is low."""
     cells, grid = trace.fields[attention.memory], attention.grid
     light_N = np.maximum(map_of(attention, attention.layers - 1, None, against)[step], 0)
     light_GM = (light_N / brightest(light_N, against)).reshape(grid.height, grid.width)
     share_HW = spread(light_GM, cells, picture_of(trace).shape, small.shape)
     light_HW = DIM + (1 - DIM) * share_HW
-    # A grey veil over what is dark, so that attention shows on a black ground too.
+    # Add grey to dark pixels, so that attention is visible on black as well.
     lit = light_HW[..., None] * (small + 66.0 * (small < 60))
     shown: Pixels = np.clip(lit, 0, 255).round().astype(np.uint8)
     if attention.chosen is None:
@@ -84,7 +86,7 @@ def _gazed(
         pen.line(around, fill=CASING, width=6, joint="curve")
         pen.line(around, fill=_READ, width=3, joint="curve")
     if len(gaze.seen) > 1:
-        # The middles of the looks so far, joined; the newest is filled.
+        # Join the centres of the steps so far; the latest one is filled.
         trail = centres(gaze)[: step + 1].astype(float) * scale
         pen.line(trail.ravel().tolist(), fill=_BEFORE, width=2)
         for place in trail:

@@ -1,7 +1,7 @@
-"""Two views that are a matrix: the alignment of two texts, and the coverage of every head.
+"""Two matrix views: the alignment of two texts, and the coverage of every head.
 
-The alignment matrix shows what each produced item attends to (Bahdanau et al. 2015, figure 3), the
-coverage strip how much attention every memory item receives.
+The alignment matrix shows what each produced item attends to (Bahdanau et al. 2015, Fig. 3). The
+coverage strip shows how much attention every memory item receives.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 OUTLINES = {"heaviest": "heaviest area", "coverage": "", "densest": "densest area"}
-"""What is outlined for each reading."""
+"""Name of the outlined area for each reading; "" for no outline."""
 STEEPEST = 3.0
-"""The end of the scale against the average, in doublings."""
+"""End of the colour scale relative to the average, as a log₂ ratio."""
 
 
 def alignment(trace: Trace, focus: Focus) -> Matrix:
-    """Item shares [Q, N]: row t belongs to the item produced at t; the reading's area outlined.
+    """Build the matrix of item shares [Q, N], with the area of the reading outlined.
 
-    With `focus.unit` "word" they are shares of words. Against the head's average they are
-    doublings.
+    Row t belongs to the item produced at step t. With `focus.unit` "word", rows and columns are
+    words. Against the head's average, the values are log₂ ratios.
     """
     chosen = select(trace, focus)
     rows = word_groups(chosen.query, focus.unit)
@@ -75,7 +75,7 @@ def alignment(trace: Trace, focus: Focus) -> Matrix:
 
 
 def _note(focus: Focus, outline: str) -> str:
-    """How the matrix is read."""
+    """Explain how to read the matrix."""
     if focus.against == "average":
         return "orange: more than the head does on average over all rows, blue: less"
     note = "a row sums to 100%: coverage divided by the row's total"
@@ -89,7 +89,7 @@ def _note(focus: Focus, outline: str) -> str:
 
 
 def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> list[Outlined | None]:
-    """The area that the reading finds for each row, as the columns it reaches."""
+    """Return for each row the area that the reading finds, as the columns it covers."""
     column_of = {item: n for n, run in enumerate(columns) for item in range(*run)}
     found: list[Outlined | None] = []
     for one in area_of_each(chosen.attention, focus, rows):
@@ -104,7 +104,10 @@ def _outlined(chosen: FocusedMap, focus: Focus, rows: Runs, columns: Runs) -> li
 
 
 def coverage(trace: Trace, focus: Focus) -> Matrix:
-    """Coverage [H, N] of the focused queries (their mean; of all where none is focused)."""
+    """Build the matrix of coverage [H, N], averaged over the focused queries.
+
+    If no query is focused, the mean is over all queries.
+    """
     chosen = select(trace, focus)
     heads, queries = range(chosen.attention.heads), list(chosen.queries)
     rows = [query.coverage(chosen.attention, chosen.layer, head)[queries].mean(0) for head in heads]

@@ -1,4 +1,4 @@
-"""The overview: every head of every layer as a small picture, with its statistics under it."""
+"""Overview: every head of every layer as a small picture with its statistics."""
 
 from __future__ import annotations
 
@@ -33,42 +33,42 @@ from areaviz.trace.query import query_dependence
 from areaviz.trace.record import AttentionMap, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Up to so many pictures beside each other have room for all texts.
+# Up to this number of pictures per row, there is space for all texts.
 _WIDE = 4
 MOST_HEADS = 2048
-"""Of all layers together: of more, pictures would be a few pixels on a sheet of many screens."""
+"""Maximum number of heads over all layers; with more, pictures would be a few pixels wide."""
 _UNIT = "share of row"
 
 
 @dataclass(frozen=True, slots=True)
 class HeadTile:
-    """One head."""
+    """One head's position on the sheet and its statistics."""
 
-    # 0-based, as are the row and column of its picture.
+    # All four indices are 0-based; row and column give the position on the sheet.
     layer: int
     head: int
     row: int
     column: int
     # In bits.
     entropy: float
-    # In items.
+    # Mean area size in items.
     area_size: float
-    # In items; NaN where query and memory are different texts.
+    # Mean distance in items; NaN if query and memory are different texts.
     distance: float
-    # How far the head depends on its query: the share of what it could at most, 0..1.
+    # How much the head depends on its query, as a share of the possible maximum, 0..1.
     dependence: float
     # Whether this head, or every head of its layer, is focused.
     focused: bool
-    # What sizes and distances are counted in.
+    # Unit of sizes and distances.
     noun: str = "item"
 
     @property
     def has_distance(self) -> bool:
-        """Whether a query and its areas lie in one text."""
+        """Whether a query and its areas are in the same text."""
         return not np.isnan(self.distance)
 
     def texts(self, wide: bool) -> list[str]:
-        """What stands under a picture: everything where pictures are wide, else the entropy."""
+        """Return the lines under a picture: all statistics if it is wide, else the entropy."""
         bits = f"{self.entropy:.1f} bits"
         if not wide:
             return [f"L{self.layer + 1} H{self.head + 1}", bits]
@@ -80,7 +80,7 @@ class HeadTile:
 
     @property
     def hover(self) -> str:
-        """What hovering says of the head."""
+        """Hover text of the head."""
         lines = [
             f"layer {self.layer + 1}, head {self.head + 1}",
             f"entropy {self.entropy:.2f} bits",
@@ -98,27 +98,27 @@ class Overview(Drawing):
     tiles: Sequence[HeadTile]
     # Item shares: float32, NaN between pictures.
     sheet: FloatArray
-    # How many pictures there are.
+    # Number of pictures per row.
     across: int
-    # What share of its place a picture takes up, exactly.
+    # Exact share of its place that a picture fills, across and down.
     broad: float
     high: float
-    # The end of the scale.
+    # Upper end of the colour scale.
     top: float
 
     @property
     def wide(self) -> bool:
-        """Whether pictures have room for all their texts."""
+        """Whether pictures have space for all their texts."""
         return self.across <= _WIDE
 
     @property
     def down(self) -> int:
-        """How many rows of pictures there are."""
+        """Number of rows of pictures."""
         return ceil(len(self.tiles) / self.across)
 
     @property
     def place_px(self) -> float:
-        """How many px of the screen a picture and its text take up, from top to bottom."""
+        """Height in px of a picture together with its text."""
         return _tile_px(self.across) / self.high
 
 
@@ -127,7 +127,10 @@ def _tile_px(across: int) -> float:
 
 
 def overview(trace: Trace, focus: Focus) -> Overview:
-    """Query x memory item shares of every head, layer by layer; of a large map, of one layer."""
+    """Arrange the item shares (queries by memory items) of every head, layer by layer.
+
+    For a large map, only the focused layer is drawn.
+    """
     attention = trace.maps[focus.site]
     fields = sides(trace, focus.site)
     layers = _layers(attention, focus)
@@ -182,7 +185,7 @@ def overview(trace: Trace, focus: Focus) -> Overview:
 
 
 def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
-    """The layers that are drawn: all, or where reading these would take long the focused one."""
+    """Return the layers to draw: all, or only the focused one if reading all would be slow."""
     is_large = attention.weights.nbytes > MAX_MAP_BYTES
     return [focus.layer] if is_large else range(attention.layers)
 
@@ -190,8 +193,12 @@ def _layers(attention: AttentionMap, focus: Focus) -> Sequence[int]:
 def _sheet(
     tiles: Sequence[HeadTile], values: Sequence[FloatArray], across: int, high: float
 ) -> tuple[FloatArray, float, float]:
-    """The pictures with gaps between them, and which share of its place a picture takes up."""
-    # Cells are repeated so that the gaps, whole cells too, come out as wanted to a few per cent.
+    """Place the pictures on a sheet with gaps between them.
+
+    Returns:
+        The sheet, and the shares of its place that a picture fills across and down.
+    """
+    # Repeat cells, so that gaps of whole cells have the intended size within a few per cent.
     down, right = (ceil(32 / side) for side in values[0].shape)
     rows, columns = values[0].shape[0] * down, values[0].shape[1] * right
     place_rows, place_columns = round(rows / high), round(columns / 0.9)
@@ -204,7 +211,10 @@ def _sheet(
 
 
 def figure(drawn: Overview) -> Figure:
-    """All pictures on one colour scale; the point on each carries (layer, head) as `customdata`."""
+    """Draw all pictures on one colour scale.
+
+    The point on each picture has (layer, head) as `customdata`.
+    """
     tiles, broad, high = drawn.tiles, drawn.broad, drawn.high
     focused = [tile for tile in tiles if tile.focused]
     picture = screen_figure(
@@ -233,7 +243,7 @@ def figure(drawn: Overview) -> Figure:
 
 
 def table(drawn: Overview) -> Table:
-    """One line a head, in the order of the pictures; distances only where there are any."""
+    """Tabulate one row per head in the order of the pictures, with distances if there are any."""
     rows = []
     for tile in drawn.tiles:
         distance = tile.distance if tile.has_distance else ""
@@ -252,7 +262,7 @@ def table(drawn: Overview) -> Table:
 
 
 def paper(drawn: Overview) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, drawn.down * drawn.place_px / 85)
     image = axes.imshow(
         drawn.sheet,
@@ -292,7 +302,7 @@ def paper(drawn: Overview) -> PrintFigure:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Whether there are several heads, and no more than a sheet can hold."""
+    """Return whether there are several heads, and no more than a sheet can show."""
     attention = trace.maps.get(focus.site)
     if attention is None:
         return False

@@ -1,4 +1,4 @@
-"""Errors on pairs of digits: the survey's Table 1 beside our models, from cards alone."""
+"""Errors on pairs of digits: the survey's Table 1 next to our models, drawn from model cards."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _HEIGHT = 300.0
 
 
 def has_pairs(cards: Sequence[Card]) -> bool:
-    """Whether one of our models was measured on pairs."""
+    """Return whether any of our models was evaluated on pairs."""
     return any(reader.error(cards) is not None for reader in PAIR_READERS)
 
 
 def pairs_figure(cards: Sequence[Card]) -> Figure:
-    """Two bars for each reader: the share of pairs read wrongly, reported and ours."""
+    """Draw two bars per reader: the reported share of wrongly read pairs, and ours."""
     figure = screen_figure(Drawing(TITLE, "pairs with any digit wrong", CAPTION), _HEIGHT, above=24)
     titles = [reader.title for reader in PAIR_READERS]
     reported = [reader.published for reader in PAIR_READERS]
@@ -55,7 +55,7 @@ def pairs_figure(cards: Sequence[Card]) -> Figure:
 
 
 def pairs_table(cards: Sequence[Card]) -> Table:
-    """The same numbers, a row a reader."""
+    """Tabulate one row per reader: the reported error and ours."""
     rows: list[Row] = []
     for reader in PAIR_READERS:
         rows.append((reader.title, _percent(reader.published), _percent(reader.error(cards))))

@@ -1,6 +1,6 @@
-"""Points and the weights of one step: where a pointer network points, and what it has drawn so far.
+"""Points and tour: the weights of a pointer network at one step, and the answer so far.
 
-Shapes: N points, T steps with the closing one.
+Shapes: N points, T steps including the closing one.
 """
 
 from __future__ import annotations
@@ -37,37 +37,37 @@ from areaviz.trace.request import Focus
 _MARGIN = 0.06 * EXTENT
 _AWAY = {"left": -4, "center": 0, "right": 4}
 _FROM = {"left": "right", "center": "center", "right": "left"}
-"""Of a number on this side of its point: how far away it stands, and which of its ends is there."""
+"""For each side on which a number is drawn: its offset from the point in px, and its alignment."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pointing(Drawing):
     """One step of an answer."""
 
-    # int64 [N, 2], x and y from 0 to 1,000, y upwards.
+    # Coordinates from 0 to 1,000, y upwards: int64 [N, 2].
     points: IntArray
-    # float32 [T, N], of every step.
+    # Weights of every step: float32 [T, N].
     weights: FloatArray
-    # Which step is shown, from 0.
+    # The shown step, 0-based.
     step: int
-    # The points that were chosen, step by step, and those of the exact answer; from 0, the first
-    # again at the end. The exact answer is empty where it is not known.
+    # The chosen points in order, and those of the exact answer, both 0-based, with the first point
+    # repeated at the end. The exact answer is empty if it is unknown.
     chosen: tuple[int, ...]
     exact: tuple[int, ...]
 
     @property
     def path(self) -> IntArray:
-        """The corners of what is drawn after this step: int64 [step + 1, 2]."""
+        """Corners of the path drawn after this step: int64 [step + 1, 2]."""
         return self.points[list(self.chosen[: self.step + 1])]
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether points are attended to."""
+    """Return whether the focused map attends to points."""
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "points"
 
 
 def pointing(trace: Trace, focus: Focus) -> Pointing:
-    """The first step that is looked at, or the last one."""
+    """Find what to draw at the first focused step, or at the last step if none is focused."""
     attention = trace.maps[focus.site]
     labels = trace.fields[attention.query].labels
     by_query = focus.side == "query" and focus.items
@@ -92,7 +92,7 @@ def _points(labels: Sequence[str]) -> tuple[int, ...]:
 
 
 def figure(drawn: Pointing) -> Figure:
-    """The points in their square, coloured by weight, with the answer so far."""
+    """Draw the points in their square, coloured by weight, with the answer so far."""
     ends = [-_MARGIN, EXTENT + _MARGIN]
     across = axis(range=ends, showticklabels=False, constrain="domain", showline=False)
     down = across | {"scaleanchor": "x"}
@@ -138,7 +138,7 @@ def _line(places_T2: IntArray, colour: str, width: float, dash: str) -> Scatter:
 
 
 def paper(drawn: Pointing) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, 3.4)
     axes.set(xlim=(-_MARGIN, EXTENT + _MARGIN), ylim=(-_MARGIN, EXTENT + _MARGIN))
     axes.set(xticks=[], yticks=[], aspect="equal")
@@ -175,7 +175,7 @@ def paper(drawn: Pointing) -> PrintFigure:
 
 
 def table(drawn: Pointing) -> Table:
-    """One line a step: the point, the exact one, and the weight of every point."""
+    """Tabulate one row per step: the chosen point, the exact one, and the weight of every point."""
     count = len(drawn.points)
     columns = ("step", "point", "exact answer", *(f"weight of {n}" for n in range(1, count + 1)))
     rows: list[Row] = []

@@ -1,7 +1,8 @@
-"""Probabilities of an output's items: one as a bar and one as a ring, item by item.
+"""Probabilities of output items: one value as a bar and one as a ring per item.
 
-One view shows how sure the model was of every item it produced, and what it would have said
-instead; the other what a change did to the probabilities of one and the same output.
+The view "Output probabilities" shows how sure the model was of every item, and the best
+alternative. The view "Change of probability" shows how a change affected the probabilities of an
+unchanged output.
 """
 
 from __future__ import annotations
@@ -39,59 +40,62 @@ from areaviz.drawing.theme import (
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-# Where the axis ends, so that a ring at 1 is whole.
+# Upper end of the axis, above 1 so that a ring at 1 is fully visible.
 _TOP = 1.04
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probabilities(Drawing):
-    """The numbers drawn; the note says what bar and ring are."""
+    """The values to draw; the note explains bars and rings."""
 
     field: Field
-    # Means of blocks of the field's items: float32 [B], 0..1.
+    # Mean probability of each block of items, 0..1: float32 [B].
     bars: FloatArray
     rings: FloatArray
-    # What hovering says of each bar, below its items.
+    # Hover text of each bar, below the names of its items.
     hovers: Sequence[str]
-    # What the items are.
+    # Title of the axis of items.
     across: str
-    # Of the plot, in px.
+    # Height of the plot in px.
     height: int
 
     @property
     def block(self) -> int:
-        """How many items a bar is the mean of."""
+        """Number of items per bar."""
         return block_size(len(self.field))
 
     @property
     def x(self) -> FloatArray:
-        """The middle of every block, in items."""
+        """Centre of every block, in items."""
         starts = np.arange(0, len(self.field), self.block)
         ends = np.minimum(starts + self.block, len(self.field))
         return ((starts + ends - 1) / 2).astype(np.float32)
 
     @property
     def names(self) -> list[str]:
-        """The items of every bar, for the screen."""
+        """Names of the items of every bar, for the screen."""
         if self.block > 1:
             return [f"items {name}" for name in block_names(len(self.field), self.block)]
         return [f"{for_screen(label)} (item {t})" for t, label in enumerate(self.field.labels, 1)]
 
 
 def _averaged(probabilities_T: FloatArray) -> FloatArray:
-    """Means of blocks: float32 [B], no more than a picture has pixels for."""
+    """Average blocks of items so that a figure has enough pixels for all bars: float32 [B]."""
     block = block_size(len(probabilities_T))
     return average(probabilities_T[None], 1, block).reshape(-1)
 
 
 def _title(title: str, items: int) -> str:
-    """A title that says where items are averaged."""
+    """Return the title, with a note if items are averaged."""
     block = block_size(items)
     return f"{title} · averaged {block} items to a bar" if block > 1 else title
 
 
 def certainty(trace: Trace) -> Probabilities:
-    """Bars of the items produced, rings of the likeliest other ones; alternatives on hovering."""
+    """Build bars of the produced items and rings of their best alternatives.
+
+    All alternatives appear on hovering.
+    """
     output, field = trace.output, known_as(trace, trace.output.field)
     name, other_T = field_name(field), np.zeros(len(field), np.float32)
     for t, (label, options) in enumerate(zip(field.labels, output.alternatives, strict=True)):
@@ -103,7 +107,7 @@ def certainty(trace: Trace) -> Probabilities:
             best = [f"{p:.1%} {for_screen(other)}" for other, p in options[:5]]
             hovers[t] = "<br>".join([*best, hovers[t]])
     given = f" · probability of each {name} item given the items before it"
-    # Without a history the items are no text written one after the other.
+    # Without a history, the items are not a text that was written item by item.
     if "history" not in trace.fields:
         given = f" · probability of each {name} item, given what was seen until then"
     return Probabilities(
@@ -120,7 +124,7 @@ def certainty(trace: Trace) -> Probabilities:
 
 
 def change(before: Trace, after: Trace) -> Probabilities:
-    """Bars after the change, rings before it."""
+    """Build bars of the probabilities after the change and rings of those before it."""
     field, request = known_as(before, before.output.field), after.request
     bars = _averaged(after.output.probabilities[: len(field)])
     rings = _averaged(before.output.probabilities[: len(field)])
@@ -140,7 +144,7 @@ def change(before: Trace, after: Trace) -> Probabilities:
 
 
 def figure(drawn: Probabilities) -> Figure:
-    """Bars and rings for the screen."""
+    """Draw bars and rings for the screen."""
     items = len(drawn.field)
     across = screen_labels(shown(drawn.field))
     labels = {"xaxis": shown(drawn.field)}
@@ -173,7 +177,7 @@ def figure(drawn: Probabilities) -> Figure:
 
 
 def paper(drawn: Probabilities) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, 1.7)
     print_shares(axes)
     axes.bar(drawn.x, drawn.bars, 0.8 * drawn.block, color=ACCENT)
@@ -193,7 +197,7 @@ def paper(drawn: Probabilities) -> PrintFigure:
 
 
 def table(trace: Trace, focus: Focus) -> Table:
-    """One line a produced item: its probability, and what else was likely, best first."""
+    """Tabulate one row per produced item: its probability, and the alternatives, best first."""
     output, labels = trace.output, trace.fields[trace.output.field].labels
     others = []
     for label, options in zip(labels, output.alternatives, strict=True):
@@ -212,18 +216,18 @@ def table(trace: Trace, focus: Focus) -> Table:
 
 
 def change_table(before: Trace, after: Trace) -> Table:
-    """One line an item: its probability before and after, and the difference."""
+    """Tabulate one row per item: its probability before and after, and the difference."""
     labels = before.fields[before.output.field].labels
     one_T, two_T = before.output.probabilities.tolist(), after.output.probabilities.tolist()
     rows = []
-    # The changed run may have an end that the first did not come to.
+    # The changed run may have an end symbol that the first run did not reach.
     for t, (label, one, two) in enumerate(zip(labels, one_T, two_T, strict=False), 1):
         rows.append((t, visible(label), one, two, two - one))
     return Table(("position", "item", "before", "after", "change"), rows)
 
 
 def fits_change(before: Trace, after: Trace) -> bool:
-    """Whether the second has read the whole output of the first; it may go on after it."""
+    """Return whether the second run contains the whole output of the first as a prefix."""
     one, two = (trace.fields[trace.output.field].labels for trace in (before, after))
     return bool(one) and one == two[: len(one)]
 
@@ -232,7 +236,7 @@ VIEW = View(
     name="probabilities",
     title="Output probabilities",
     question="How sure was the model, and what would it have said instead?",
-    # Whatever is focused, an output has probabilities.
+    # An output has probabilities, whatever the focus is.
     fits=lambda trace, focus: len(trace.output.probabilities) > 0,
     figure=lambda trace, focus: figure(certainty(trace)),
     table=table,
@@ -245,7 +249,7 @@ VIEW = View(
 
 
 def against(before: Trace) -> View:
-    """The view of a changed run over the output of `before`."""
+    """Return the view that compares a changed run with the output of `before`."""
     return View(
         name="change",
         title="Change of probability",

@@ -1,4 +1,4 @@
-"""The area pyramid: the weight of every span, drawn as a cell centred over the items it covers."""
+"""Area pyramid: the weight of every span, drawn as a cell centred above the items it covers."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ class Row:
 
     # In items.
     length: int
-    # By first item: float32 [N - length + 1].
+    # Weights by first item: float32 [N - length + 1].
     weights: FloatArray
 
     @property
     def largest(self) -> float:
-        """The end of the row's own scale."""
+        """Upper end of the row's own scale."""
         return float(self.weights.max())
 
     @property
     def relative(self) -> FloatArray:
-        """The weights as shares of the largest: short and long spans can both be read."""
+        """The weights as shares of the row's largest, which makes short and long spans readable."""
         relative: FloatArray = self.weights / (self.largest or 1)
         return relative
 
     @property
     def total(self) -> str:
-        """What all spans of this length get together, in words."""
+        """Total weight of all spans of this length, as a percentage."""
         return _percent(float(self.weights.sum()))
 
 
@@ -75,45 +75,45 @@ class Pyramid(Drawing):
     """Weights of the spans of a text."""
 
     memory: Field
-    # Of the shown lengths, rising.
+    # Shown lengths in rising order.
     rows: Sequence[Row]
 
     @property
     def right(self) -> float:
-        """The edge of the last item; the first one begins at -0.5."""
+        """Right edge of the last item; the first one begins at -0.5."""
         return len(self.memory) - 0.5
 
     @property
     def lower(self) -> float:
-        """The edge of the shortest spans; single items begin at 0.5."""
+        """Lower edge of the shortest spans; single items begin at 0.5."""
         return self.rows[0].length - 0.5
 
     @property
     def upper(self) -> float:
-        """The edge of the longest spans."""
+        """Upper edge of the longest spans."""
         return self.rows[-1].length + 0.5
 
     @property
     def length_title(self) -> str:
-        """What the rows are."""
+        """Title of the axis of lengths."""
         return f"span length ({noun(self.memory)}s)"
 
     @property
     def is_picture(self) -> bool:
-        """Whether there are too many cells to be drawn one by one."""
+        """Whether there are too many cells to draw them one by one."""
         return len(self.memory) > CELLS
 
     @property
     def lengths(self) -> Ticks:
-        """The labels of the rows."""
+        """Labels of the rows."""
         lengths = tuple(row.length for row in self.rows)
         return Ticks(lengths, tuple(map(str, lengths)))
 
 
 def pyramid(trace: Trace, focus: Focus) -> Pyramid:
-    """The weight of every span, averaged over the focused heads and queries.
+    """Compute the weight of every span, averaged over the focused heads and queries.
 
-    Where the focus is on areas of several items, single items are left out.
+    If the focus is on areas of several items, single items are left out.
     """
     chosen = select(trace, focus)
     weights_A = chosen.weights(list(chosen.queries))
@@ -123,7 +123,7 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
         first, _, columns = grid.slab(1, length)
         rows.append(Row(length, weights_A[first : first + columns]))
     title = f"{chosen.subject}: weight of every area, {chosen.head_words}"
-    # Columns are half an item wide, as spans of even length stand between two items.
+    # Columns are half an item wide, because spans of even length are centred between two items.
     block = block_size(2 * len(chosen.memory))
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
@@ -140,16 +140,16 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
 
 
 def _percent(share: float) -> str:
-    """A share in words, with a decimal where it is small."""
+    """Format a share as a percentage, with a decimal if it is small."""
     return f"{share:.0%}" if share >= 0.0995 or share == 0 else f"{share:.1%}"
 
 
 def figure(drawn: Pyramid) -> Figure:
-    """Span start runs across, span length upwards, so that the cells form a pyramid."""
+    """Draw span starts across and span lengths upwards, so that the cells form a pyramid."""
     lengths, items = len(drawn.rows), len(drawn.memory)
     across = screen_labels(shown(drawn.memory))
     height = float(np.clip(30 * lengths, 44, 320))
-    # The title is longer than the axis of a few rows.
+    # For few rows, the title would be longer than the axis.
     title = drawn.length_title if lengths > 3 else ""
     memory = f"{field_name(drawn.memory)} {noun(drawn.memory)}s"
     picture = screen_figure(
@@ -163,7 +163,7 @@ def figure(drawn: Pyramid) -> Figure:
         coloraxis=colour_axis(1, _UNIT, short=True),
         annotations=[_at_right_end(drawn, row) for row in drawn.rows],
     )
-    # Room for the totals, and beyond them for the scale.
+    # Leave space for the totals, and to their right for the colour scale.
     picture.layout.margin.r = 112
     picture.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
     if drawn.is_picture:
@@ -175,7 +175,7 @@ def figure(drawn: Pyramid) -> Figure:
 
 
 def _at_right_end(drawn: Pyramid, row: Row) -> Layout:
-    """What a row sums to, beside its right end."""
+    """Return the annotation with the row's total, to the right of its last cell."""
     return {
         "x": 1,
         "xref": "paper",
@@ -189,7 +189,7 @@ def _at_right_end(drawn: Pyramid, row: Row) -> Layout:
 
 
 def _cells(drawn: Pyramid, row: Row) -> Heatmap:
-    """The spans of one length as a row of cells, shifted so that each stands over its middle."""
+    """Draw the spans of one length as a row of cells, each centred above the items it covers."""
     texts = []
     for start, weight in enumerate(row.weights.tolist()):
         words = escape(quote(drawn.memory, range(start, start + row.length)))
@@ -209,7 +209,7 @@ def _cells(drawn: Pyramid, row: Row) -> Heatmap:
 
 
 def half_columns(rows: Sequence[Row]) -> FloatArray:
-    """The pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside the pyramid."""
+    """Return the pyramid as a matrix [lengths, 2N] of half-item columns, NaN outside it."""
     items = len(rows[0].weights) + rows[0].length - 1
     halves = np.full((len(rows), 2 * items), np.nan, dtype=np.float32)
     for place, row in enumerate(rows):
@@ -219,13 +219,13 @@ def half_columns(rows: Sequence[Row]) -> FloatArray:
 
 
 def _averaged(drawn: Pyramid, limit: int) -> FloatArray:
-    """The same of at most so many columns, the shortest spans first."""
+    """Return `half_columns` averaged to at most `limit` columns, shortest spans first."""
     halves = half_columns(drawn.rows)
     return average(halves, 1, block_size(halves.shape[1], limit))
 
 
 def table(drawn: Pyramid) -> Table:
-    """One line an area: where it starts (from 1), how long it is, what it holds, its weight."""
+    """Tabulate one row per area: its start (from 1), its length, its text and its weight."""
     rows = []
     for row in drawn.rows:
         for start, weight in enumerate(row.weights.tolist()):
@@ -235,13 +235,13 @@ def table(drawn: Pyramid) -> Table:
 
 
 def paper(drawn: Pyramid) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
     result, axes = print_figure(drawn, height)
     norm = Normalize(0, 1)
     if drawn.is_picture:
         axes.imshow(
-            # As many columns as can be told apart on a page.
+            # As many columns as a reader can distinguish on a page.
             _averaged(drawn, 2000),
             SEQUENCE,
             norm,
@@ -277,12 +277,15 @@ def paper(drawn: Pyramid) -> PrintFigure:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Spans only: a pyramid cannot show rectangles."""
+    """Return whether the map has spans of a text; a pyramid cannot show rectangles."""
     return fits_text(trace, focus) and trace.maps[focus.site].grid.height == 1
 
 
 def _has_sizes(trace: Trace, focus: Focus) -> bool:
-    """Whether there is more than one row, so that it says more than an alignment matrix."""
+    """Return whether there is more than one row.
+
+    With one row, the pyramid would show no more than an alignment matrix.
+    """
     return trace.maps[focus.site].grid.max_width > 1
 
 

@@ -1,7 +1,7 @@
-"""What glimpses saw: the patches as the model got them, and the coarse look that came before them.
+"""What glimpses saw: the patches that entered the model, and the coarse look before them.
 
-The second view shows what a coarse look at the whole picture is good for: the first glimpse with it
-and without it (survey Fig. 14).
+The second view compares the first glimpse with and without the coarse look at the whole picture
+(survey, Fig. 14).
 """
 
 from __future__ import annotations
@@ -31,12 +31,15 @@ from areaviz.drawing.tiles import Sheet, Tile
 from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus
 
-# Longest side of a picture, and how wide a patch's frame is, in pixels.
+# Longest side of a picture, and width of a patch's frame, in px.
 _PICTURE, _FRAME = 260, 5
 
 
 def patches(trace: Trace, focus: Focus) -> Sheet:
-    """A row a scale, a column a focused glimpse; below, the label the model then had in mind."""
+    """Arrange patches: one row per scale, one column per focused glimpse.
+
+    Below each column is the model's prediction after that glimpse.
+    """
     gaze = trace.gazes[focus.site]
     steps, answers = chosen_steps(gaze, focus), step_answers(trace, gaze)
     scales, side = gaze.seen.shape[1:3]
@@ -72,7 +75,7 @@ def framed(
     step: int,
     scale: int,
 ) -> Pixels:
-    """A patch, enlarged, in a frame of its step's colour: uint8 [H, W, 3]."""
+    """Enlarge a patch and frame it in the colour of its step: uint8 [H, W, 3]."""
     inner = fitted(coloured(gaze.seen[step, scale]), 120)
     height, width = inner.shape[:2]
     frame = np.empty((height + 2 * _FRAME, width + 2 * _FRAME, 3), np.uint8)
@@ -86,7 +89,7 @@ def _patch_table(
     steps: tuple[int, ...],
     answers: tuple[Answer, ...],
 ) -> Table:
-    """One line a glimpse and scale: the label after it, and all pixels, 0 black to 255 white."""
+    """Tabulate one row per glimpse and scale: the label after it, and all pixels, 0..255."""
     side = gaze.seen.shape[2]
     names = [f"row {row + 1}, column {column + 1}" for row, column in np.ndindex(side, side)]
     rows = []
@@ -99,13 +102,13 @@ def _patch_table(
 
 
 def fits_context(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a gaze of a model that had a coarse look first."""
+    """Return whether the focus is on a gaze of a model that had a coarse look first."""
     sites = {GLIMPSES, CONTEXT, WITHOUT}
     return has_gaze(trace, focus) and sites <= trace.gazes.keys()
 
 
 def context(trace: Trace, focus: Focus) -> Sheet:
-    """The coarse look, and the picture twice, with the first glimpse outlined."""
+    """Arrange the coarse look, and the picture with each of the two first glimpses outlined."""
     coarse = trace.gazes[CONTEXT].seen[0, 0]
     side = len(coarse)
     first = Tile(
@@ -137,7 +140,7 @@ def _first_glimpse(
     words: str,
     colour: str,
 ) -> Tile:
-    """The picture with every scale of a gaze's first glimpse outlined."""
+    """Draw the picture with every scale of a gaze's first glimpse outlined."""
     picture, gaze = picture_of(trace), trace.gazes[site]
     small = fitted(picture, _PICTURE)
     corners = gaze.corners[0] * (small.shape[1] / picture.shape[1])
@@ -148,7 +151,7 @@ def _first_glimpse(
 
 
 def _context_table(trace: Trace) -> Table:
-    """The middle of every glimpse, with and without the coarse look, and how far they are apart."""
+    """Tabulate the centre of every glimpse with and without the coarse look, and their distance."""
     seeing = centres(trace.gazes[GLIMPSES])
     blind = centres(trace.gazes[WITHOUT])
     rows = []

@@ -1,8 +1,9 @@
-"""What the sampling grid shows: a quadrilateral, some of its points, the output, and one sample.
+"""Data of the sampling grid: a quadrilateral, some of its samples, the output, and one sample.
 
-A spatial transformer reads a pixel of its output between four pixels of the picture (Jaderberg et
-al. 2015, equation 5). Places are (x, y) in pixels of the picture from its outer left top corner, so
-the first pixel's middle is (0.5, 0.5). Shapes: S side of the output, P places, H, W of the picture.
+A spatial transformer interpolates each pixel of its output from four pixels of the picture
+(Jaderberg et al. 2015, Eq. 5). Positions are (x, y) in pixels of the picture, measured from its
+outer top left corner, so the first pixel's centre is (0.5, 0.5). Shapes: S side of the output, P
+positions, H and W of the picture.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from areaviz.trace.request import Focus
 
 CORNERS = ("top left", "top right", "bottom right", "bottom left")
 COLOURS = ("#0072B2", "#F0E442", "#CC79A7", "#009E73")
-"""Of the corners, from Okabe and Ito; the sample is drawn in the theme's second colour."""
-# Samples along a side that are shown as points.
+"""Colours of the corners, from Okabe and Ito; the sample has the theme's second colour."""
+# Number of samples per side that are shown as points.
 _POINTS = 7
 
 
@@ -32,40 +33,40 @@ _POINTS = 7
 class Neighbour:
     """One of the four pixels around a sample."""
 
-    # 0-based.
+    # Position in the picture, 0-based.
     column: int
     row: int
-    # Grey, 0..255; 0 outside the picture.
+    # Grey value, 0..255; 0 outside the picture.
     value: float
-    # 0..1.
+    # Interpolation weight, 0..1.
     weight: float
 
     @property
     def product(self) -> float:
-        """What it adds."""
+        """Contribution of the pixel to the sample."""
         return self.value * self.weight
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One pixel of the output, its place in the picture, and the pixels around that."""
+    """One pixel of the output, its position in the picture, and the pixels around it."""
 
-    # Of the output, 0-based.
+    # Position in the output, 0-based.
     row: int
     column: int
-    # In the picture.
+    # Position in the picture.
     x: float
     y: float
     neighbours: Sequence[Neighbour]
 
     @property
     def name(self) -> str:
-        """Which pixel of the output it is."""
+        """Name of the output pixel."""
         return f"sample of output row {self.row + 1}, column {self.column + 1}"
 
     @property
     def total(self) -> float:
-        """The weighted sum of the neighbours' values, 0..255."""
+        """Weighted sum of the neighbours' values, 0..255."""
         return sum(neighbour.product for neighbour in self.neighbours)
 
 
@@ -74,7 +75,7 @@ def places(
     side: int,
     pixels_P2: npt.ArrayLike,
 ) -> FloatArray:
-    """Where pixels (row, column) of the output lie in the picture: float32 [P, 2] as (x, y)."""
+    """Map pixels (row, column) of the output to the picture: float32 [P, 2] as (x, y)."""
     first, right, _, down = corners_42
     share_P2 = (np.asarray(pixels_P2) + 0.5) / side
     across_P2, along_P2 = share_P2[:, 1:] * (right - first), share_P2[:, :1] * (down - first)
@@ -88,7 +89,10 @@ def sample(
     side: int,
     index: int,
 ) -> Sample:
-    """How output pixel `index`, counted row by row, is read; a value is the mean of the colours."""
+    """Return how output pixel `index`, counted row by row, is interpolated.
+
+    Values are means over the colour channels.
+    """
     row, column = divmod(index, side)
     x, y = places(corners_42, side, [(row, column)])[0].tolist()
     left, top = floor(x - 0.5), floor(y - 0.5)
@@ -105,34 +109,34 @@ def sample(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampling(Drawing):
-    """The finest scale of one look of a spatial transformer."""
+    """The finest scale of one step of a spatial transformer."""
 
     picture: Pixels
-    # What the figure shows, in pixels of the picture.
+    # The visible part of the picture, in pixels of the picture.
     box: Box
-    # float32 [4, 2], in pixels of the picture.
+    # Corners of the quadrilateral in pixels of the picture: float32 [4, 2].
     corners: FloatArray
-    # Where some of the samples lie, and the same in pixels of the output: float32 [P, 2].
+    # Positions of some samples in the picture and in the output, in pixels: float32 [P, 2].
     points: FloatArray
     dots: FloatArray
-    # uint8 [S, S].
+    # The output: uint8 [S, S].
     seen: Pixels
-    # In pixels of what the network got, see `gazes.source_of`.
+    # The sample, in pixels of the network's input; see `gazes.source_of`.
     sample: Sample
-    # The sample's place (x, y) in the picture.
+    # Position (x, y) of the sample in the picture.
     middle: tuple[float, float]
-    # What the model got for it, 0..255.
+    # Value that the model received for the sample, 0..255.
     read: int
 
     @property
     def edges(self) -> FloatArray:
-        """The corners of the output in its own pixels, in the same order: [4, 2]."""
+        """Corners of the output in its own pixels, in the order of `corners`: [4, 2]."""
         side = len(self.seen)
         return np.array([[0, 0], [side, 0], [side, side], [0, side]], dtype=np.float32)
 
     @property
     def sum_lines(self) -> tuple[str, ...]:
-        """What the sample is and the weighted sum, in short lines."""
+        """Description of the sample and its weighted sum, as short lines."""
         one = self.sample
         terms = [f"{n.value:.0f} × {n.weight:.2f}" for n in one.neighbours]
         return (
@@ -145,9 +149,10 @@ class Sampling(Drawing):
 
 
 def sampling(trace: Trace, focus: Focus) -> Sampling:
-    """What is drawn for the focused pixel of the output, or the middle one of the first look.
+    """Find what to draw for the focused pixel of the output.
 
-    Pixels are counted row by row, and look by look.
+    Pixels are counted row by row, step after step. The default is the middle pixel of the first
+    step.
     """
     gaze, picture = trace.gazes[focus.site], picture_of(trace)
     side = gaze.seen.shape[2]
@@ -183,14 +188,14 @@ def sampling(trace: Trace, focus: Focus) -> Sampling:
 
 
 def _which(look: int, looks: int) -> str:
-    """Which of several looks it is."""
+    """Name the step if there are several."""
     return f", look {look + 1} of {looks}" if looks > 1 else ""
 
 
 def table(drawn: Sampling) -> Table:
-    """The corners, the sample's place, and its four pixels with value, weight and product.
+    """Tabulate the corners, the sample's position, and its four pixels.
 
-    Pixels count from 1.
+    Each pixel has its value, weight and product. Rows and columns count from 1.
     """
     one = drawn.sample
     rows: list[Row] = []

@@ -1,4 +1,4 @@
-"""The area-size histogram: what share of each head's attention goes to areas of each size."""
+"""Area-size histogram: the share of each head's attention that goes to areas of each size."""
 
 from __future__ import annotations
 
@@ -30,34 +30,37 @@ _BROAD = 0.86
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Histogram(Drawing):
-    """Groups of bars: a group a head, a bar an area size."""
+    """Groups of bars: one group per head, one bar per area size."""
 
     # In items, rising.
     sizes: tuple[int, ...]
-    # float32 [H, K] for K sizes; the shares of a head sum to 1.
+    # Shares for K sizes, float32 [H, K]; the shares of a head sum to 1.
     shares: FloatArray
-    # The focused head, None for all.
+    # The focused head, or None for all.
     head: int | None
-    # What sizes are counted in.
+    # Unit of the sizes.
     noun: str = "item"
 
     @property
     def across(self) -> str:
-        """What the bars are."""
+        """Title of the horizontal axis."""
         return f"area size ({self.noun}s)"
 
     def x(self, head: int) -> FloatArray:
-        """Where the bars of a head stand, with a gap between groups."""
+        """Return the positions of a head's bars; there is a gap between heads."""
         count = len(self.sizes)
         pitch = count + max(1.0, 0.3 * count)
         return (head * pitch + np.arange(count)).astype(np.float32)
 
     def opacity(self, head: int) -> float:
-        """The focused head stands out."""
+        """Return the opacity of a head's bars; if a head is focused, only its bars are opaque."""
         return 1.0 if self.head in (None, head) else 0.35
 
     def ticks(self) -> tuple[list[float], list[str]]:
-        """Under every bar its size (fewer where bars are many), under every group its head."""
+        """Return positions and texts of the ticks: sizes below bars, the head below each group.
+
+        If there are many bars, only some sizes are written.
+        """
         stride = 1
         if self.shares.size > 40:
             stride = 4 if self.shares.size <= 120 else len(self.sizes)
@@ -75,7 +78,7 @@ class Histogram(Drawing):
 
 
 def histogram(trace: Trace, focus: Focus) -> Histogram:
-    """Shares over all queries, which is how a head's habit shows."""
+    """Compute the shares over all queries, because a head's preference shows only on average."""
     attention = trace.maps[focus.site]
     unit = noun(trace.fields[attention.memory])
     rows, means = [], []
@@ -98,7 +101,7 @@ def histogram(trace: Trace, focus: Focus) -> Histogram:
 
 
 def figure(drawn: Histogram) -> Figure:
-    """Bars in the heads' colours; with one head focused, the others step back."""
+    """Draw bars in the heads' colours; if a head is focused, all other heads are pale."""
     places, texts = drawn.ticks()
     broken = [text.replace("\n", "<br>") for text in texts]
     picture = screen_figure(
@@ -141,7 +144,7 @@ def figure(drawn: Histogram) -> Figure:
 
 
 def table(drawn: Histogram) -> Table:
-    """One line a head and area size."""
+    """Tabulate one row per head and area size."""
     rows = []
     for head, shares in enumerate(drawn.shares.tolist(), 1):
         rows += [(head, size, share) for size, share in zip(drawn.sizes, shares, strict=True)]
@@ -149,7 +152,7 @@ def table(drawn: Histogram) -> Table:
 
 
 def paper(drawn: Histogram) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, 1.9)
     print_shares(axes)
     for head, shares in enumerate(drawn.shares):
@@ -168,7 +171,7 @@ def paper(drawn: Histogram) -> PrintFigure:
 
 
 def _fits(trace: Trace, focus: Focus) -> bool:
-    """Whether there is more than one size: attention to single items has no areas to count."""
+    """Return whether there is more than one area size."""
     if not fits_map(trace, focus):
         return False
     grid = trace.maps[focus.site].grid

@@ -1,4 +1,4 @@
-"""The sampling grid: which quadrilateral a spatial transformer read, and how it read one pixel."""
+"""Sampling grid: which quadrilateral a spatial transformer read, and how it read one pixel."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ from areaviz.trace.record import FloatArray
 from areaviz.views.sampling import COLOURS, CORNERS, Sampling, sampling, table
 
 _PANELS = ("the picture", "what was read", "one sample")
-# Where the panels stand: shares of the figure's width and height, from and to.
+# Start and end of each panel, as shares of the figure's width and height.
 _COLUMNS = ((0.0, 0.49), (0.51, 1.0), (0.0, 0.49))
 _ROWS = ((0.45, 1.0), (0.45, 1.0), (0.0, 0.37))
 _POINT, _OUTLINE = "#56B4E9", "#FFFFFF"
-# Points of a quadrilateral as a closed line.
+# Indices that close a quadrilateral's outline.
 _CLOSED = [0, 1, 2, 3, 0]
 
 
 def figure(drawn: Sampling) -> Figure:
-    """Above the picture and what was read, below the pixels behind one sample and their sum."""
+    """Draw the picture and the output above, the pixels of one sample and their sum below."""
     result = screen_figure(drawn, 520, above=24, below=8)
     boxes = _boxes(drawn)
     for axis, column, row, box in zip(("", "2", "3"), _COLUMNS, _ROWS, boxes, strict=True):
@@ -66,13 +66,13 @@ def figure(drawn: Sampling) -> Figure:
 
 
 def _mark(x: list[float], y: list[float], axis: str, marker: Layout, **more: object) -> Scatter:
-    """Marks in one of the panels."""
+    """Return markers in one of the panels."""
     axes = {"xaxis": f"x{axis}", "yaxis": f"y{axis}"}
     return Scatter(x=x, y=y, mode="markers", marker=marker, **axes, **more)
 
 
 def _corners(places_42: FloatArray, axis: str) -> Iterator[Scatter]:
-    """A mark for every corner, of one colour and shape in both panels."""
+    """Yield a marker for every corner, with equal colour and shape in both panels."""
     shapes = ("circle", "square", "diamond", "triangle-up")
     looks = zip(places_42.tolist(), CORNERS, COLOURS, shapes, strict=True)
     for (x, y), name, colour, shape in looks:
@@ -83,7 +83,7 @@ def _corners(places_42: FloatArray, axis: str) -> Iterator[Scatter]:
 
 
 def _boxes(drawn: Sampling) -> tuple[Box, Box, Box]:
-    """What each panel shows, in its own pixels."""
+    """Return the visible part of each panel, in its own pixels."""
     side, first = len(drawn.seen), drawn.sample.neighbours[0]
     edge = 0.06 * side
     zoom = (first.column - 0.1, first.row - 0.1, first.column + 2.1, first.row + 2.1)
@@ -91,15 +91,15 @@ def _boxes(drawn: Sampling) -> tuple[Box, Box, Box]:
 
 
 def _crosses(drawn: Sampling) -> tuple[tuple[float, float], ...]:
-    """Where the sample lies in each panel."""
+    """Return the position of the sample in each panel."""
     one = drawn.sample
     return drawn.middle, (one.column + 0.5, one.row + 0.5), (one.x, one.y)
 
 
 def _cells(drawn: Sampling) -> Iterator[tuple[int, int, str, str, float, float]]:
-    """Left and top, grey, text and place of the text of each of the four pixels.
+    """Yield the left and top edges, colour, text and text position of each of the four pixels.
 
-    Texts keep away from the sample, which lies between the pixels.
+    The texts keep clear of the sample, which is between the pixels.
     """
     first = drawn.sample.neighbours[0]
     for pixel in drawn.sample.neighbours:
@@ -111,7 +111,10 @@ def _cells(drawn: Sampling) -> Iterator[tuple[int, int, str, str, float, float]]
 
 
 def _zoom(result: Figure, drawn: Sampling) -> None:
-    """The four pixels, and the square of one pixel around the sample: overlaps are weights."""
+    """Draw the four pixels, and a square of one pixel around the sample.
+
+    The overlaps of the square with the pixels are the interpolation weights.
+    """
     axes = {"xref": "x3", "yref": "y3"}
     line = {"color": EDGE, "width": 1}
     for left, top, grey, text, x, y in _cells(drawn):
@@ -126,7 +129,7 @@ def _zoom(result: Figure, drawn: Sampling) -> None:
 
 
 def _write(result: Figure, drawn: Sampling) -> None:
-    """The panels' names above them, the sum beside the last."""
+    """Write the panels' names above them, and the sum next to the last panel."""
     paper = {"xref": "paper", "yref": "paper", "showarrow": False}
     for name, (left, right), (_, top) in zip(_PANELS, _COLUMNS, _ROWS, strict=True):
         result.add_annotation(
@@ -152,7 +155,7 @@ def _write(result: Figure, drawn: Sampling) -> None:
 
 
 def paper(drawn: Sampling) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, axes = print_figure(drawn, 3.0)
     axes.remove()
     panels = list(result.subplots(1, 3))
@@ -193,7 +196,7 @@ def paper(drawn: Sampling) -> PrintFigure:
 
 
 def _print_outline(axes: Axes, corners_42: FloatArray, points_P2: FloatArray) -> None:
-    """The quadrilateral in one of the panels on paper, with its corners and points."""
+    """Draw the quadrilateral in one of the panels on paper, with its corners and points."""
     print_cased(axes, corners_42[_CLOSED], _OUTLINE, 1)
     across, down = points_P2.T
     axes.scatter(across, down, 5, color=_POINT, edgecolors=CASING, linewidths=0.5, zorder=3)

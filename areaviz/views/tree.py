@@ -1,8 +1,7 @@
-"""A tree that grows: what a parser has written up to a token, over the words it looked at.
+"""Growing tree: the tree that a parser has written up to a token, above the words it attended to.
 
-Vinyals et al. 2015, figures 2 and 4. The tree stands over its words, and under them the alignment,
-a row a token, has the same columns.
-Shapes: T tokens of the tree, W words, M items.
+See Vinyals et al. 2015, Figs. 2 and 4. The tree is above its words. The alignment below them has
+one row per token and shares the tree's columns. Shapes: T tokens of the tree, W words, M items.
 """
 
 from __future__ import annotations
@@ -39,64 +38,67 @@ from areaviz.trace.request import Focus
 from areaviz.trace.tree import WORD, Node, Tree, is_linear, read_tree
 
 LEVEL = 1.5
-"""Rows that a level of the tree takes."""
+"""Height of a level of the tree, in rows."""
 _LONGEST = 14
-"""Letters of a word over its column."""
+"""Maximum number of characters of a word above its column."""
 
 Span = tuple[int, int]
-"""The first word and the word behind the last."""
+"""First word and the word after the last one."""
 Line = tuple[tuple[float, float], tuple[float, float]]
-"""From one place to another, in columns and rows."""
+"""Line from one position to another, in columns and rows."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Growing(Drawing):
-    """What is drawn. Rows count downwards from the first token's; the tree lies above 0."""
+    """The tree and the alignment.
 
-    # Of the whole tree, as it will be.
+    Rows count downwards from the first token; the tree is above row 0.
+    """
+
+    # The complete tree.
     tree: Tree
-    # All tokens, the word that each `XX` stands for, and the step up to which the tree is drawn.
+    # All tokens, the word that each `XX` represents, and the last step that is drawn.
     tokens: tuple[str, ...]
     words: tuple[str, ...]
     step: int
-    # float32 [T, W], the attention that each word receives.
+    # Attention that each word receives: float32 [T, W].
     weights: FloatArray
-    # Of each token the words that its heaviest area covers, the end exclusive.
+    # For each token, the words that its top area covers, the end exclusive.
     spans: tuple[Span, ...]
-    # Whether the step was chosen, and gets a frame.
+    # Whether the step was selected by the user and gets a frame.
     is_chosen: bool
 
     @property
     def top(self) -> float:
-        """The end of the colour scale."""
+        """Upper end of the colour scale."""
         return nice_top(float(self.weights.max()))
 
     @property
     def words_row(self) -> float:
-        """Where the words stand."""
+        """Row of the words."""
         return -1.2
 
     @property
     def upper(self) -> float:
-        """The upper edge of the picture, in rows."""
+        """Upper edge of the figure, in rows."""
         deepest = max((node.depth for node in self.tree.nodes), default=0)
         return self.words_row - LEVEL * (deepest + 1.6)
 
     def place(self, node: Node) -> tuple[float, float]:
-        """Where a node's label stands: over the middle of its words, the root on top."""
+        """Return the position of a node's label: centred above its words, with the root on top."""
         middle = (node.first + max(node.behind, node.first + 1) - 1) / 2
         return middle, self.upper + LEVEL * (node.depth + 0.6)
 
     def nodes(self) -> list[Node]:
-        """The nodes that are open or closed at the step."""
+        """Return the nodes that have been opened up to the step."""
         return [node for node in self.tree.nodes if node.opening <= self.step]
 
     def is_open(self, node: Node) -> bool:
-        """Whether the bracket is still open at the step."""
+        """Return whether the node's bracket is still open at the step."""
         return node.closing is None or node.closing > self.step
 
     def branches(self) -> Iterator[tuple[Line, bool]]:
-        """Every line of the tree up to the step, and whether the node above it is still open."""
+        """Yield every line of the tree up to the step, and whether its upper node is still open."""
         above: list[Node] = []
         for node in self.nodes():
             del above[node.depth :]
@@ -107,7 +109,7 @@ class Growing(Drawing):
             yield (self.place(holder), (word, self.words_row - 0.5)), self.is_open(holder)
 
     def _holders(self) -> Iterator[tuple[int, Node]]:
-        """Every word that is written at the step, and the innermost node around it."""
+        """Yield every word written up to the step, with the innermost node around it."""
         word, opened = 0, []
         by_token = {node.opening: node for node in self.tree.nodes}
         closing = {node.closing for node in self.tree.nodes}
@@ -125,7 +127,7 @@ class Growing(Drawing):
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether a tree is written while a text is attended to."""
+    """Return whether a tree is written with attention to a text."""
     if not fits_text(trace, focus):
         return False
     query = trace.fields[trace.maps[focus.site].query]
@@ -133,7 +135,7 @@ def fits(trace: Trace, focus: Focus) -> bool:
 
 
 def growing(trace: Trace, focus: Focus) -> Growing:
-    """The tree up to the first token that is looked at, or the whole of it."""
+    """Find the tree up to the first focused token, or the whole tree if none is focused."""
     attention = trace.maps[focus.site]
     source, query = trace.fields[attention.memory], trace.fields[attention.query]
     runs = spoken_words(source)
@@ -165,13 +167,13 @@ def growing(trace: Trace, focus: Focus) -> Growing:
 
 
 def token_text(query: Field, number: int) -> str:
-    """A token of the tree; "" for the end."""
+    """Return the text of a token of the tree, or "" for the end symbol."""
     start, end = query.anchors[number].tolist()
     return query.raw[start:end].strip()
 
 
 def _covered(attention: AttentionMap, focus: Focus, token: int, runs: Sequence[Span]) -> Span:
-    """The words that the heaviest area of a token covers in part or whole."""
+    """Return the words that the top area of a token covers at least in part."""
     tops = top_areas(attention, focus.layer, focus.head, token, k=1)
     if not tops:
         return 0, 0
@@ -204,7 +206,7 @@ def _note(tree: Tree, words: int) -> str:
 
 
 def figure(drawn: Growing) -> Figure:
-    """The tree, its words and the alignment, on one pair of axes."""
+    """Draw the tree, its words and the alignment on one pair of axes."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
     result = screen_figure(
@@ -253,7 +255,7 @@ def _grow(result: Figure, drawn: Growing) -> None:
 
 
 def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | None]]:
-    """Lines as one row of places with gaps, shortened at both ends so that labels stay clear."""
+    """Join lines into one path with gaps, shortened at both ends to keep labels clear."""
     x: list[float | None] = []
     y: list[float | None] = []
     for (left, top), (right, bottom) in lines:
@@ -263,7 +265,7 @@ def _joined(lines: Sequence[Line]) -> tuple[list[float | None], list[float | Non
 
 
 def _hovers(drawn: Growing) -> list[list[str]]:
-    """What hovering says of every word at every token."""
+    """Write the hover text of every word at every token."""
     texts = []
     for token, weights in zip(drawn.tokens, drawn.weights.tolist(), strict=True):
         name = escape(token or "end")
@@ -275,7 +277,7 @@ def _hovers(drawn: Growing) -> list[list[str]]:
 
 
 def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
-    """The chosen token's heaviest area, under its word and in its row."""
+    """Yield frames around the selected token's top area: around its words, and in its row."""
     first, behind = drawn.spans[drawn.step]
     if drawn.is_chosen and first < behind:
         yield first - 0.5, drawn.words_row - 0.55, behind - first, 1.1
@@ -283,7 +285,7 @@ def _frames(drawn: Growing) -> Iterator[tuple[float, float, float, float]]:
 
 
 def paper(drawn: Growing) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     rows, columns = len(drawn.tokens), len(drawn.words)
     bottom = rows - 0.5
     height = float(np.clip(0.13 * (bottom - drawn.upper), 2.0, 8.5))
@@ -310,7 +312,7 @@ def paper(drawn: Growing) -> PrintFigure:
 
 
 def tabulate(drawn: Growing) -> Table:
-    """One line a token: its heaviest area in words, and the attention of every word."""
+    """Tabulate one row per token: its top area in words, and the attention to every word."""
     names = [f"{number} {word}" for number, word in enumerate(drawn.words, start=1)]
     rows: list[Row] = []
     for number, (token, weights) in enumerate(zip(drawn.tokens, drawn.weights, strict=True)):

@@ -1,7 +1,7 @@
-"""The film strip: which frames of a clip were attended to for each word (multimedia paper, Fig. 7).
+"""Film strip of a clip: the frames attended to for each word (multimedia paper, Fig. 7).
 
-Under the frames, a row a word, a bar a frame, in the word's colour.
-Shapes: T words, N frames that are watched.
+Below the frames there is one row per word, with one bar per frame in the word's colour. Shapes: T
+words, N frames that are watched.
 """
 
 from __future__ import annotations
@@ -35,57 +35,63 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Focus
 
 GOLD = "acts in frames"
-"""The entry of `Trace.details` with the frames of the clip, from 1, in which an action begins and
-ends, in turn."""
+"""Key in `Trace.details` for the first and last frames of actions, alternating, from 1."""
 STRIP = 2.0
-"""Rows that the frames take."""
+"""Height of the frames, in rows."""
 _FULL = 0.86
 """Height of the highest bar, as a share of its row."""
 _DIGITS = 9
-"""Of a frame's number at most; a trace may be a stranger's."""
+"""Maximum number of digits of a frame number; a trace may come from an untrusted file."""
 _COLOURS = len(HEAD_COLOURS) - 1
-"""The last is grey, which says that a word has no colour."""
+"""Number of word colours; the last colour, grey, is left out because it marks a missing colour."""
 
 Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watching(Drawing):
-    """What is drawn. Rows count downwards from the first word's; the frames lie above."""
+    """The frames and the bars.
 
-    # uint8 [N, H, W, 3], what was watched, in the clip's own pixels.
+    Rows count downwards from the first word; the frames are above row 0.
+    """
+
+    # The watched frames in the clip's own pixels: uint8 [N, H, W, 3].
     frames: Pixels
-    # The number of each frame in the clip, from 1.
+    # Number of each frame in the clip, from 1.
     numbers: tuple[int, ...]
-    # The words, and float32 [T, N] the attention of each to every frame; a row sums to 1.
+    # The words, and the attention of each to every frame, float32 [T, N]; rows sum to 1.
     words: tuple[str, ...]
     weights: FloatArray
-    # Of each word the frames of its heaviest area, the end exclusive, and its weight.
+    # For each word, the frames of its top area, the end exclusive, and the area's weight.
     spans: tuple[Span, ...]
     shares: tuple[float, ...]
-    # Rows that are framed.
+    # Indices of the framed rows.
     marked: tuple[int, ...]
-    # Where an action begins and ends, as places between frames; empty where it is not known.
+    # Start and end of each action as positions between frames; empty if unknown.
     actions: tuple[tuple[float, float], ...]
 
     def bars(self, row: int) -> FloatArray:
-        """The heights of a word's bars, in rows: [N]. Its highest is as high as every other's."""
+        """Return the heights of a word's bars, in rows: [N].
+
+        Heights are relative to the word's largest weight, so the highest bar of every word is
+        equal.
+        """
         highest = max(float(self.weights[row].max()), 1e-6)
         heights_N: FloatArray = self.weights[row] / highest * _FULL
         return heights_N
 
     def colour(self, row: int) -> str:
-        """A word's colour."""
+        """Return the colour of a word."""
         return HEAD_COLOURS[row % _COLOURS]
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether a clip is attended to."""
+    """Return whether the focused map attends to a clip."""
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "clip"
 
 
 def watching(trace: Trace, focus: Focus) -> Watching:
-    """The attention of all words to the frames."""
+    """Find the attention of all words to the frames."""
     attention, source = trace.maps[focus.site], trace.request.clip
     assert source is not None, "a field of a clip has a request with one"
     memory, query = trace.fields[attention.memory], trace.fields[attention.query]
@@ -115,7 +121,7 @@ def watching(trace: Trace, focus: Focus) -> Watching:
 
 
 def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Span, ...]:
-    """Where actions begin and end among the frames that are watched, as far as it is known."""
+    """Return the start and end of each known action, as positions among the watched frames."""
     numbers = trace.details.get(GOLD, "").split()
     if not all(one.isdecimal() and len(one) <= _DIGITS for one in numbers):
         return ()
@@ -126,7 +132,7 @@ def acted(trace: Trace, chosen_N: np.ndarray[tuple[int], np.dtype[np.int64]]) ->
 
 
 def figure(drawn: Watching) -> Figure:
-    """The frames and the bars, with hover text."""
+    """Draw the frames and the bars, with hover text."""
     rows, count = len(drawn.words), len(drawn.numbers)
     result = screen_figure(
         drawn,
@@ -156,7 +162,7 @@ def figure(drawn: Watching) -> Figure:
 
 
 def _lay_frames(result: Figure, drawn: Watching) -> None:
-    """Lay the frames over the rows, each as large as fits over its bars."""
+    """Draw the frames above the rows, each as large as fits above its bars."""
     place = {"xref": "x", "yref": "y", "sizing": "contain", "layer": "below"}
     middle = {"xanchor": "center", "yanchor": "middle"}
     for number, pixels in enumerate(drawn.frames):
@@ -165,7 +171,7 @@ def _lay_frames(result: Figure, drawn: Watching) -> None:
 
 
 def _bars(drawn: Watching, row: int) -> Bar:
-    """A word's bars, which stand on the lower edge of its row."""
+    """Draw a word's bars on the lower edge of its row."""
     count = len(drawn.numbers)
     return Bar(
         x=list(range(count)),
@@ -177,7 +183,7 @@ def _bars(drawn: Watching, row: int) -> Bar:
 
 
 def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
-    """Where hovering says something, and what."""
+    """Return the positions of the hover texts, and the texts."""
     across: list[float] = []
     down: list[float] = []
     texts = []
@@ -191,7 +197,7 @@ def _hovers(drawn: Watching) -> tuple[list[float], list[float], list[str]]:
 
 
 def _lines(drawn: Watching) -> Iterator[dict[str, object]]:
-    """Where an action begins and ends, as dotted lines through the whole picture."""
+    """Yield dotted vertical lines at the start and end of each action."""
     line = {"color": SECOND, "width": 1.2, "dash": "dot"}
     for place in sorted({one for pair in drawn.actions for one in pair}):
         ends = {"x0": place - 0.5, "x1": place - 0.5, "y0": -0.5 - STRIP}
@@ -199,7 +205,7 @@ def _lines(drawn: Watching) -> Iterator[dict[str, object]]:
 
 
 def _frames(drawn: Watching) -> Iterator[tuple[float, float, float, float]]:
-    """The heaviest areas of the chosen words, or of all words where none is chosen."""
+    """Yield frames around the top areas of the focused words, or of all words without focus."""
     for row in drawn.marked or range(len(drawn.words)):
         first, behind = drawn.spans[row]
         if behind > first:
@@ -207,7 +213,7 @@ def _frames(drawn: Watching) -> Iterator[tuple[float, float, float, float]]:
 
 
 def paper(drawn: Watching) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     rows, count = len(drawn.words), len(drawn.numbers)
     result, axes = print_figure(drawn, float(np.clip(0.26 * (rows + STRIP), 1.6, 5.0)))
     for number, pixels in enumerate(drawn.frames):
@@ -229,7 +235,7 @@ def paper(drawn: Watching) -> PrintFigure:
 
 
 def tabulate(drawn: Watching) -> Table:
-    """One line a word: its heaviest area, how much weight that has, and all frames' attention."""
+    """Tabulate one row per word: its top area with its weight, and the attention to all frames."""
     names = [f"frame {number}" for number in drawn.numbers]
     rows: list[Row] = []
     for row, word in enumerate(drawn.words):

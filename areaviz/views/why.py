@@ -1,6 +1,7 @@
-"""Why an area has its weight: q . k of its items as bars, and the parts that make up its logit.
+"""Why an area has its weight: q · k of its items as bars, and the terms of its logit.
 
-It is asked of one head, one query and one area, beside another area of the same query.
+The view explains one area of one head and query, and optionally compares it with another area of
+that query.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ from areaviz.trace.logits import Logits
 from areaviz.views.why_parts import Question, Why, explain, signed
 
 COLOURS, BESIDE = (ACCENT, SECOND), "#A9A9A9"
-"""Of the two areas, and of items that neither of them holds."""
+"""Colours of the two areas, and of items outside both."""
 LONG = {
     parts_of.MEAN: "mean of q · k",
     parts_of.START: "start of the first item",
@@ -47,11 +48,11 @@ LONG = {
     parts_of.SIZE: "size bias",
     parts_of.CHANGED: "logarithm of the change's factor",
 }
-"""The parts of a logit in words."""
+"""Names of the terms of a logit."""
 
 
 def figure(drawn: Why) -> Figure:
-    """On the left the items, on the right the parts and the logit of both areas."""
+    """Draw the items on the left, and the terms and logit of both areas on the right."""
     across = screen_labels(drawn.labels, room=380)
     rules = {"showgrid": True, "nticks": 5, "zeroline": True, "zerolinecolor": EDGE}
     result = screen_figure(
@@ -102,13 +103,13 @@ def _item_bars(drawn: Why) -> Bar:
 
 
 def _colours(drawn: Why) -> list[str]:
-    """Of each item: that of the area which holds it."""
+    """Return the colour of each item: that of the area containing it."""
     holders = [drawn.holder(item) for item in drawn.items]
     return [BESIDE if holder is None else COLOURS[holder] for holder in holders]
 
 
 def paper(drawn: Why) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the figure for print."""
     result, whole = print_figure(drawn, 1.9)
     place = whole.get_subplotspec()
     assert place is not None
@@ -141,7 +142,7 @@ def paper(drawn: Why) -> PrintFigure:
 
 
 def table(drawn: Why) -> Table:
-    """The parts of each area's logit, their sum and the weight; then the items one by one."""
+    """Tabulate the terms of each area's logit, their sum and the weight; then the items."""
     rows: list[Row] = []
     for one in drawn.asked:
         name = visible(one.name)
@@ -162,7 +163,7 @@ HOW_TO_READ = (
 
 
 def why_view(logits: Logits, question: Question) -> View:
-    """The view of one question, once what the logits are made of is known."""
+    """Build the view of one question from the terms of the logits."""
     return view(
         "why",
         "Why this weight",

@@ -1,7 +1,7 @@
-"""What is found for the view "Why this weight": two areas of a query, and their logits' parts.
+"""Data of the view "Why this weight": two areas of a query, and the terms of their logits.
 
-What the logits are made of stands in no trace: whoever asks has it from a backend, or from the
-logarithms of a model of others (`areaviz.trace.logits`).
+A trace does not contain the terms of its logits. The caller gets them from a backend, or from the
+logarithms of an external model's weights (`areaviz.trace.logits`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 CHOICES = 8
-"""Areas that one can ask about, the heaviest of a query."""
+"""Number of areas to choose from: the top areas of a query."""
 AROUND, MOST_ITEMS = 3, 40
-"""Items of a text drawn on each side of an area, and in all."""
+"""Number of items of a text drawn on each side of an area, and in all."""
 _OFF = 0.05
-"""How far the logarithm of a ratio may be off; stored weights are in half precision."""
+"""Tolerance for the logarithm of a ratio of weights, which are stored in half precision."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked about, and beside what, if there is another area."""
+    """The area to explain, and the area to compare it with, if any."""
 
     head: int
     query: int
@@ -42,58 +42,59 @@ class Question:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """One of the two areas."""
+    """One of the two areas with its weight and logit."""
 
     name: str
     items: tuple[int, ...]
     weight: float
-    # By name; they add up to the logit.
+    # Terms by name; their sum is the logit.
     parts: Mapping[str, float]
 
     @property
     def logit(self) -> float:
-        """What the softmax was taken of."""
+        """The logit, which is the input of the softmax."""
         return sum(self.parts.values())
 
     def values(self, parts: Sequence[str]) -> list[float]:
-        """The height of each of these parts and of the logit; 0 for a part that it has not."""
+        """Return the value of each given term, then the logit; terms that the area lacks are 0."""
         return [self.parts.get(part, 0.0) for part in parts] + [self.logit]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Why(Drawing):
-    """The numbers drawn."""
+    """The values to draw."""
 
-    # The area that is asked about, then the other one.
+    # The area to explain, then the area to compare it with.
     asked: tuple[Asked, ...]
-    # The items drawn, 0-based, what they are called, and q . k of each.
+    # The drawn items, 0-based, their labels, and q · k of each.
     items: tuple[int, ...]
     labels: tuple[str, ...]
     scores: tuple[float, ...]
-    # What `scores` are, and what they are of.
+    # Titles of the axis of scores and of the axis of items.
     unit: str
     across: str
 
     @property
     def parts(self) -> list[str]:
-        """The names of the parts that any of the areas has, in their order."""
+        """Names of the terms that any of the areas has, in their order."""
         return list(dict.fromkeys(name for one in self.asked for name in one.parts))
 
     @property
     def heights(self) -> list[float]:
-        """`scores`, 0 where an item may not be seen."""
+        """The scores, with 0 for items that are masked."""
         return [score if math.isfinite(score) else 0.0 for score in self.scores]
 
     def holder(self, item: int) -> int | None:
-        """Which of the areas holds an item, the first of them; None for an item beside them."""
+        """Return the index of the first area that contains an item, or None if there is none."""
         return next((n for n, one in enumerate(self.asked) if item in one.items), None)
 
 
 def candidates(
     trace: Trace, focus: Focus, head: int, query: int, min_size: int = 1
 ) -> dict[Area, str]:
-    """The areas that one can ask about, with their names: the heaviest of a head's query, also
-    where they overlap.
+    """Return the areas that a user can ask about, with their names.
+
+    They are the top areas of a head's query, including overlapping ones.
     """
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
@@ -102,16 +103,17 @@ def candidates(
 
 
 def heaviest_head(trace: Trace, focus: Focus, query: int) -> int:
-    """The focused head, else the one that gives one area more than any other does, 0-based."""
+    """Return the focused head, or else the head with the largest weight for one area, 0-based."""
     if focus.head is not None:
         return focus.head
     return int(trace.maps[focus.site].weights[focus.layer][:, query].max(-1).argmax())
 
 
 def first_question(trace: Trace, focus: Focus) -> Question | None:
-    """What one would ask first of a focus: its first query's heaviest area beside the next one.
+    """Return the default question: the top area of the first focused query against the runner-up.
 
-    None where no query is locked, or it attends to nothing.
+    Returns:
+        The question, or None if no query is focused or it attends to nothing.
     """
     if focus.side != "query" or not focus.items:
         return None
@@ -126,10 +128,10 @@ def first_question(trace: Trace, focus: Focus) -> Question | None:
 
 
 def explain(trace: Trace, focus: Focus, logits: Logits, question: Question) -> Why:
-    """The parts of the logits of the areas that are asked about.
+    """Find the terms of the logits of the areas in the question.
 
     Raises:
-        InputError: the logits are not those that the weights of the trace follow from.
+        InputError: the logits do not produce the weights of the trace.
     """
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
@@ -172,7 +174,11 @@ def _asked(trace: Trace, focus: Focus, logits: Logits, question: Question, area:
 
 
 def _check(asked: Sequence[Asked]) -> None:
-    """Refuse to explain weights by logits that give others."""
+    """Check that the logits produce the weights of the trace.
+
+    Raises:
+        InputError: they produce different weights.
+    """
     first, *rest = asked
     for other in rest:
         if min(first.weight, other.weight) < 1e-5:
@@ -186,7 +192,7 @@ def _check(asked: Sequence[Asked]) -> None:
 
 
 def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
-    """The items of all areas and, in a row, some on both sides of the first."""
+    """Return the items of all areas and, for a text, some items on both sides of the first area."""
     items = set[int]()
     for one in asked:
         items.update(one.items)
@@ -197,7 +203,7 @@ def _around(asked: Sequence[Asked], grid: AreaGrid) -> tuple[int, ...]:
 
 
 def _label(memory: Field, grid: AreaGrid, item: int) -> str:
-    """An item on the axis: a cell of a picture by its row and column."""
+    """Return the axis label of an item: its text, or the row and column of a cell."""
     if grid.height == 1:
         return visible(memory.labels[item])
     row, column = divmod(item, grid.width)
@@ -206,7 +212,7 @@ def _label(memory: Field, grid: AreaGrid, item: int) -> str:
 
 def _title(asked: Sequence[Asked]) -> str:
     first = asked[0]
-    # An area of a picture is no quotation and begins the sentence.
+    # Capitalise the name: an area of a picture is not quoted and starts the sentence.
     title = f"{first.name[:1].upper()}{first.name[1:]} has {first.weight:.0%} of the attention"
     if len(asked) == 1 or not asked[1].weight:
         return title
@@ -216,7 +222,7 @@ def _title(asked: Sequence[Asked]) -> str:
 
 
 def _differences(asked: Sequence[Asked]) -> str:
-    """An area's logit, or what it has over the other one's, part by part."""
+    """Describe the terms of the first area's logit, minus those of the second if there is one."""
     first, *rest = asked
     more = dict(first.parts)
     for other in rest:
