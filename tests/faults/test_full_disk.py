@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from areaviz.analysis.date_check import STEADY, is_date_steady
 from areaviz.analysis.retention import DAYS, NOTES
 from areaviz.analysis.rows import SETTING
 from tests.faults.client import Session
@@ -25,8 +27,11 @@ def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) ->
         path = folder / "notes.db"
         before = saved(path)
         fill(folder / "rest")
-        # Every visit of the page opens the notes where they are kept for some days only.
-        settings = {NOTES: f"sqlite:///{path}", SETTING: str(tmp_path / "rows"), DAYS: "36500"}
+        # The page opens the notes to remove old ones, where they are kept for some days only and
+        # the date of the machine has been steady.
+        rows = tmp_path / "rows"
+        is_date_steady(rows, datetime.now(UTC) - STEADY)
+        settings = {NOTES: f"sqlite:///{path}", SETTING: str(rows), DAYS: "36500"}
 
         def visited(url: str) -> list[str]:
             with Session.open(url) as session:

@@ -9,7 +9,7 @@ function pageOf(model, el) {
   const style = named('style', '', model.get('_style'));
   const page = named('div', 'page');
   page.innerHTML = model.get('_body');
-  for (const template of page.querySelectorAll('template[shadowrootmode]')) { // `innerHTML` leaves them closed
+  for (const template of page.querySelectorAll('template[shadowrootmode]')) { // setting markup does not open shadow trees
     template.parentElement.attachShadow({ mode: 'open' }).append(template.content);
     template.remove();
   }
