@@ -23,6 +23,7 @@ from areaviz.gateway import streamlit_parts
 from areaviz.gateway.base_path import BasePath
 from areaviz.gateway.gateway import AppPlace, Gateway
 from areaviz.gateway.limits import MOST, SESSION_DESCRIPTORS, Connections, raise_limit
+from areaviz.gateway.memory_pools import limit_memory_pools
 from areaviz.gateway.operator import Command, listening
 from areaviz.gateway.protocols import BoundedRequests, BoundedSocket
 from areaviz.trace.errors import InputError
@@ -58,6 +59,7 @@ def serve_app(
         InputError: the app cannot listen at this place.
     """
     os.chdir(folder)
+    limit_memory_pools()
     opened = listen(place.host, place.port)
     os.environ[access.KEY_SETTING] = place.key
     _configure_streamlit(place)

@@ -48,9 +48,13 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
     """The readings of a site and layer, as far as they are not too large."""
     rows = rows_of(query)
     masses = offered_masses(attention, len(rows))
-    averages, resting = [], []
-    shares_HQN = [item_shares(attention, layer, head) for head in range(attention.heads)]
-    for head, shares_QN in enumerate(shares_HQN):
+    averages, resting, kept_HQN = [], [], []
+    # Shares of all heads are kept only where densest areas are searched. Otherwise they may take
+    # more memory than the weights of a large layer.
+    for head in range(attention.heads):
+        shares_QN = item_shares(attention, layer, head)
+        if masses:
+            kept_HQN.append(shares_QN)
         averages.append(average_map(shares_QN))
         at_rest = sink(shares_QN, head)
         if at_rest:
@@ -59,7 +63,7 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
         "average": quantised(np.stack(averages).astype(np.float32), np.uint16)
     }
     if masses:
-        found = densities(np.stack(shares_HQN), attention.grid, rows, masses)
+        found = densities(np.stack(kept_HQN), attention.grid, rows, masses)
         arrays["densest"] = narrow(found.ends, attention.grid.items)
         arrays["densest_weight"] = quantised(found.share, np.uint16)
     header = {
