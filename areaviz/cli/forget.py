@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from areaviz.analysis.age_of_work import AgeOfWork, age_of_work
+from areaviz.analysis.date_check import is_date_steady
 from areaviz.analysis.retention import DAYS, MAX_DAYS, keep_days, notes_address, remove_old
 from areaviz.analysis.rows import analyses_folder
 from areaviz.notes.annotations import Annotations
@@ -32,10 +35,15 @@ def forget(
             help="Instead: delete notes, slices and judgements that have no owner.",
         ),
     ] = False,
+    is_date_right: Annotated[
+        bool, typer.Option("--yes", help="Trust the date of this machine without a check.")
+    ] = False,
 ) -> None:
     """Delete notes, slices, judgements and analyses that nobody changed for some days, and copies.
 
     The app does this once an hour while it is visited, where AREAVIZ_KEEP_DAYS gives the days.
+    A wrong date would make everything look old. So the command wants a day of dates without a jump,
+    noted by the app or by earlier runs of the command, or the option --yes.
     """
     if import_id or without_owner:
         _remove_records(import_id, without_owner)
@@ -43,12 +51,32 @@ def forget(
     chosen = keep_days() if days is None else days
     if chosen is None:
         raise InputError(f"The number of days is missing. Give --days or set {DAYS}.")
-    gone = remove_old(Store.open(notes_address()), analyses_folder(), chosen)
+    store, folder, now = Store.open(notes_address()), analyses_folder(), datetime.now(UTC)
+    typer.echo(_describe_age(age_of_work(store, folder, chosen, now), chosen, now))
+    if not is_date_steady(folder, now) and not is_date_right:
+        raise InputError(
+            f"Nothing was deleted, because there is no day of dates without a jump before"
+            f" {now.date()}, the date of this machine. If it is right, run the command again with"
+            " --yes."
+        )
+    gone = remove_old(store, folder, chosen)
     typer.echo(
         f"Deleted what nobody changed for {chosen:g} days: {gone.notes:,} notes, {gone.slices:,}"
         f" slices, {gone.judgements:,} judged outputs, {gone.analyses:,} analyses, {gone.copies:,}"
         f" copies, {gone.kept:,} kept sets, entries of lists and shared links."
     )
+
+
+def _describe_age(age: AgeOfWork, days: float, now: datetime) -> str:
+    """Return sentences that say what is old, and how old the newest work is."""
+    text = (
+        f"Nobody changed {age.notes:,} notes, {age.slices:,} slices, {age.judgements:,} judged"
+        f" outputs and {age.analyses:,} analyses for {days:g} days."
+    )
+    if age.newest is None:
+        return text
+    old = (now - age.newest).days
+    return f"{text} The newest work is of {age.newest.date()}, {old:,} days ago."
 
 
 def _remove_records(import_id: str, without_owner: bool) -> None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sql
 
+from areaviz.analysis.date_check import DATES
 from areaviz.analysis.retention import DAYS, NOTES, keep_days
 from areaviz.analysis.row_lines import Header
 from areaviz.analysis.rows import SETTING, RowFile
@@ -47,6 +50,12 @@ def aged(path: Path, days: float) -> Path:
     return path
 
 
+def note_dates(folder: Path, last: datetime) -> None:
+    """Note two days of dates without a jump, as the app does."""
+    dates = {"first": (last - timedelta(days=2)).isoformat(), "last": last.isoformat()}
+    (folder / DATES).write_text(json.dumps(dates))
+
+
 def test_what_is_old_goes_and_the_rest_stays(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,10 +78,11 @@ def test_what_is_old_goes_and_the_rest_stays(
         "notes.sqlite.damaged-1-wal",
         "notes.sqlite.version-0-1",
     ]
-    others = ["thesis.txt", "notes.sqlite"]
+    note_dates(folder, datetime.now(UTC))
+    others = ["thesis.txt", "notes.sqlite", DATES]
     for name in (*copies, "thesis.txt"):
         (folder / name).write_text(name)
-    for name in ("old.jsonl", "running.jsonl", *copies, *others):
+    for name in ("old.jsonl", "running.jsonl", *copies, *others[:2]):
         aged(folder / name, 31)
     (folder / "new.jsonl.damaged-1").write_text("")
     with RowFile.open(folder / "running.jsonl", replace(HEADER, model="running")):
@@ -95,11 +105,44 @@ def test_the_days_are_the_setting_s(
 ) -> None:
     RowFile.open(folder / "a.jsonl", HEADER).close()
     aged(folder / "a.jsonl", 3)
+    note_dates(folder, datetime.now(UTC))
     assert run() == 1 and "AREAVIZ_KEEP_DAYS" in capsys.readouterr().err
     monkeypatch.setenv(DAYS, "4")
     assert run() == 0 and (folder / "a.jsonl").exists()
     monkeypatch.setenv(DAYS, "2.5")
     assert run() == 0 and not (folder / "a.jsonl").exists()
+
+
+@pytest.mark.parametrize("noted", [None, timedelta(days=-365), timedelta(days=365)])
+def test_forget_deletes_nothing_when_the_date_jumped(
+    folder: Path, capsys: pytest.CaptureFixture[str], noted: timedelta | None
+) -> None:
+    """A clock a year ahead makes all work look a year old."""
+    RowFile.open(folder / "a.jsonl", HEADER).close()
+    aged(folder / "a.jsonl", 365.1)
+    now = datetime.now(UTC)
+    if noted is not None:
+        note_dates(folder, now + noted)
+    assert run("--days", "30") == 1
+    said = capsys.readouterr()
+    newest = (now - timedelta(days=365.1)).date()
+    assert "0 notes, 0 slices, 0 judged outputs and 1 analyses for 30 days" in said.out
+    assert f"The newest work is of {newest}, 365 days ago." in said.out
+    assert "Nothing was deleted" in said.err and "--yes" in said.err
+    assert (folder / "a.jsonl").exists()
+    assert run("--days", "30", "--yes") == 0
+    assert not (folder / "a.jsonl").exists()
+
+
+def test_forget_notes_the_date_for_later_runs(folder: Path) -> None:
+    RowFile.open(folder / "a.jsonl", HEADER).close()
+    aged(folder / "a.jsonl", 31)
+    assert run("--days", "30") == 1
+    noted = json.loads((folder / DATES).read_text())
+    noted["first"] = (datetime.fromisoformat(noted["first"]) - timedelta(days=1)).isoformat()
+    (folder / DATES).write_text(json.dumps(noted))
+    assert run("--days", "30") == 0
+    assert not (folder / "a.jsonl").exists()
 
 
 @pytest.mark.parametrize("days", ["-1", "0", "soon", "nan", "inf", "1e9"])

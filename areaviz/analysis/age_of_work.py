@@ -1,0 +1,70 @@
+"""Reports how old the work of readers is, so that an operator sees what a deletion would take."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import sqlalchemy as sql
+
+from areaviz.notes.store import Store
+from areaviz.notes.store_schema import JUDGEMENTS, NOTES, SLICES
+
+
+@dataclass(frozen=True, slots=True)
+class AgeOfWork:
+    """How much work nobody changed for some days, and the date of the newest work.
+
+    Args:
+        notes: the number of old notes.
+        slices: the number of old slices.
+        judgements: the number of old judgements.
+        analyses: the number of old analyses.
+        newest: when any note, slice, judgement or analysis was last changed, None without any.
+    """
+
+    notes: int
+    slices: int
+    judgements: int
+    analyses: int
+    newest: datetime | None
+
+
+def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOfWork:
+    """Return how much work nobody changed for some days. Nothing is changed.
+
+    Args:
+        store: of notes, slices and judgements.
+        folder: of analyses.
+        days: how old the work is.
+        now: the date, in UTC.
+
+    Raises:
+        BackendError: the store cannot be read.
+    """
+    limit = now - timedelta(days=days)
+    counts: list[int] = []
+    changes: list[datetime] = []
+    for table in (NOTES, SLICES, JUDGEMENTS):
+        older = table.c.changed < limit.isoformat(timespec="milliseconds")
+        count = sql.func.count().filter(older).label("count")
+        query = sql.select(count, sql.func.max(table.c.changed).label("newest"))
+        (row,) = store.rows("counting old work", query)
+        counts.append(row["count"])
+        if row["newest"]:
+            changes.append(datetime.fromisoformat(row["newest"]))
+    written = _times_of_analyses(folder)
+    old = sum(time < limit for time in written)
+    return AgeOfWork(*counts, old, max([*changes, *written], default=None))
+
+
+def _times_of_analyses(folder: Path) -> list[datetime]:
+    """Return when the analyses of a folder were last written to."""
+    times = []
+    for path in folder.glob("*.jsonl"):
+        # An analysis may be deleted at this moment.
+        with suppress(FileNotFoundError):
+            times.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
+    return times
