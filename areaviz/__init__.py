@@ -4,8 +4,9 @@
 trace from attention weights. `load` reads a trace from a file, and `save` writes it. `show` and
 `export` display it for a `Focus`, with `PageOptions`. `Paper` is the size of a printed figure.
 `top_areas`, `densest_areas`, `top_queries`, `coverage`, `item_shares`, `entropy`,
-`area_size_shares` and `head_summary` answer questions about one of its maps. Problems raise
-`InputError` or `BackendError`, with a message that says what to do.
+`area_size_shares` and `head_summary` answer questions about one of its maps. `load_analysis` reads
+the analysis of a set as a frame of pandas. Problems raise `InputError` or `BackendError`, with a
+message that says what to do.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 # when it is first used.
 if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
+    from areaviz.analysis.load_analysis import load_analysis
     from areaviz.drawing.export import Paper
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
@@ -70,6 +72,7 @@ __all__ = [
     "head_summary",
     "item_shares",
     "load",
+    "load_analysis",
     "save",
     "show",
     "top_areas",
@@ -105,6 +108,7 @@ EXPORTS: Mapping[str, str] = {
     "head_summary": "areaviz.trace.query",
     "item_shares": "areaviz.trace.query",
     "load": "areaviz.trace.codec",
+    "load_analysis": "areaviz.analysis.load_analysis",
     "save": "areaviz.trace.codec",
     "show": "areaviz.publish.show",
     "top_areas": "areaviz.trace.query",
@@ -123,6 +127,11 @@ if not TYPE_CHECKING:  # otherwise every misspelt name would pass as Any
         try:
             return getattr(import_module(EXPORTS[name]), name)
         except ModuleNotFoundError as error:
+            if name == "load_analysis":
+                raise ImportError(
+                    f"areaviz.{name} needs the package {error.name}. Install the app with: pip"
+                    " install 'areaviz[app]'"
+                ) from error
             if error.name != "torch":
                 raise
             raise ImportError(

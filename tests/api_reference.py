@@ -21,6 +21,7 @@ SECTIONS = {
         *("top_areas", "densest_areas", "top_queries", "coverage", "item_shares", "entropy"),
         *("area_size_shares", "head_summary", "Attended", "Attending", "HeadSummary"),
     ),
+    "Analyse a set": ("load_analysis",),
     "What a trace is made of": (
         *("Trace", "Request", "Field", "Output", "AttentionMap", "Area", "AreaGrid"),
     ),

@@ -10,7 +10,7 @@ from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.data.media import is_medium
 from areaviz.intake.brought import Brought, bring, bring_beside
 from areaviz.intake.columns import LINKS, OUTPUT, REFERENCE, SCORE, SOURCE
-from areaviz.intake.files import is_table_name
+from areaviz.intake.files import is_table_name, media_beside
 from areaviz.intake.opened import open_files
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -79,10 +79,8 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
         files.update(_files_of_folder(place))
         return
     files[place.name] = place
-    if is_table_name(place.name):
-        beside = sorted(one for one in place.parent.iterdir() if one.is_file())
-        files.update((one.name, one) for one in beside if is_medium(one.name))
-    elif not is_medium(place.name):
+    files.update(media_beside(place))
+    if not is_table_name(place.name) and not is_medium(place.name):
         chosen[place.name] = SOURCE
 
 

@@ -224,6 +224,14 @@ _READERS: Mapping[str, Callable[[str, bytes], Content]] = {
 }
 
 
+def media_beside(path: Path) -> dict[str, Path]:
+    """Return the pictures, sounds and clips in the folder of a table, none for another file."""
+    if not is_table_name(path.name):
+        return {}
+    beside = sorted(one for one in path.parent.iterdir() if one.is_file())
+    return {one.name: one for one in beside if is_medium(one.name)}
+
+
 def is_table_name(name: str) -> bool:
     """Return whether a name says that the file holds a whole set: a table or a test set."""
     return PurePosixPath(name).suffix.lower() in _BY_ENDING and not is_medium(name)

@@ -105,16 +105,20 @@ class Judgement:
 
     def in_words(self, span: ErrorSpan) -> str:
         """One of its errors as a sentence has it: how severe, what kind, where, and the note."""
-        texts = {SOURCE: self.source, OUTPUT: self.output}
         parts = [span.severity]
         if span.category:
             parts.append(span.category)
         if span.side in _PLACES:
             parts.append(_PLACES[span.side])
         found = ", ".join(parts)
-        if span.side in texts:
-            found += f" “{texts[span.side][span.start : span.end]}”"
+        if marked := self.marked_text(span):
+            found += f" “{marked}”"
         return f"{found}: {span.note}" if span.note else found
+
+    def marked_text(self, span: ErrorSpan) -> str:
+        """Return the text that an error marks, "" for one in a picture or without a place."""
+        texts = {SOURCE: self.source, OUTPUT: self.output}
+        return texts.get(span.side, "")[span.start : span.end]
 
     def words(self) -> tuple[object, ...]:
         """What its rater said, and of what; not when, nor how often it was changed."""

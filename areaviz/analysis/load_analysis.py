@@ -1,0 +1,220 @@
+"""An analysis as a tidy frame of pandas, for notebooks: a row for each example and system."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from areaviz.analysis.judged import judged_scores, of_outputs
+from areaviz.analysis.retention import judgements_here
+from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import rows_of_outputs
+from areaviz.analysis.table import META, SCORE, score_columns, table_of, with_scores
+from areaviz.data.examples import Dataset, Example
+from areaviz.intake.brought import read_set
+from areaviz.intake.files import media_beside
+from areaviz.notes.error_spans import Judgement
+from areaviz.notes.marot import read_judgements
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+AnyPath = str | Path
+# The most bytes of the first line of an analysis, which tells it from a table.
+_HEADER_BYTES = 65_536
+_OF_SET = ("name", "text", "file", "reference")
+
+
+@dataclass(frozen=True, slots=True)
+class _System:
+    """What one system wrote, and what other tools say of it."""
+
+    name: str
+    rows: Mapping[int, Row]
+    scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+def load_analysis(
+    paths: AnyPath | Sequence[AnyPath],
+    *,
+    columns: Mapping[str, str] | None = None,
+    errors: Sequence[AnyPath] | None = None,
+) -> pd.DataFrame:
+    """Return an analysis as a frame of pandas: a row for each example and system.
+
+    The columns are `example` (from 1), `system`, `name`, `text`, `file`, `reference` (further ones
+    are `reference_2` and so on), the metadata, `output`, `error` (why there is no output), each
+    measure and score by its name, `mqm` and `judged` (means of the raters), and `marks`: a list of
+    the marked errors, each with its rater. Columns without any value are left out.
+
+    Args:
+        paths: the files of one set, as `areaviz analyse` reads them (examples, outputs, scores),
+            and analyses of models (`.jsonl`), which `areaviz analyse --model` writes. Analyses
+            alone have no texts of the set.
+        columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the others
+            are guessed.
+        errors: files with errors that raters marked; None for what was marked in the app on this
+            machine.
+
+    Raises:
+        InputError: a file cannot be read, the files are not of one set, or nothing was analysed.
+        FileNotFoundError: a file is missing.
+        BackendError: an analysis or the store of notes cannot be read.
+    """
+    given = [Path(paths)] if isinstance(paths, str | Path) else [Path(one) for one in paths]
+    analyses = [path for path in given if _is_analysis(path)]
+    files = _files(path for path in given if path not in analyses)
+    runs = [RowFile.read(path) for path in analyses]
+    found: list[_System] = []
+    if files:
+        brought = read_set(files, columns)
+        dataset = brought.dataset
+        for name, texts in brought.outputs.items():
+            scores = score_columns(brought.scores.get(name, {}))
+            found.append(_System(name, rows_of_outputs(dataset, texts), scores))
+    else:
+        dataset = _set_without_texts(runs)
+    for run in runs:
+        _check_set(run, runs[0], dataset if files else None)
+        found.append(_System(run.header.model, run.rows))
+    if not found:
+        raise InputError(
+            "The files hold no outputs, so there is nothing to load. Add a file of outputs or an"
+            " analysis of a model."
+        )
+    digest = dataset.digest if files else runs[0].header.digest
+    judgements = _judgements(errors, dataset, digest, [one.name for one in found])
+    frames = [_frame(dataset, one, judgements) for one in _with_titles(found)]
+    return _joined(frames, has_texts=bool(files))
+
+
+def _is_analysis(path: Path) -> bool:
+    """Return whether a file begins with the header of an analysis."""
+    if path.is_dir():
+        raise InputError(f'"{path}" is a folder. Name the files in it.')
+    with path.open("rb") as file:
+        start = file.readline(_HEADER_BYTES)
+    try:
+        read_header(start.rstrip(b"\n"), path.name)
+    except DamagedHeader:
+        return False
+    return True
+
+
+def _files(paths: Iterator[Path]) -> dict[str, Path]:
+    """Return the files of a set by name, with the pictures and sounds beside a table."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        if path.name in found:
+            raise InputError(
+                f'Two of the files are called "{shown(path.name)}". Rename one of them: a set knows'
+                " its files by name."
+            )
+        found[path.name] = path
+    for path in list(found.values()):
+        found = {**media_beside(path), **found}
+    return found
+
+
+def _set_without_texts(runs: Sequence[RowFile]) -> Dataset:
+    """Return a set of blank examples for analyses whose set was not brought."""
+    count = 1 + max((place for run in runs for place in run.rows), default=-1)
+    name = runs[0].header.dataset if runs else ""
+    return Dataset(name, tuple(Example(str(place + 1), "") for place in range(count)), {})
+
+
+def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
+    """Refuse an analysis of another set than that of the files, or of the first analysis."""
+    wanted = dataset.digest if dataset else first.header.digest
+    if run.header.digest not in (wanted, dataset.earlier_digest if dataset else wanted):
+        other = dataset.name if dataset else first.header.dataset
+        raise InputError(
+            f'"{run.path.name}" is an analysis of the set "{shown(run.header.dataset)}", whose'
+            f' examples differ from those of "{shown(other)}". Load each set by itself.'
+        )
+
+
+def _judgements(
+    paths: Sequence[AnyPath] | None, dataset: Dataset, digest: str, systems: Sequence[str]
+) -> list[Judgement]:
+    if paths is None:
+        return judgements_here(digest)
+    found: list[Judgement] = []
+    for path in map(Path, paths):
+        found += read_judgements(path.name, path.read_bytes(), dataset, systems)
+    return [one for one in found if one.dataset == digest]
+
+
+def _with_titles(systems: Sequence[_System]) -> Iterator[tuple[str, _System]]:
+    """Yield each system with a title of its own: a repeated name gets a number."""
+    seen: dict[str, int] = {}
+    for one in systems:
+        seen[one.name] = number = seen.get(one.name, 0) + 1
+        yield (one.name if number == 1 else f"{one.name} ({number})"), one
+
+
+def _frame(
+    dataset: Dataset, titled: tuple[str, _System], judgements: Sequence[Judgement]
+) -> pd.DataFrame:
+    """Return the rows of one system, with the columns of `table_of`."""
+    title, system = titled
+    judged = of_outputs(judgements, system.name, system.rows)
+    scores = judged_scores(judged, len(dataset.examples))
+    made = with_scores(table_of(dataset, [system.rows]), [{**system.scores, **scores}])
+    made.insert(0, "example", made.index.to_numpy(int) + 1)
+    made.insert(1, "system", title)
+    if judged:
+        marks = [_marks(judged.get(int(place), ())) for place in made.index]
+        made["marks"] = pd.Series(marks, made.index, dtype=object)
+    return made
+
+
+def _marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
+    """Return the errors of all raters, each with its rater and the text that is marked."""
+    found = []
+    for one in judgements:
+        for span in one.spans:
+            marked = {"rater": one.rater, "marked": one.marked_text(span), **asdict(span)}
+            found.append(marked)
+    return found
+
+
+def _joined(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
+    """Return the rows of all systems under plain names, in the order of the examples."""
+    if not has_texts:
+        frames = [frame.drop(columns=list(_OF_SET)) for frame in frames]
+    joined = pd.concat(frames, ignore_index=True)
+    joined = joined.sort_values("example", kind="stable", ignore_index=True)
+    marks = [column for column in joined.columns if column == "marks"]
+    ordered = [column for column in joined.columns if column != "marks"] + marks
+    return joined[[column for column in ordered if _has_values(joined[column])]].rename(
+        columns=_plain_names(ordered)
+    )
+
+
+def _has_values(column: pd.Series) -> bool:
+    """Return whether a column of texts or numbers has any; the outputs themselves stay."""
+    if column.name == "output_0":
+        return True
+    return bool((column.notna() & (column.astype(object) != "")).any())
+
+
+def _plain_names(columns: Sequence[str]) -> dict[str, str]:
+    """Return names without the marks of a table of runs, as far as they stay different."""
+    found: dict[str, str] = {}
+    taken = set()
+    for column in columns:
+        if not column.startswith((META, SCORE)):
+            found[column] = column.removesuffix("_0")
+            taken.add(found[column])
+    for column in columns:
+        if column not in found:
+            marked = column if column.startswith(META) else column.removesuffix("_0")
+            plain = marked.removeprefix(META).removeprefix(SCORE)
+            found[column] = marked if plain in taken else plain
+            taken.add(found[column])
+    return found
