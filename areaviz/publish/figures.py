@@ -6,7 +6,7 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.base import Table, Takeaway, View
 from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.inline_svg import inline_svg
 from areaviz.drawing.markup import Markup
@@ -108,12 +108,22 @@ def known_why(trace: Trace, focus: Focus | None) -> list[View]:
 
 
 def picture_of(trace: Trace, focus: Focus | None) -> bytes:
-    """A PNG of what a page opens with, for who cannot open the page; b"" where nothing attends."""
+    """Return a PNG of what a page opens with, or b"" where nothing attends."""
     if focus is None:
         return b""
+    return figure_bytes(_opening_view(trace, focus).print(trace, focus), "png")
+
+
+def numbers_of(trace: Trace, focus: Focus | None) -> Table:
+    """Return the numbers of `picture_of`, a table without rows where nothing attends."""
+    if focus is None:
+        return Table((), ())
+    return _opening_view(trace, focus).table(trace, focus).filled()
+
+
+def _opening_view(trace: Trace, focus: Focus) -> Takeaway:
     is_pointed = focus.site in trace.maps
-    view = pointed_at(trace, focus) if is_pointed else view_of(trace, focus, None)
-    return figure_bytes(view.print(trace, focus), "png")
+    return pointed_at(trace, focus) if is_pointed else view_of(trace, focus, None)
 
 
 def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:

@@ -1,6 +1,6 @@
-"""A page shown in a notebook: a frame that fits it, and a picture for who cannot open frames.
+"""A page shown in a notebook: a frame that fits it, and a picture for viewers without frames.
 
-The output carries one layer of each site, or those that are named. Of another layer the page says
+The output carries one layer of each site, or those that are named. For another layer the page says
 what to run.
 """
 
@@ -15,8 +15,10 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from areaviz.components.parts import text_of
+from areaviz.drawing.base import Table
+from areaviz.drawing.labels import clip
 from areaviz.drawing.markup import Markup, element, raw
-from areaviz.publish.figures import first_site, picture_of
+from areaviz.publish.figures import first_site, numbers_of, picture_of
 from areaviz.publish.options import PageOptions, Theme
 from areaviz.publish.page import frame_page, opening_of
 from areaviz.trace.asked import check_trace
@@ -34,6 +36,14 @@ FIRST_HEIGHT = 640
 BESIDE = ("alignment", "overview")
 """The views whose figures stand below what is pointed at: a heat map, and layers by heads."""
 NAME_DIGITS = 16
+ROWS, LETTERS = 12, 60
+"""Most rows of the numbers in an output, and most characters of a cell."""
+HIDDEN_BY_CLASS = "jp-FileSize-hidden"
+"""A class that JupyterLab's style sheet hides, in which nbconvert shows a notebook.
+
+`nbconvert --sanitize-html` prints the source of frames and scripts, and removes styles. So an
+element of this class whose own style shows it is hidden there, and seen everywhere else.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +54,13 @@ class Shown:
         html: the page.
         picture: of what it opens with, PNG; b"" where nothing attends.
         height: of its frame, in pixels; None fits it to the page.
+        numbers: of the picture; no rows where nothing attends.
     """
 
     html: str
     picture: bytes
     height: int | None
+    numbers: Table
 
     def __repr__(self) -> str:
         return (
@@ -57,20 +69,23 @@ class Shown:
         )
 
     def _repr_html_(self) -> str:
-        """The page in a frame of its own, which can run its scripts and reach nothing else.
+        """Return the page in a frame of its own, which can run its scripts and reach nothing else.
 
-        A picture stands before it, which a script hides: who removes frames and scripts, as viewers
-        of notebooks that are not trusted do, still shows something.
+        A picture and its numbers stand beside it, which a script hides. Viewers of notebooks that
+        are not trusted remove frames and scripts and show the picture and the numbers. Sanitised
+        nbconvert allows no picture in HTML, so it shows the numbers.
         """
         name = f"areaviz-{hashlib.sha256(self.html.encode()).hexdigest()[:NAME_DIGITS]}"
         style = f"width: 100%; height: {self.height or FIRST_HEIGHT}px; border: 0"
         frame = element(
             "iframe", srcdoc=self.html, sandbox="allow-scripts", style=style, title="areaviz"
         )
+        seen = element("div", self._image(), frame, class_=HIDDEN_BY_CLASS, style="display: block")
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
         # In a scope of its own: every output of a notebook is in one document.
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
-        output = element("div", self._image(), frame, raw("script", script), class_=name)
+        scripts = element("div", raw("script", script), class_=HIDDEN_BY_CLASS)
+        output = element("div", seen, self._numbers(), scripts, class_=name)
         # In references, so that a document of another encoding changes no letter of the page's
         # scripts, which its policy knows by their hashes.
         return output.encode("ascii", "xmlcharrefreplace").decode()
@@ -81,6 +96,19 @@ class Shown:
         source = f"data:image/png;base64,{base64.b64encode(self.picture).decode()}"
         alt = "What the page opens with; run the cell to point at it"
         return element("img", src=source, alt=alt, style="max-width: 100%")
+
+    def _numbers(self) -> Markup:
+        """Return the first rows of the numbers as a table, in elements that nbconvert allows."""
+        if not self.numbers.rows:
+            return Markup()
+        rows = [self.numbers.columns, *self.numbers.rows[:ROWS]]
+        drawn = []
+        for row in rows:
+            drawn.append(element("tr", *(element("td", clip(str(one), LETTERS)) for one in row)))
+        count = len(self.numbers.rows)
+        which = f"the first {ROWS} of {count:,} rows" if count > ROWS else "all rows"
+        says = element("div", f"The numbers of this output's picture, {which}:")
+        return element("div", says, element("table", *drawn), class_="areaviz-numbers")
 
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
@@ -129,8 +157,7 @@ def show(
         options: what the page carries; by default of all sites.
         height: pixels, 200 to 4,000, where what is longer scrolls; None fits the frame to the page.
         theme: "light", "dark" or "auto"; None leaves that to the options.
-        widget: whether it is a widget; None makes one where the extra is installed. A notebook that
-            others convert or read offline is better served by False.
+        widget: whether it is a widget; None makes one where the extra is installed.
 
     Raises:
         InputError: the extra is missing, the height is out of range, the page would be larger than
@@ -148,7 +175,8 @@ def show(
     if not chosen.views:
         chosen = replace(chosen, views=BESIDE)
     opening = opening_of(trace, focus, chosen) or focus or first_site(trace)
-    shown = Shown(frame_page(trace, focus, chosen), picture_of(trace, opening), height)
+    html, picture = frame_page(trace, focus, chosen), picture_of(trace, opening)
+    shown = Shown(html, picture, height, numbers_of(trace, opening))
     if widget is None:
         widget = find_spec("anywidget") is not None
     return _widget(trace, focus, chosen, shown) if widget else shown

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import re
+import sys
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -146,15 +147,36 @@ class AttentionWidget(anywidget.AnyWidget):
         exclude: Container[str] | None = None,
         **more: Any,
     ) -> Any:
-        """Return the widget, its page and its picture; each viewer shows the richest it can."""
+        """Return the widget, its page and its picture; each viewer shows the richest it can.
+
+        In a run that nobody watches, as by `nbconvert --execute`, the widget is left out: its
+        readers come when the kernel has gone, and would get an empty place for the page.
+        """
         drawn: Any = super()._repr_mimebundle_(**more)
         data, metadata = drawn
-        bundle = {**self.frame._repr_mimebundle_(), WIDGET_VIEW: data[WIDGET_VIEW]}
+        bundle = dict(self.frame._repr_mimebundle_())
+        if is_watched():
+            bundle[WIDGET_VIEW] = data[WIDGET_VIEW]
         kept = shown_kinds(bundle, include, exclude)
         return (kept, metadata) if metadata else kept
 
     def __repr__(self) -> str:
         return repr(self.frame)
+
+
+def is_watched() -> bool:
+    """Return whether somebody is there to use a widget, as far as the running cell can know.
+
+    Notebooks in a browser let a cell ask its reader for input. Programs that run a whole notebook
+    (nbclient, so also nbconvert and papermill) do not.
+    """
+    interactive = sys.modules.get("IPython")
+    shell = interactive.get_ipython() if interactive is not None else None
+    kernel = getattr(shell, "kernel", None)
+    if kernel is None:
+        return True
+    request = kernel.get_parent("shell")
+    return bool(request.get("content", {}).get("allow_stdin", True))
 
 
 def _in_shadow(style: str) -> str:

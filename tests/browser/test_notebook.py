@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
 from nbconvert import HTMLExporter
 from playwright.sync_api import FrameLocator, Page, expect
-from traitlets.config import Config
 
 import areaviz
 from areaviz.publish.show import Shown
@@ -71,16 +71,18 @@ def test_without_frames_and_scripts_the_picture_is_seen(
     opened(page, tmp_path, html)
     expect(page.locator("img")).to_be_visible()
     assert page.locator("img").evaluate("image => image.naturalWidth") > 400
+    expect(page.locator(".areaviz-numbers")).to_be_visible()
 
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A notebook that a kernel has run, as the page that nbconvert makes of it."""
+    """Return a notebook that a kernel has run, as the page that nbconvert makes of it."""
     file = tmp_path_factory.mktemp("notebook") / "notebook.html"
-    # A live widget would come first, and needs scripts of another address.
-    config = Config({"NbConvertBase": {"display_data_priority": ["text/html", "text/plain"]}})
-    html, _ = HTMLExporter(config=config).from_notebook_node(notebooks.run())
+    notebook = notebooks.run()
+    html, _ = HTMLExporter().from_notebook_node(deepcopy(notebook))
     file.write_text(html, "utf-8")
+    html, _ = HTMLExporter(sanitize_html=True).from_notebook_node(notebook)
+    file.with_name("sanitised.html").write_text(html, "utf-8")
     return file
 
 
@@ -98,3 +100,14 @@ def test_a_notebook_that_was_run_is_a_page_to_point_at(page: Page, converted: Pa
     expect(page.locator("table").get_by_text("encoder-decoder", exact=True)).to_be_visible()
     choose_layer(frame, 2)
     expect(frame.get_by_role("status").first).to_contain_text("areaviz.show(trace")
+
+
+def test_a_sanitised_notebook_shows_numbers_and_no_source(page: Page, converted: Path) -> None:
+    page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))
+    page.goto(converted.with_name("sanitised.html").as_uri())
+    expect(page.locator(".areaviz-numbers")).to_have_count(2)
+    for numbers in page.locator(".areaviz-numbers").all():
+        expect(numbers).to_be_visible()
+    seen = page.locator("body").inner_text()
+    assert "numbers of this output's picture" in seen
+    assert "srcdoc" not in seen and "base64" not in seen and "fitFrames" not in seen

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import re
+from copy import deepcopy
 from html.parser import HTMLParser
 from io import BytesIO
 
 import pytest
+from bs4 import BeautifulSoup
 from nbconvert import HTMLExporter, LatexExporter
 from nbformat import NotebookNode
 from PIL import Image
 from traitlets.config import Config
 
-from areaviz.publish.widget import WIDGET_VIEW
+from areaviz.publish.show import HIDDEN_BY_CLASS
 from tests import notebooks
 
 pytestmark = pytest.mark.slow
@@ -27,10 +29,15 @@ def notebook() -> NotebookNode:
 
 
 def as_html(notebook: NotebookNode, *kinds: str, sanitized: bool = False) -> str:
-    """The notebook by nbconvert, told which kinds of an output to prefer to a live widget."""
-    config = Config({"NbConvertBase": {"display_data_priority": list(kinds)}})
+    """Return the notebook by nbconvert, by default as its command line makes it.
+
+    Args:
+        kinds: of an output to prefer; none for nbconvert's own order.
+        sanitized: whether as by `--sanitize-html`.
+    """
+    config = Config({"NbConvertBase": {"display_data_priority": list(kinds)}} if kinds else {})
     exporter = HTMLExporter(config=config, sanitize_html=sanitized)
-    html, _ = exporter.from_notebook_node(notebook)
+    html, _ = exporter.from_notebook_node(deepcopy(notebook))
     return str(html)
 
 
@@ -54,7 +61,7 @@ def test_every_cell_that_shows_gives_text_a_page_and_a_picture(notebook: Noteboo
     assert notebook.cells[0].outputs == []
     for index in SHOWN:
         (output,) = notebook.cells[index].outputs
-        assert {*output.data} == {"text/plain", "text/html", "image/png", WIDGET_VIEW}
+        assert {*output.data} == {"text/plain", "text/html", "image/png"}
         assert output.data["text/plain"].startswith("<areaviz page of")
         picture = Image.open(BytesIO(base64.b64decode(output.data["image/png"])))
         assert min(picture.size) > 100
@@ -68,7 +75,7 @@ def test_a_trace_is_a_short_line_and_a_table(notebook: NotebookNode) -> None:
 
 
 def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
-    html = as_html(notebook, "text/html", "text/plain")
+    html = as_html(notebook)
     frames = Outline(html).frames
     assert [frame["title"] for frame in frames] == ["areaviz", "areaviz"]
     for index, frame in zip(SHOWN, frames, strict=True):
@@ -78,7 +85,7 @@ def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
 
 def test_where_frames_and_scripts_are_removed_the_picture_is_left(notebook: NotebookNode) -> None:
     # As viewers show a notebook that nobody has trusted.
-    html = as_html(notebook, "text/html", "text/plain")
+    html = as_html(notebook)
     left = re.sub(r"<(iframe|script)\b.*?</\1>", "", html, flags=re.DOTALL)
     pictures = [one["src"] or "" for one in Outline(left).pictures]
     for index, source in zip(SHOWN, pictures, strict=True):
@@ -93,6 +100,20 @@ def test_sanitised_html_has_the_pictures_and_no_source(notebook: NotebookNode) -
     for index, picture in zip(SHOWN, outline.pictures, strict=True):
         given = notebook.cells[index].outputs[0].data["image/png"]
         assert (picture["src"] or "").split(",")[1].strip() == given.strip()
+
+
+def test_sanitised_html_has_the_numbers_and_hides_the_source(notebook: NotebookNode) -> None:
+    html = as_html(notebook, sanitized=True)
+    soup = BeautifulSoup(html, "html.parser")
+    assert soup.find(["iframe", "img"]) is None
+    for hidden in soup.select(f".{HIDDEN_BY_CLASS}"):
+        hidden.decompose()
+    left = soup.select_one("main") or soup.body
+    assert left is not None and "srcdoc" not in str(left) and "fitFrames" not in str(left)
+    for index, kept in zip(SHOWN, left.select(".areaviz-numbers"), strict=True):
+        given = BeautifulSoup(notebook.cells[index].outputs[0].data["text/html"], "html.parser")
+        expected = [one.get_text() for one in given.select(".areaviz-numbers td")]
+        assert len(expected) > 6 and [one.get_text() for one in kept.select("td")] == expected
 
 
 def test_on_paper_it_has_the_pictures(notebook: NotebookNode) -> None:

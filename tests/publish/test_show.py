@@ -20,7 +20,7 @@ from PIL import Image
 import areaviz
 from areaviz.publish.loopback import PageServer
 from areaviz.publish.page import page
-from areaviz.publish.show import Shown
+from areaviz.publish.show import ROWS, Shown
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -73,6 +73,18 @@ def test_a_picture_stands_in_for_viewers_without_frames() -> None:
     # What is left where frames and scripts are taken out.
     image = read(bundle["text/html"], "img")
     assert image["src"] == f"data:image/png;base64,{bundle['image/png']}" and image["alt"]
+
+
+def test_the_numbers_of_the_picture_are_in_plain_elements() -> None:
+    shown = frame(fakes.trace(), Focus("encoder-decoder", 1, items=(2,)))
+    html = re.search(r'<div class="areaviz-numbers">.*?</table></div>', shown._repr_html_())
+    assert html is not None
+    assert {tag for tag, _ in read_all(html[0])} == {"div", "table", "tr", "td"}
+    assert html[0].count("<tr>") == 1 + ROWS < len(shown.numbers.rows)
+    assert f"the first {ROWS} of {len(shown.numbers.rows)} rows" in html[0]
+    assert f"<td>{shown.numbers.rows[0][0]}</td>" in html[0]
+    nothing = replace(fakes.caption_trace(), maps={})
+    assert "areaviz-numbers" not in frame(nothing)._repr_html_().split("<script>")[0]
 
 
 def test_a_viewer_gets_the_kinds_that_it_asks_for() -> None:

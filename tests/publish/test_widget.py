@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,6 +64,23 @@ def test_its_output_carries_the_frame_and_the_picture(widget: AttentionWidget) -
     assert base64.b64decode(bundle["image/png"]) == widget.frame.picture
     assert list(widget._repr_mimebundle_(include={"image/png"})) == ["image/png"]
     assert WIDGET_VIEW not in widget._repr_mimebundle_(exclude={WIDGET_VIEW})
+
+
+@pytest.mark.parametrize(
+    ("content", "is_watched"),
+    [({"allow_stdin": False}, False), ({"allow_stdin": True}, True), ({}, True)],
+)
+def test_a_run_that_nobody_watches_has_no_widget(
+    widget: AttentionWidget,
+    monkeypatch: pytest.MonkeyPatch,
+    content: dict[str, bool],
+    is_watched: bool,
+) -> None:
+    kernel = SimpleNamespace(get_parent=lambda channel: {"content": content})
+    shell = SimpleNamespace(kernel=kernel)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert (WIDGET_VIEW in widget._repr_mimebundle_()) == is_watched
+    assert widget._repr_mimebundle_()["text/html"] == widget.frame._repr_html_()
 
 
 def test_a_focus_that_is_set_reaches_the_browser(widget: AttentionWidget) -> None:

@@ -1,10 +1,10 @@
-// In a notebook, around the frame of a page (areaviz/publish/show.py): the picture makes room for the page, and the frame
-// gets as high as its page says. `name` is the class of the box they stand in; [least, most] bound the height, in px.
+// In a notebook, around the frame of a page (areaviz/publish/show.py): the picture and its numbers make room for the page,
+// and the frame gets as high as its page says. `name` is the class of the box they stand in; [least, most] bound the height,
+// in px.
 function fitFrames(name, fits, [least, most]) {
   for (const box of document.querySelectorAll(`.${name}`)) {
     const frame = box.querySelector('iframe');
-    const picture = box.querySelector('img');
-    if (picture) picture.style.display = 'none';
+    for (const other of box.querySelectorAll('img, .areaviz-numbers')) other.style.display = 'none';
     if (!fits) continue;
     window.addEventListener('message', ({ source, data }) => {
       if (source !== frame.contentWindow || !Number.isFinite(data?.areaviz)) return;
