@@ -84,7 +84,7 @@ class Spot:
         inside = np.minimum(inset, extent / 3)
         x, y = np.array([self.left, self.top]) + start + inside
         width, height = np.maximum(extent - 2 * inside, 0.01)
-        self.axes.add_patch(
+        self.axes.add_artist(
             Rectangle(
                 (x, y),
                 width,
@@ -157,7 +157,7 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     y, size = spot.bottom + _LINE * 0.8, PRINT_FONT - 0.7
     for head, text in panel.legend:
         colour = head_colour(head)
-        axes.add_patch(Rectangle((left, y - 0.035), 0.09, 0.07, color=colour, linewidth=0))
+        axes.add_artist(Rectangle((left, y - 0.035), 0.09, 0.07, color=colour, linewidth=0))
         _write(axes, left + 0.14, y, text, size)
         y += _LINE
     if tinted:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
 from matplotlib.figure import Figure
 
+from areaviz.drawing.export import figure_bytes
 from areaviz.drawing.inline_svg import MOSAIC_CELLS, MOSAIC_COLOURS, inline_svg
 
 
@@ -28,10 +30,25 @@ def test_styles_become_attributes() -> None:
     assert 'stroke="#d55e00" stroke-width="2"' in drawn
 
 
-def test_every_letter_that_is_used_is_defined() -> None:
-    drawn = inline_svg(figure_of(), "A line")
-    used = set(re.findall(r'<use href="#([^"]+)"', drawn))
-    assert used and used <= set(re.findall(r'<path[^>]* id="([^"]+)"', drawn))
+def test_texts_are_letters_in_a_font_of_their_width() -> None:
+    drawn = inline_svg(figure_of(text="<A> dog."), "A line")
+    found = re.search(r"<text ([^>]*)>&lt;A&gt; dog\.</text>", drawn)
+    assert found is not None
+    assert 'font-size="12px"' in found[1] and 'font-family="DejaVu Sans, ' in found[1]
+
+
+def test_a_layout_is_kept() -> None:
+    """Compare with the file, whose layout matplotlib makes while it draws."""
+    corners = []
+    for draw in (lambda one: figure_bytes(one, "svg").decode(), lambda one: inline_svg(one, "")):
+        figure = Figure(figsize=(3, 2), layout="constrained")
+        figure.subplots().set_facecolor("#123456")
+        figure.axes[0].set_ylabel("A dog.")
+        drawn = draw(figure).replace("fill: ", 'fill="')
+        (corner,) = re.findall(r'<path d="M ([\d.]+) ([\d.]+)[^"]*"[^>]*fill="#123456', drawn)
+        corners.append([*map(float, corner)])
+    assert corners[0] == pytest.approx(corners[1], abs=1.0)
+    assert 20 < corners[0][0] < 60
 
 
 def test_hostile_text_stays_text() -> None:
