@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
+from areaviz.data.deep_pictures import colours_in_eight_bits, grey_in_eight_bits, stretched
 from areaviz.data.foreign_files import kind_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.picture import MAX_SIDE, Picture
@@ -38,8 +39,6 @@ COUNTED = 4 * MEGA
 """Size of a GIF above which its frames are not counted, because it may have a million empty ones.
 """
 
-_CAMERA_BITS = (8, 10, 12, 14)
-"""Numbers of bits that cameras, microscopes and scanners use in 16-bit greys."""
 _TILE_WIDTH, _TILE_LENGTH = 322, 323
 """TIFF tags."""
 _SCAN, _END = b"\xff\xda", b"\xff\xd9"
@@ -89,7 +88,7 @@ def decode(content: bytes, name: str = "upload") -> Decoded:
             image.draft(None, (2 * MAX_SIDE, 2 * MAX_SIDE))
         _check_size(image)
         notes = _about_frames(image, len(content))
-        pixels_HWC, more = _decoded(image, whole)
+        pixels_HWC, more = _decoded(image, whole, content)
     picture = Picture.of(name, pixels_HWC)
     return Decoded(replace(picture, name=f"{name}-{picture.digest}"), (*notes, *more))
 
@@ -106,7 +105,13 @@ def small_file(picture: Picture, side: int) -> bytes:
 def _unreadable(content: bytes) -> str:
     """Return the error for a file that cannot be opened. It names the format if it is known."""
     kind = kind_of(content)
-    if kind and not any(f" {name} " in kind for name in FORMATS_TEXT.replace(",", "").split()):
+    is_known = any(f" {name} " in kind for name in FORMATS_TEXT.replace(",", "").split())
+    if is_known:
+        return (
+            f"The file is {kind}, but it is damaged or stores its pixels in a way that cannot be"
+            " read; save it as JPEG or PNG and choose that file."
+        )
+    if kind:
         return (
             f"The file is {kind}, but only {FORMATS_TEXT} pictures can be read; save it as JPEG or"
             " PNG and choose that file."
@@ -204,12 +209,12 @@ def _about_frames(image: Image.Image, size: int) -> tuple[str, ...]:
 
 
 def _decoded(
-    image: Image.Image, whole: tuple[int, int]
+    image: Image.Image, whole: tuple[int, int], content: bytes
 ) -> tuple[npt.NDArray[np.uint8], tuple[str, ...]]:
     """Return the pixels, uint8 [H, W, 3], and the notes. `whole` is the size stated in the file."""
     if image.format == "TIFF":
         image.load()  # turns it upright, unlike other formats
-    plain, notes = _eight_bits(image)
+    plain, notes = _eight_bits(image, content)
     before = plain.size if image.format == "TIFF" else whole
     # Reduce the picture first and turn it afterwards, which takes least memory. `thumbnail` decodes
     # a JPEG at a fraction of its size, and averages other formats before it filters.
@@ -223,41 +228,21 @@ def _decoded(
     return np.asarray(_on_white(turned)), notes
 
 
-def _eight_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+def _eight_bits(image: Image.Image, content: bytes) -> tuple[Image.Image, tuple[str, ...]]:
     """Return a picture in a mode that can be scaled down: eight bits per channel, no palette."""
     if image.mode.startswith("I;16"):
-        return _sixteen_bits(image)
+        return grey_in_eight_bits(image)
     if image.mode in ("I", "F"):
-        return _stretched(image), ("Its darkest grey is shown as black and its lightest as white.",)
+        return stretched(image), ("Its darkest grey is shown as black and its lightest as white.",)
+    if image.format in ("PNG", "TIFF"):
+        image, notes = colours_in_eight_bits(content, image)
+        if notes:
+            return image, notes
     if image.has_transparency_data:
         return image.convert("RGBA"), ()
     if image.mode in ("1", "P"):
         return image.convert("RGB"), ()
     return image, ()
-
-
-def _sixteen_bits(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """Convert 16-bit greys, of which cameras and microscopes use 10, 12 or 14, to eight bits."""
-    values_HW = np.asarray(image).astype(np.uint32)
-    used = int(values_HW.max()).bit_length()
-    bits = next((one for one in _CAMERA_BITS if used <= one), 16)
-    pixels_HW = (values_HW * 255 // (2**bits - 1)).astype(np.uint8)
-    if bits == 16 or not used:
-        return Image.fromarray(pixels_HW), ()
-    note = f"Its greys use only {bits} of 16 bits, so a grey of {2**bits - 1:,} is shown as white."
-    return Image.fromarray(pixels_HW), (note,)
-
-
-def _stretched(image: Image.Image) -> Image.Image:
-    """Stretch 32-bit greys, whose range is unknown, to eight bits. NaN and infinity are black."""
-    # Halve the values, because the span of two single precision numbers may overflow.
-    values = np.asarray(image).astype(np.float32) / 2
-    known = np.isfinite(values)
-    low, high = np.float32(0), np.float32(1)
-    if known.any():
-        low, high = values[known].min(), values[known].max()
-    shares = (np.where(known, values, low) - low) / max(high - low, np.finfo(np.float32).tiny)
-    return Image.fromarray((shares * 255).round().astype(np.uint8))
 
 
 def _upright(picture: Image.Image, original: Image.Image) -> Image.Image:

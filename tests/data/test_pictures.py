@@ -175,7 +175,7 @@ def test_greys_of_a_camera_are_as_bright_as_they_were(form: str, bits: int) -> N
     values = np.array([[0, most // 5, most // 2, most]], dtype=np.uint16)
     found = decode(saved(Image.fromarray(values), form))
     assert found.picture.pixels[0, :, 1].tolist() == pytest.approx([0, 51, 127, 255], abs=1)
-    assert f"only {bits} of 16 bits" in found.notes[0]
+    assert f"only {bits} of 16 bits, so {most:,} is" in found.notes[0]
 
 
 def test_a_black_picture_of_sixteen_bits_stays_black() -> None:
@@ -318,7 +318,8 @@ def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
 @pytest.mark.parametrize("form", FORMATS)
 def test_a_picture_cut_short_is_refused(form: str) -> None:
     content = saved(Image.fromarray(picture(90, 90)), form)
-    assert refusal(content[: len(content) // 2]) in (DAMAGED, NO_PICTURE)
+    said = refusal(content[: len(content) // 2])
+    assert said == DAMAGED or f"{form} picture, but it is damaged or".lower() in said.lower()
 
 
 def test_more_than_twenty_megabytes_are_refused() -> None:

@@ -1,0 +1,111 @@
+"""Colours of 8 to 16 bits in numbers of 16 are as bright as they were meant, in any byte order."""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import tifffile
+from PIL import Image
+
+from areaviz.data.pictures import decode
+from areaviz.trace.errors import InputError
+
+Values = npt.NDArray[np.uint16]
+SHARES = np.array([[0, 0.2, 0.5, 1]])
+
+
+def png(values_HWC: Values) -> bytes:
+    """Return a PNG of 16 bits a channel; Pillow writes none in colour."""
+    height, width, channels = values_HWC.shape
+    rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values_HWC)
+    kind = {2: 4, 3: 2, 4: 6}[channels]
+    header = struct.pack(">IIBBBBB", width, height, 16, kind, 0, 0, 0)
+    file = b"\x89PNG\r\n\x1a\n"
+    for name, data in ((b"IHDR", header), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")):
+        crc = zlib.crc32(name + data)
+        file += struct.pack(">I", len(data)) + name + data + struct.pack(">I", crc)
+    return file
+
+
+def tiff(values_HWC: Values, order: str, compression: str | None) -> bytes:
+    file = io.BytesIO()
+    tifffile.imwrite(file, values_HWC, byteorder=order, photometric="rgb", compression=compression)
+    return file.getvalue()
+
+
+def colours(bits: int) -> Values:
+    """Return red, green and blue of 0, a fifth, a half and all of the range [1, 4, 3]."""
+    values_HW = np.round(SHARES * (2**bits - 1)).astype(np.uint16)
+    return np.stack([values_HW, values_HW[:, ::-1], np.zeros_like(values_HW)], axis=-1)
+
+
+def check(content: bytes, bits: int) -> None:
+    found = decode(content)
+    expected = [0, 51, 127, 255]
+    assert found.picture.pixels[0, :, 0].tolist() == pytest.approx(expected, abs=1)
+    assert found.picture.pixels[0, :, 1].tolist() == pytest.approx(expected[::-1], abs=1)
+    assert not found.picture.pixels[..., 2].any()
+    said = () if bits == 16 else (f"only {bits} of 16 bits, so {2**bits - 1:,} is",)
+    assert len(found.notes) == len(said) and all(map(str.__contains__, found.notes, said))
+
+
+@pytest.mark.parametrize("bits", [8, 10, 12, 14, 16])
+def test_png_colours_are_as_bright_as_they_were(bits: int) -> None:
+    check(png(colours(bits)), bits)
+
+
+@pytest.mark.parametrize("bits", [12, 16])
+@pytest.mark.parametrize("compression", [None, "zlib"])
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_tiff_colours_are_as_bright_as_they_were(
+    order: str, compression: str | None, bits: int
+) -> None:
+    check(tiff(colours(bits), order, compression), bits)
+
+
+@pytest.mark.parametrize("alpha", [4095, 65535])
+def test_alpha_has_a_depth_of_its_own(alpha: int) -> None:
+    opaque = np.full((1, 4, 1), alpha, np.uint16)
+    check(png(np.concatenate([colours(12), opaque], axis=-1)), 12)
+
+
+@pytest.mark.parametrize("bits", [10, 12, 16])
+def test_grey_with_alpha_is_as_bright_as_it_was(bits: int) -> None:
+    grey = colours(bits)[..., :1]
+    opaque = np.full_like(grey, 65535)
+    found = decode(png(np.concatenate([grey, opaque], axis=-1)))
+    for channel in range(3):
+        pixels = found.picture.pixels[0, :, channel].tolist()
+        assert pixels == pytest.approx([0, 51, 127, 255], abs=1)
+    assert bool(found.notes) == (bits < 16)
+
+
+def test_transparent_parts_are_white() -> None:
+    values = np.array([[[4095, 0], [4095, 65535], [0, 65535]]], np.uint16)
+    assert decode(png(values)).picture.pixels[0, :, 0].tolist() == [255, 255, 0]
+
+
+def test_a_tiff_of_grey_and_alpha_is_refused_by_what_it_is() -> None:
+    """Pillow has no raw mode for a TIFF of two channels with 16 bits."""
+    file = io.BytesIO()
+    values = np.full((2, 3, 2), 4095, np.uint16)
+    tifffile.imwrite(file, values, photometric="minisblack", extrasamples=["unassalpha"])
+    with pytest.raises(InputError, match=r"is a TIFF picture, but .* cannot be read; save it as"):
+        decode(file.getvalue())
+
+
+def test_a_dark_picture_of_eight_bits_stays_dark() -> None:
+    file = io.BytesIO()
+    Image.new("RGB", (3, 2), (15, 15, 15)).save(file, "PNG")
+    found = decode(file.getvalue())
+    assert (found.picture.pixels == 15).all() and found.notes == ()
+
+
+def test_black_colours_stay_black() -> None:
+    found = decode(png(np.zeros((2, 2, 3), np.uint16)))
+    assert not found.picture.pixels.any() and found.notes == ()
