@@ -1,1 +1,1 @@
-"""Greedy and beam search over one protocol, `stepper.Stepper`; they know no model."""
+"""Greedy and beam search over the protocol `stepper.Stepper`, independent of any model."""

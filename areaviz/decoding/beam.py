@@ -1,4 +1,4 @@
-"""Beam search: the most probable hypotheses of each length stay open; the best are returned."""
+"""Beam search: keep the most probable hypotheses of each length and return the best."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 
 def length_penalty(length: int, alpha: float) -> float:
-    """What a log-probability is divided by: ((5 + n) / 6)^alpha, n with the end symbol.
+    """Return the divisor of a log-probability: ((5 + n) / 6)^alpha, n with the end symbol.
 
     Wu et al. 2016, Eq. 14.
     """
@@ -31,24 +31,24 @@ def beam_search(
     width: int = 4,
     alpha: float = 0.6,
 ) -> list[list[Hypothesis]]:
-    """For each sentence of a batch at most `width` hypotheses, best first.
+    """Find at most `width` hypotheses for each sentence of a batch, best first.
 
-    At each length the `width` most probable continuations of a sentence's open hypotheses are
-    taken: those that end are kept, the others stay open. Kept ones are ranked by log-probability /
-    `length_penalty`; those cut off at the limit come after all that ended. A sentence stops as soon
-    as nothing open can change its result, which does not depend on its neighbours. A width of 1 is
-    greedy decoding.
+    At each length, the `width` most probable continuations of a sentence's open hypotheses are
+    selected. Those that end are kept, and the rest stay open. Kept hypotheses are ranked by
+    log-probability / `length_penalty`. Hypotheses that are cut off at the limit come after all that
+    ended. A sentence stops as soon as no open hypothesis can change its result. The result does not
+    depend on the rest of the batch. A width of 1 is greedy decoding.
 
     Args:
         stepper: the model, with `width` rows for each sentence.
         start: id of the symbol before a sentence.
         end: id of the symbol after a sentence.
-        limits: for each sentence the most tokens it may have, its end symbol included.
-        width: open hypotheses of a sentence.
-        alpha: 0 ranks by probability, more favours long hypotheses.
+        limits: largest number of tokens of each sentence, including its end symbol.
+        width: number of open hypotheses of a sentence.
+        alpha: 0 ranks by probability; larger values favour long hypotheses.
 
     Raises:
-        ValueError: when a limit or the width is below one, or alpha below zero.
+        ValueError: if a limit or the width is below one, or alpha is below zero.
     """
     return search_by_alpha(stepper, start, end, limits, width, (alpha,))[0]
 
@@ -62,13 +62,13 @@ def search_by_alpha(
     width: int,
     alphas: Sequence[float],
 ) -> list[list[list[Hypothesis]]]:
-    """What `beam_search` finds under each of several penalties: [alpha][sentence][rank].
+    """Run `beam_search` for each of several penalties at once: [alpha][sentence][rank].
 
-    Which hypotheses stay open does not depend on the penalty, so one search finds all of them; it
-    only goes on until nothing can change under any.
+    The penalty does not affect which hypotheses stay open, so one search finds the results for all
+    penalties. It continues until nothing can change under any of them.
 
     Raises:
-        ValueError: as there.
+        ValueError: as for `beam_search`.
     """
     check_limits(limits)
     if width < 1 or min(alphas) < 0:
@@ -80,8 +80,8 @@ def search_by_alpha(
     tokens = [start] * (width * len(beams))
     while not all(beam.done for beam in beams):
         log_probabilities = stepper.step(torch.tensor(tokens))
-        # The best continuations of a sentence are among the best of each of its rows: only these
-        # leave the device.
+        # The best continuations of a sentence are among the best ones of each of its rows, so only
+        # these are copied from the device.
         values, choices = log_probabilities.topk(min(width, log_probabilities.shape[-1]), dim=-1)
         rows = _advance(beams, values.tolist(), choices.tolist())
         tokens = [token for beam in beams for token in beam.last_tokens()]
@@ -93,7 +93,7 @@ def search_by_alpha(
 def _advance(
     beams: Sequence[_Beam], values: Sequence[list[float]], choices: Sequence[list[int]]
 ) -> list[int]:
-    """Let every sentence take its best continuations; returns the row that each row continues."""
+    """Extend every sentence by its best continuations; return the row that each row continues."""
     rows: list[int] = []
     for beam in beams:
         first, after = len(rows), len(rows) + beam.width
@@ -111,7 +111,7 @@ class _Open:
 
     ids: tuple[int, ...]
     log_probability: float
-    # The rank of the one it continues.
+    # The rank of the hypothesis that it continues.
     parent: int
 
 
@@ -124,7 +124,7 @@ class _Beam:
     width: int
     alphas: tuple[float, ...]
     open: list[_Open] = field(default_factory=lambda: [_Open((), 0.0, 0)])
-    # For each alpha those that ended, best first, at most `width`.
+    # For each alpha, the hypotheses that ended, best first, at most `width`.
     kept: list[list[Hypothesis]] = field(init=False)
     done: bool = False
 
@@ -132,7 +132,7 @@ class _Beam:
         self.kept = [[] for _ in self.alphas]
 
     def extend(self, values: Sequence[list[float]], choices: Sequence[list[int]]) -> None:
-        """Take the best continuations of the open hypotheses.
+        """Select the best continuations of the open hypotheses.
 
         Args:
             values: their log-probabilities, [width, continuations].
@@ -161,24 +161,24 @@ class _Beam:
         self.done = all(self._is_done(place) for place in range(len(self.alphas)))
 
     def parents(self) -> list[int]:
-        """The ranks that the rows continue; rows without a hypothesis continue themselves."""
+        """Return the ranks that the rows continue; unused rows continue themselves."""
         return [new.parent for new in self.open] + list(range(len(self.open), self.width))
 
     def last_tokens(self) -> list[int]:
-        """What the rows are fed next; rows without a hypothesis are fed the end symbol."""
+        """Return the next inputs of the rows: the end symbol for rows without a hypothesis."""
         unused = self.width - len(self.open)
         return [old.ids[-1] for old in self.open] + [self.end] * unused
 
     def best(self, place: int) -> list[Hypothesis]:
-        """The result under one alpha: those that ended, then those cut off at the limit."""
+        """Return the result under one alpha: finished hypotheses, then those cut off."""
         cut = [Hypothesis(old.ids, old.log_probability, False) for old in self.open]
         return [*self.kept[place], *cut][: self.width]
 
     def _is_done(self, place: int) -> bool:
-        """Whether nothing open can come into the result under one alpha.
+        """Return whether no open hypothesis can enter the result under one alpha.
 
-        A log-probability only falls as a hypothesis grows and the penalty is largest at the limit,
-        so an open hypothesis will never score more than its present log-probability under the
+        A log-probability only falls as a hypothesis grows, and the penalty is largest at the limit.
+        An open hypothesis can therefore never score more than its present log-probability under the
         penalty of the limit.
         """
         if not self.open or len(self.open[0].ids) == self.limit:

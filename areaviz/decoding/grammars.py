@@ -1,4 +1,4 @@
-"""The grammars that outputs can be held to, by the name that a recipe gives them."""
+"""The grammars that can constrain outputs, by their name in a recipe."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from areaviz.decoding.trees import TreeTokens
 
 
 class Grammar(Protocol):
-    """What outputs may look like, for a vocabulary."""
+    """A grammar of outputs for a vocabulary."""
 
     def begin(self, words: int, limit: int) -> State:
-        """The state before the output for so many words, of at most `limit` tokens."""
+        """Return the state before an output for `words` words, of at most `limit` tokens."""
 
     def enough(self, words: int, limit: int) -> int:
-        """The limit, raised where the grammar has no output that short."""
+        """Return the limit, raised if the grammar has no output that short."""
 
 
 GRAMMARS: Mapping[str, Callable[[Sequence[str], int], Grammar]] = {"trees": TreeTokens.of}
-"""Each makes a grammar from what every token shows and the id of the end symbol."""
+"""Functions that build a grammar from the label of every token and the id of the end symbol."""

@@ -1,4 +1,4 @@
-"""Greedy decoding: always the most probable next token."""
+"""Greedy decoding, which always picks the most probable next token."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from areaviz.decoding.stepper import Hypothesis, Stepper, check_limits
 
 @torch.no_grad()
 def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> list[Hypothesis]:
-    """Decode a batch of sentences, one row each, until every one has ended or reached its limit.
+    """Decode a batch of sentences, one row each, until all have ended or reached their limit.
 
-    A sentence's result does not depend on its neighbours.
+    A sentence's result does not depend on the rest of the batch.
 
     Args:
         stepper: the model, with one row for each sentence.
         start: id of the symbol before a sentence.
         end: id of the symbol after a sentence.
-        limits: for each sentence the most tokens it may have, its end symbol included.
+        limits: largest number of tokens of each sentence, including its end symbol.
 
     Raises:
-        ValueError: when a limit is below one.
+        ValueError: if a limit is below one.
     """
     check_limits(limits)
     ids: list[list[int]] = [[] for _ in limits]
@@ -31,7 +31,7 @@ def greedy(stepper: Stepper, start: int, end: int, limits: Sequence[int]) -> lis
     open_rows = list(range(len(limits)))
     while open_rows:
         log_probabilities = stepper.step(torch.tensor(tokens))
-        # topk as in beam search, so that a beam of one breaks ties in the same way
+        # topk, as in beam search, so that a beam of one breaks ties in the same way
         best, choice = log_probabilities.topk(1, dim=-1)
         values, tokens = best[:, 0].tolist(), choice[:, 0].tolist()
         for row in open_rows:

@@ -1,4 +1,4 @@
-"""Decoding that masks what cannot follow: a stepper over another one, with a grammar's states."""
+"""Constrained decoding: a stepper that masks the tokens that a grammar forbids."""
 
 from __future__ import annotations
 
@@ -12,32 +12,42 @@ from areaviz.decoding.stepper import Stepper
 
 
 class State(Protocol):
-    """What a hypothesis may go on with; states are never changed, so that beams can share them."""
+    """The state of a hypothesis in a grammar. States are immutable, so beams can share them."""
 
     def after(self, token: int) -> Self:
-        """The state once `token` is written."""
+        """Return the state after `token`."""
 
     def allowed(self) -> Tensor:
-        """Which tokens can follow: bool [vocabulary], true for at least one."""
+        """Return which tokens can follow: bool [vocabulary], true for at least one."""
 
 
 class MaskedStepper:
-    """A stepper whose forbidden tokens have no probability.
+    """A stepper that gives forbidden tokens a probability of zero.
 
-    The others keep the model's own log-probabilities, so those of masked and unmasked outputs
-    compare.
+    Allowed tokens keep the model's log-probabilities without normalisation, so the
+    log-probabilities of masked and unmasked outputs can be compared.
     """
 
     def __init__(self, inner: Stepper, states: Sequence[State]) -> None:
-        """Mask a stepper; `states` has one state a sentence, before its first token."""
+        """Mask a stepper.
+
+        Args:
+            inner: the stepper.
+            states: one state per sentence, before its first token.
+        """
         self._inner, self._first = inner, states
         self._states: list[State] = []
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed one token for each row; log-probabilities of the next, -inf for forbidden ones."""
+        """Feed one token for each row.
+
+        Returns:
+            Log-probabilities of the next token, -inf for forbidden tokens.
+        """
         log_probabilities_NV = self._inner.step(tokens)
         if not self._states:
-            # The first token is the start symbol, which no grammar knows; rows lie by sentence.
+            # The first token is the start symbol, which is in no grammar. Rows are grouped by
+            # sentence.
             width = len(tokens) // len(self._first)
             self._states = [state for state in self._first for _ in range(width)]
         else:

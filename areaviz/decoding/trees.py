@@ -1,6 +1,6 @@
-"""The grammar of linear trees: brackets balance, and there are as many words as in the sentence.
+"""The grammar of linearised trees: brackets balance, with one word token per word of the sentence.
 
-See `areaviz.trace.tree` for the form. The tree has one root, and every bracket has a word in it.
+See `areaviz.trace.tree` for the format. The tree has one root, and every bracket contains a word.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from areaviz.trace.tree import WORD, is_closing, is_opening
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeTokens:
-    """What the tokens of a vocabulary are to a tree.
+    """The roles of a vocabulary's tokens in a tree.
 
     Args:
-        count: of all tokens.
+        count: number of tokens.
         end: id of the symbol after a tree.
-        word: id of the token that stands for a word.
-        closing: opening token -> the token that closes its bracket.
+        word: id of the token that represents a word.
+        closing: for each opening token, the token that closes its bracket.
     """
 
     count: int
@@ -33,10 +33,12 @@ class TreeTokens:
 
     @classmethod
     def of(cls, labels: Sequence[str], end: int) -> Self:
-        """Of what every token shows; a bracket that nothing closes is left out.
+        """Find the roles from the labels of all tokens.
+
+        Opening brackets without a closing token are left out.
 
         Raises:
-            ValueError: no token stands for a word.
+            ValueError: if no token represents a word.
         """
         places = {label: number for number, label in enumerate(labels)}
         closing = {}
@@ -48,23 +50,23 @@ class TreeTokens:
         return cls(len(labels), end, places[WORD], closing)
 
     def begin(self, words: int, limit: int) -> TreeState:
-        """The state before a tree of so many words, of at most `limit` tokens with the end."""
+        """Return the state before a tree of `words` words; `limit` counts tokens with the end."""
         return TreeState(self, words, self.enough(words, limit))
 
     @staticmethod
     def enough(words: int, limit: int) -> int:
-        """The limit, or as many tokens as the smallest tree has: one bracket and the end."""
+        """Return the limit, raised to the size of the smallest tree: one bracket and the end."""
         return max(limit, words + 3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeState:
-    """A tree as far as it is written.
+    """A partial tree.
 
     Args:
-        tokens: of the vocabulary.
-        words: that are still to come.
-        left: how many tokens may still be written, the end included.
+        tokens: the roles of the vocabulary's tokens.
+        words: number of words that are still missing.
+        left: number of tokens that may still be written, including the end.
         open: the tokens that close the open brackets, the innermost last.
         is_empty: whether the innermost bracket has no word yet.
     """
@@ -76,7 +78,10 @@ class TreeState:
     is_empty: bool = True
 
     def after(self, token: int) -> TreeState:
-        """The state once `token` is written; what no tree has changes nothing but the length."""
+        """Return the state after `token`.
+
+        A token that is not part of a tree changes only the length.
+        """
         left = max(0, self.left - 1)
         if token in self.tokens.closing:
             opened = (*self.open, self.tokens.closing[token])
@@ -88,18 +93,19 @@ class TreeState:
         return replace(self, left=left)
 
     def allowed(self) -> Tensor:
-        """Which tokens can follow: bool [vocabulary]."""
+        """Return which tokens can follow: bool [vocabulary]."""
         allowed_V = torch.zeros(self.tokens.count, dtype=torch.bool)
         if not self.words and not self.open:
             allowed_V[self.tokens.end] = True
             return allowed_V
-        # What has to be written at least: the words, what closes open brackets, and the end.
+        # The rest needs at least the missing words, the closing brackets, and the end.
         needed = self.words + len(self.open) + 1
         if self.words and self.left >= needed + 2:
             allowed_V[list(self.tokens.closing)] = True
         if self.words and self.open:
             allowed_V[self.tokens.word] = True
-        # The root closes behind the last word, for a second one would be another tree.
+        # The root may close only after the last word, because a second root would start a second
+        # tree.
         if self.open and not self.is_empty and (len(self.open) > 1 or not self.words):
             allowed_V[self.open[-1]] = True
         return allowed_V

@@ -1,4 +1,4 @@
-"""The models, by family: each entry loads a checkpoint and turns requests into traces."""
+"""The registry of models by family; an entry loads a checkpoint and turns requests into traces."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -30,6 +30,6 @@ def _folder_problem(thing: object) -> str:
 
 
 MODELS: Mapping[str, Family] = Joined("models", _OURS, _problem)
-"""Every family by its name: ours, then other packages'."""
+"""All families by name: those of this package, then those of other packages."""
 FOLDERS: Mapping[str, Path] = Joined("checkpoints", {}, _folder_problem)
-"""The folders of checkpoints that other packages bring along, by the name of the entry."""
+"""Folders of checkpoints that other packages provide, by the name of the entry."""

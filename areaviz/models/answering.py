@@ -1,4 +1,4 @@
-"""A memory network as a model: a story with its question in, the answer and its Trace out.
+"""A memory network as a model: it reads a story with a question and returns the answer in a Trace.
 
 Shapes: M facts, A answers, K hops.
 """
@@ -30,12 +30,12 @@ from areaviz.trace.request import Request
 
 ALTERNATIVES = 5
 NAMED = 8
-"""Unknown words that a sentence names."""
+"""Largest number of unknown words to name in the warning."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnsweringModel:
-    """Answers, and records which facts it read in every hop."""
+    """A model that answers questions and records which facts it read in every hop."""
 
     card: Card
     network: MemoryNetwork
@@ -44,11 +44,11 @@ class AnsweringModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a checkpoint.
+        """Load a checkpoint.
 
         Raises:
-            InputError: for areas of more than one fact.
-            BackendError: when a file is missing or damaged.
+            InputError: if areas of more than one fact are requested.
+            BackendError: if a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
             raise InputError("This model reads single facts; leave the largest area as it is.")
@@ -57,19 +57,19 @@ class AnsweringModel:
         return cls(card, network)
 
     def untrained(self) -> Self:
-        """The same network before it learned anything: a baseline."""
+        """Return this network with initial weights, as a baseline."""
         return replace(self, network=untrained(MemoryNetwork, self.network.config, self.device))
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return self.network.embeddings.device
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Answer one request after the other.
+        """Answer the requests one after the other.
 
         Raises:
-            InputError: the story, the given output or a change cannot be used.
+            InputError: if the story, the given output or a change cannot be used.
         """
         return [self._trace(request) for request in requests]
 
@@ -100,7 +100,7 @@ class AnsweringModel:
 
     @torch.inference_mode()
     def answer(self, facts: Sequence[str], question: str, request: Request) -> Hops:
-        """One pass over a story and its question, with the changes of a request."""
+        """Run one pass over a story and its question, with the changes of a request."""
         device, words = self.device, len(self.network.config.words)
         bags_N2V = bags([self._numbers(one) for one in (*facts, question)], words).to(device)
         age_1M = torch.arange(len(facts) - 1, -1, -1, device=device)[None]
@@ -109,7 +109,7 @@ class AnsweringModel:
         return found
 
     def unknown(self, sentences: Sequence[str]) -> list[str]:
-        """The words of sentences that the network does not know, each once, in their order."""
+        """Return the words that the network does not know, without repetition, in order."""
         known = set(self.network.config.words)
         found: dict[str, None] = {}
         for sentence in sentences:
@@ -119,12 +119,16 @@ class AnsweringModel:
         return list(found)
 
     def _numbers(self, sentence: str) -> list[int]:
-        """The words of a sentence that are known, by their numbers."""
+        """Return the indices of the known words of a sentence."""
         number = {word: number for number, word in enumerate(self.network.config.words)}
         return [number[word] for word in words_of(sentence) if word in number]
 
     def _given(self, target: str) -> int:
-        """The number of a given answer; InputError for one that it cannot give."""
+        """Return the index of a given answer.
+
+        Raises:
+            InputError: if the model cannot give this answer.
+        """
         answers = list(self.network.config.answers)
         if target.strip().lower() not in answers:
             raise InputError(
@@ -134,7 +138,11 @@ class AnsweringModel:
         return answers.index(target.strip().lower())
 
     def _check(self, facts: Field, request: Request) -> None:
-        """Check that the model can take a request before it runs; InputError says why not."""
+        """Check a request before the model runs.
+
+        Raises:
+            InputError: if the model cannot handle the request.
+        """
         count, most = len(facts), self.network.config.most_facts
         if count > most:
             raise InputError(
@@ -148,7 +156,7 @@ class AnsweringModel:
 
 
 def _hops(run: Hops) -> AttentionMap:
-    """The map of one question: a layer a hop."""
+    """Return the attention map of one question, with one layer per hop."""
     weights_KM: FloatArray = torch.cat(run.weights).float().cpu().numpy()
     grid = AreaGrid(1, weights_KM.shape[1], 1, 1)
     return AttentionMap(

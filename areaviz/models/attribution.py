@@ -1,8 +1,9 @@
-"""Gradient times input: how much the probability of each output changes with each item it was made
-from.
+"""Gradient times input: how the probability of each output changes with each input item.
 
-Beside attention, which says what was read; `areaviz/trace/attribution.py` makes maps of it.
-Shapes: B examples, of which there is one, T outputs, N items, W width of an embedding.
+It complements attention, which shows what was read. `areaviz/trace/attribution.py` turns the values
+into maps.
+
+Shapes: B examples, always one here, T outputs, N items, W width of an embedding.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from areaviz.trace.rollout import rollout_maps
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One run of a network that writes, whose outputs are attributed to its inputs.
+    """One run of a generating network, whose outputs are attributed to its inputs.
 
     Args:
-        network: that wrote.
-        inputs: by field, in the network's order, a batch of one each; None for a missing one.
-        target_1T: what was written, as the decoder was fed with it.
-        ids: what was written, as ids of the tokenizer.
+        network: the network that ran.
+        inputs: a batch of one for each field, in the network's order; None for a missing input.
+        target_1T: the output, as it was fed to the decoder.
+        ids: the output, as ids of the tokenizer.
         changed: the changes of the run.
     """
 
@@ -43,15 +44,15 @@ class Asked:
 
 
 def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) -> Trace:
-    """Return a trace with rollout and gradient times input beside its attention.
+    """Return a trace with rollout and gradient times input in addition to its attention.
 
     Args:
-        trace: of the run.
+        trace: the trace of the run.
         asked: the run.
         on_step: called for each output.
 
     Raises:
-        InputError: the maps would take too much memory.
+        InputError: if the maps would take too much memory.
     """
     found, details = rollout_maps(trace.maps), dict(trace.details)
     if why := too_many(len(asked.ids)):
@@ -64,19 +65,20 @@ def with_attribution(trace: Trace, asked: Asked, on_step: OnStep | None = None) 
 
 
 def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArray]:
-    """Return gradient times input of the log-probability of each item that a network writes.
+    """Return gradient times input of the log-probability of each output item.
 
-    Of a text, items are its embeddings, without their positions; of a picture, the features of a
-    cell; of a clip, the pixels of a frame.
+    The items of a text are its embeddings without positions, those of a picture the features of a
+    cell, and those of a clip the pixels of a frame.
 
     Args:
         asked: the run.
         on_step: called for each output.
 
     Returns:
-        By field, "history" for what the decoder was fed with: float32 [T, N].
+        One float32 array [T, N] per field; "history" is the decoder's own input.
     """
-    # Also within `inference_mode`, whose tensors keep no graph: what it made is copied.
+    # Callers may be in `inference_mode`, whose tensors keep no graph. The inputs are therefore
+    # copied.
     with torch.inference_mode(False), torch.enable_grad():
         scores_T, leaves = _scores_and_leaves(asked)
         # The hooks on the embeddings are gone by now, because other requests may run in between.
@@ -85,7 +87,7 @@ def of_writer(asked: Asked, on_step: OnStep | None = None) -> dict[str, FloatArr
 
 
 def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
-    """Return the log-probabilities [T] of what was written, and by field what they depend on."""
+    """Return the log-probabilities [T] of the output, and the leaves they depend on, by field."""
     leaves, texts, batch = dict[str, Tensor](), list[str](), list[Tensor | None]()
     for name, one in asked.inputs.items():
         copied = None if one is None else _leaf(one)
@@ -103,5 +105,5 @@ def _scores_and_leaves(asked: Asked) -> tuple[Tensor, dict[str, Tensor]]:
 
 
 def _leaf(values: Tensor) -> Tensor:
-    """A copy from which a graph can begin: of the bytes of pixels as numbers with gradients."""
+    """Return a copy from which a graph can start; bytes of pixels become floats."""
     return values.float() if values.dtype == torch.uint8 else values.clone()

@@ -1,4 +1,4 @@
-"""What the backend asks of every model."""
+"""The interface of models towards the backend."""
 
 from __future__ import annotations
 
@@ -16,23 +16,25 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 OnStep = Callable[[int, int], None]
-"""Called while a model works, with the steps done and the most there can be."""
+"""Called while a model works, with the number of steps done and the largest possible number."""
 
 
 class Model(Protocol):
-    """A loaded checkpoint. A family of models is a class with `load` and this method."""
+    """A loaded checkpoint. A model family is a class with `load` that returns objects like this."""
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Run requests together that differ in text, picture and given output only; record each.
+        """Run requests together and record a trace for each.
+
+        The requests may differ only in text, picture and given output.
 
         Raises:
-            InputError: an input this model cannot take.
+            InputError: if this model cannot handle an input.
         """
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A model that can say why an area has its weight."""
+    """A model that can explain why an area has its weight."""
 
     def logits(
         self, request: Request, site: str, layer: int, on_step: OnStep | None = None
@@ -40,13 +42,22 @@ class Explaining(Protocol):
         """Return the terms of the logits of a layer (0-based), in the pass that `trace` records.
 
         Raises:
-            InputError: as `trace`, or the layer does not compare queries with keys, or only with
-                those of whole areas.
+            InputError: for the reasons of `trace`, or if the layer does not compare queries with
+                keys, or compares them only with keys of whole areas.
         """
 
 
 def check_can(request: Request, can: frozenset[str], title: str) -> None:
-    """InputError where a request asks what a model cannot do; can: see `Card.can`."""
+    """Check that a request asks only for what a model can do.
+
+    Args:
+        request: the request.
+        can: the model's abilities, see `Card.can`.
+        title: the model's name for the message.
+
+    Raises:
+        InputError: if the request asks for something else.
+    """
     words = {
         "weigh": "weigh areas otherwise",
         "gate": "switch heads off",
@@ -73,9 +84,12 @@ class Family(Protocol):
     def load(
         self, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Model:
-        """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
+        """Load a checkpoint.
+
+        `area_size` replaces the trained largest area. This works only if no parameters depend on
+        areas.
 
         Raises:
-            InputError: when this model's areas cannot be resized.
-            BackendError: when a file is missing or damaged.
+            InputError: if the areas of this model cannot be resized.
+            BackendError: if a file is missing or damaged.
         """

@@ -1,11 +1,12 @@
-"""The recurrent translator of Bahdanau et al. 2015, with additive attention and without any.
+"""The recurrent translator of Bahdanau et al. 2015, with or without additive attention.
 
-A bidirectional GRU reads the source; another GRU writes, and before each token it looks at what was
-read (survey Eq. 9-14, multimedia paper Figs 2 and 3). Without attention it knows the source by one
-vector, the ends of both readings, which it gets before each token (Cho et al. 2014; survey Eq.
-4-8): the control, which differs in nothing else.
-Shapes: B sentences, N = B * K rows of K beams a sentence, M source items, T target items, W width,
-C = 2 W channels of a source item, G = 3 W of the gates, V vocabulary.
+A bidirectional GRU reads the source. Another GRU writes, and before each token it attends to the
+source items (survey Eq. 9-14, multimedia paper Figs 2 and 3). The variant without attention is the
+control and differs in nothing else: it gets one vector of the source before each token, which
+consists of the last states of both directions (Cho et al. 2014; survey Eq. 4-8).
+
+Shapes: B sentences, N = B * K rows of K beams per sentence, M source items, T target items, W
+width, C = 2 W channels of a source item, G = 3 W of the gates, V vocabulary.
 """
 
 from __future__ import annotations
@@ -39,11 +40,11 @@ class BirnnConfig(SingleItemOptions):
     """The options of the network.
 
     Args:
-        vocabulary: tokens.
+        vocabulary: number of tokens.
         attention: "additive" or "none".
-        width: hidden units of each direction and of the decoder, and width of a token.
+        width: hidden units of each direction and of the decoder, and the width of a token.
         scoring: hidden units of the additive score.
-        dropout: on tokens and on what is read out, 0..1.
+        dropout: dropout on tokens and on the decoder's output, 0..1.
     """
 
     vocabulary: int
@@ -57,12 +58,12 @@ class BirnnConfig(SingleItemOptions):
 
     @property
     def layers(self) -> int:
-        """1, or 0 without attention."""
+        """The number of attention layers: 1, or 0 without attention."""
         return int(self.attention != "none")
 
     @property
     def mechanism(self) -> str:
-        """The survey's name for it."""
+        """The survey's name for the attention mechanism."""
         return "item-wise soft" if self.layers else "none"
 
     @property
@@ -73,11 +74,11 @@ class BirnnConfig(SingleItemOptions):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was read of B sentences.
+    """The encoder output for B sentences.
 
     Args:
         ends: the last states of both directions, [B, C].
-        items: what is attended to; None without attention.
+        items: the items to attend to; None without attention.
     """
 
     ends: Tensor
@@ -85,7 +86,7 @@ class Reading:
 
 
 class Birnn(RecurrentTranslator):
-    """The whole network."""
+    """The translator, from source tokens to logits of target tokens."""
 
     def __init__(self, config: BirnnConfig) -> None:
         super().__init__(config.vocabulary, config.width, config.dropout)
@@ -98,7 +99,7 @@ class Birnn(RecurrentTranslator):
         self.attention: AdditiveAttention | None = None
         if config.layers:
             self.attention = AdditiveAttention(width, channels, config.scoring)
-        # To the gates of the decoder's GRU, reset, update and new state, side by side.
+        # Inputs of the gates of the decoder's GRU: reset, update and new state, concatenated.
         self.word_gates = nn.Linear(width, 3 * width)
         self.context_gates = nn.Linear(channels, 3 * width, bias=False)
         self.hidden_gates = nn.Linear(width, 3 * width)
@@ -106,7 +107,7 @@ class Birnn(RecurrentTranslator):
         self.context_out = nn.Linear(channels, width, bias=False)
 
     def areas(self, name: str) -> AreaOptions:
-        """How a field is seen: item by item."""
+        """Return the areas of a field: single items."""
         return self.config.areas(0)
 
     def attend(
@@ -116,7 +117,7 @@ class Birnn(RecurrentTranslator):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """All tokens one after the other; no weights where there is no attention."""
+        """Process all tokens one after the other; without attention there are no weights."""
         reading, (hidden_BW,) = self.read(source_BM, changed, target_BT.shape[1])
         words_BTW = self.words(target_BT)
         hiddens, contexts, weights = [], [], []
@@ -135,7 +136,16 @@ class Birnn(RecurrentTranslator):
     def read(
         self, source_BM: Tensor, changed: Changed = UNCHANGED, times: int = 1
     ) -> tuple[Reading, State]:
-        """What is read of sentences, for so many tokens to write, and the decoder's first state."""
+        """Encode sentences.
+
+        Args:
+            source_BM: source token ids.
+            changed: changes to the attention.
+            times: number of tokens to write.
+
+        Returns:
+            The encoder output and the decoder's first state.
+        """
         words_BMW = self.words(source_BM)
         seen_BM = items_to_read(source_BM, changed.hidden("source"))
         ahead_BMW, last_BW = read_items(self.forwards, words_BMW, seen_BM)
@@ -151,7 +161,7 @@ class Birnn(RecurrentTranslator):
     def look(
         self, hidden_NW: Tensor, reading: Reading, time: int = 0
     ) -> tuple[Tensor, Tensor | None]:
-        """What each row reads before its next token, [N, C], and its weights [N, M]."""
+        """Return the context of each row before its next token, [N, C], and its weights [N, M]."""
         sentences = len(reading.ends)
         if self.attention is None or reading.items is None:
             return reading.ends.repeat_interleave(len(hidden_NW) // sentences, 0), None
@@ -160,7 +170,13 @@ class Birnn(RecurrentTranslator):
         return context_BKC.flatten(0, 1), weights_BKM.flatten(0, 1)
 
     def next(self, word_NG: Tensor, context_NC: Tensor, hidden_NW: Tensor) -> Tensor:
-        """The state [N, W] after a token, given by its part of the gates, and what was read."""
+        """Return the state [N, W] after one more token and its context.
+
+        Args:
+            word_NG: the token's part of the gates.
+            context_NC: the context.
+            hidden_NW: the state before the token.
+        """
         reset, update, new = (word_NG + self.context_gates(context_NC)).chunk(3, 1)
         reset_old, update_old, old = self.hidden_gates(hidden_NW).chunk(3, 1)
         new_NW = torch.tanh(new + torch.sigmoid(reset + reset_old) * old)
@@ -168,17 +184,17 @@ class Birnn(RecurrentTranslator):
         return new_NW + keep_NW * (hidden_NW - new_NW)
 
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
-        """Logits [..., V] from the last token, the state and what was read."""
+        """Compute logits [..., V] from the last token, the state and the context."""
         mixed = words + self.hidden_out(hidden) + self.context_out(context)
         return self.logits(torch.tanh(mixed))
 
     def advance(self, ids_N: Tensor, state: State, memory: Reading) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more token of every row, and the state that knows it."""
+        """Return the logits [N, V] after one more token of every row, and the new state."""
         (hidden_NW,), words_NW = state, self.words(ids_N)
         context_NC, _ = self.look(hidden_NW, memory)
         hidden_NW = self.next(self.word_gates(words_NW), context_NC, hidden_NW)
         return self.read_out(words_NW, hidden_NW, context_NC), (hidden_NW,)
 
     def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
-        """The decoder over these sources, one token at a time."""
+        """Return the decoder over these sources, which writes one token at a time."""
         return RecurrentStepper(self, *self.read(source_BM, changed))

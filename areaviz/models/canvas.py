@@ -1,4 +1,4 @@
-"""A request's picture as a network sees it, and where what it saw lies in the picture.
+"""The square that a network sees of a request's picture, and the way back to the picture's pixels.
 
 Shapes: H, W of the picture, S side of the network's square.
 """
@@ -23,10 +23,12 @@ _DARK = 128
 
 @dataclass(frozen=True, slots=True)
 class Canvas:
-    """A square of `side` pixels that holds a picture, squeezed or with black margins.
+    """A square of `side` pixels that contains a picture, either squeezed or with black margins.
 
-    scale: pixels of the square for one of the picture, (x, y). offset: where the picture begins in
-    the square.
+    Args:
+        side: side of the square in pixels.
+        scale: pixels of the square per pixel of the picture, (x, y).
+        offset: top left corner of the picture in the square, (x, y).
     """
 
     side: int
@@ -34,30 +36,33 @@ class Canvas:
     offset: tuple[float, float]
 
     def in_picture(self, places: FloatArray) -> npt.NDArray[np.float32]:
-        """Places (x, y) [..., 2] in pixels of the square as pixels of the picture, float32."""
+        """Convert places (x, y) [..., 2] in the square to pixels of the picture, float32."""
         from_corner = places - np.array(self.offset)
         moved: npt.NDArray[np.float32] = (from_corner / np.array(self.scale)).astype(np.float32)
         return moved
 
 
 def squeezed(picture: Picture, side: int) -> Tensor:
-    """The whole picture in a square, its proportions given up: uint8 [S, S, 3]."""
+    """Resize the whole picture to a square, without keeping its proportions: uint8 [S, S, 3]."""
     return _resized(picture, (side, side)).permute(1, 2, 0).contiguous()
 
 
 def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
-    """The picture in grey with its proportions kept, as light ink on dark ground: float32 [S, S],
-    0..1.
+    """Fit a picture into a square in grey, as light ink on a dark ground: float32 [S, S], 0..1.
 
-    Also where it lies, and whether it was turned from dark on light: whether what differs from its
-    border, the ground, is mostly darker. So a photograph of paper in dim light is turned, too.
+    The proportions are kept. A picture is inverted if most of what differs from its border, the
+    ground, is darker than the border. A photograph of paper in dim light is therefore inverted,
+    too.
+
+    Returns:
+        The square, the picture's place in it, and whether the picture was inverted.
     """
     scale = side / max(picture.height, picture.width)
-    # A very long picture still has a pixel across.
+    # A very long picture still needs to be at least one pixel wide.
     height = max(1, round(picture.height * scale))
     width = max(1, round(picture.width * scale))
     grey = _resized(picture, (height, width)).float().mean(0)
-    # The ground is what the border mostly shows: a digit seldom reaches it.
+    # The median of the border is the ground, because a digit rarely reaches the border.
     border = torch.cat([grey[0], grey[-1], grey[:, 0], grey[:, -1]])
     ground = border.median()
     darker, lighter = (ground - grey).clamp(min=0), (grey - ground).clamp(min=0)
@@ -65,20 +70,21 @@ def fitted(picture: Picture, side: int) -> tuple[Tensor, Canvas, bool]:
     inverted = excess > 0 or (excess == 0 and bool(ground >= _DARK))
     ink = grey / 255
     if inverted:
-        # The paper's own shadows, as its border shows them, are no ink.
+        # Shadows on the paper, as the border shows them, do not count as ink.
         deepest = float(darker.max())
         shadow = min(float(ground - border.quantile(0.05)), deepest / 2)
         ink = (darker - shadow).clamp(min=0) / max(deepest - shadow, 1.0)
     top, left = (side - height) // 2, (side - width) // 2
     square = F.pad(ink, (left, side - width - left, top, side - height - top))
-    # Sides are whole pixels, so the two scales may differ a little.
+    # Sides are whole pixels, so the two scales may differ slightly.
     scales = (width / picture.width, height / picture.height)
     return square, Canvas(side, scales, (left, top)), inverted
 
 
 def cell_field(picture: Picture, rows: int, columns: int, canvas: Canvas | None = None) -> Field:
-    """The cells of a grid over the picture (or over its canvas), row by row, each cut to the
-    picture.
+    """Return the cells of a grid over the picture or its canvas, row by row.
+
+    Each cell is cut to the picture.
     """
     place = canvas or Canvas(1, (1 / picture.width, 1 / picture.height), (0, 0))
     x = np.arange(columns + 1) / columns * place.side
@@ -99,7 +105,7 @@ def _whole(places: FloatArray, longest: int) -> IntArray:
 
 
 def _resized(picture: Picture, size: tuple[int, int]) -> Tensor:
-    """uint8 [3, height, width]; smaller sizes average what they leave out."""
+    """Resize a picture to uint8 [3, height, width]; smaller sizes average the pixels."""
     pixels = torch.from_numpy(picture.pixels.copy()).permute(2, 0, 1)[None]
     if pixels.shape[2:] == size:
         return pixels[0]

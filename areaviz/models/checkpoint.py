@@ -1,8 +1,9 @@
-"""Checkpoint folders: model.safetensors (half precision), tokenizer.model, card.json.
+"""Checkpoint folders with model.safetensors (half precision), tokenizer.model and card.json.
 
-The card has the SHA-256 of the other two. A file is read once; what is loaded are the bytes whose
-digest was compared. An encoder that several models share is a file of its own, beside the folders:
-shared/NAME.safetensors. The header of model.safetensors names it, and the card has its SHA-256.
+The card contains the SHA-256 of the other two files. Each file is read once, and the loaded bytes
+are those whose digest was compared. An encoder that several models share has its own file next to
+the folders: shared/NAME.safetensors. The header of model.safetensors names this file, and the card
+contains its SHA-256.
 """
 
 from __future__ import annotations
@@ -23,15 +24,18 @@ from areaviz.trace.files import write_whole
 
 WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.model"
 SHARED = "shared"
-"""The folder of shared encoders, beside those of models, and the entry of a header that names one.
-"""
+"""The folder of shared encoders, next to the model folders, and the header entry that names one."""
 
 
 def digests_of(folder: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a checkpoint, for its card; raises OSError."""
+    """Return the SHA-256 of each file of a checkpoint, for its card.
+
+    Raises:
+        OSError: if a file cannot be read.
+    """
     found = {}
     for path in (folder / WEIGHTS, folder / TOKENIZER):
-        # A model that writes no text has no tokenizer.
+        # A model that generates no text has no tokenizer.
         if path.exists():
             found[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     for name in shared_files(folder):
@@ -40,10 +44,10 @@ def digests_of(folder: Path) -> dict[str, str]:
 
 
 def shared_files(folder: Path) -> list[str]:
-    """The files beside its folder that a checkpoint is loaded from, such as "shared/x.safetensors".
+    """Return the shared files that a checkpoint needs, such as "shared/x.safetensors".
 
     Raises:
-        OSError: model.safetensors cannot be read.
+        OSError: if model.safetensors cannot be read.
     """
     if not (folder / WEIGHTS).exists():
         return []
@@ -51,13 +55,13 @@ def shared_files(folder: Path) -> list[str]:
         with safe_open(folder / WEIGHTS, "pt") as header:
             named = (header.metadata() or {}).get(SHARED)
     except SafetensorError:
-        # Whoever loads it says that it is damaged.
+        # Loading the file reports the damage.
         return []
     return [named] if named else []
 
 
 def save_weights(network: nn.Module, folder: Path) -> None:
-    """Write the weights in half precision, those of a shared encoder beside the folder."""
+    """Write the weights in half precision; write a shared encoder's weights next to the folder."""
     own, metadata = {}, {}
     weights = {name: _halved(value) for name, value in network.state_dict().items()}
     start, name = _shared_part(network)
@@ -78,7 +82,7 @@ def _halved(value: Tensor) -> Tensor:
 
 
 def _shared_part(network: nn.Module) -> tuple[str, str]:
-    """How the names of a shared encoder's weights begin in a network, and its file; "" for none."""
+    """Return the name prefix of a shared encoder's weights and its file, or two empty strings."""
     for name, module in network.named_modules():
         if isinstance(module, GridEncoder) and module.shared:
             return f"{name}.", f"{SHARED}/{module.shared}.safetensors"
@@ -86,11 +90,16 @@ def _shared_part(network: nn.Module) -> tuple[str, str]:
 
 
 def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> None:
-    """Read weights into `network`, in the type its parameters have. files: as in the card.
+    """Load weights into `network`, in the type of its parameters.
+
+    Args:
+        network: the network to fill.
+        folder: the checkpoint's folder.
+        files: the digests on the card.
 
     Raises:
-        BackendError: when a file is missing, damaged, another than the card's, or belongs to
-            another network.
+        BackendError: if a file is missing or damaged, differs from the file on the card, or belongs
+            to a different network.
     """
     content = _checked(folder, WEIGHTS, files)
     start, name = _shared_part(network)
@@ -103,13 +112,21 @@ def load_weights(network: nn.Module, folder: Path, files: Mapping[str, str]) -> 
         network.load_state_dict(weights)
     except (SafetensorError, RuntimeError) as error:
         raise damaged(folder, WEIGHTS) from error
-    # They can be read and still be of no use, such as those of a run that went astray.
+    # Weights can be readable and still be useless, such as those of a training run that diverged.
     if not all(bool(torch.isfinite(value).all()) for value in network.state_dict().values()):
         raise damaged(folder, WEIGHTS)
 
 
 def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
-    """Read the tokenizer; raises as `load_weights`. files: as in the card."""
+    """Load the tokenizer.
+
+    Args:
+        folder: the checkpoint's folder.
+        files: the digests on the card.
+
+    Raises:
+        BackendError: as for `load_weights`.
+    """
     content = _checked(folder, TOKENIZER, files)
     try:
         return Tokenizer(content)
@@ -118,7 +135,7 @@ def load_tokenizer(folder: Path, files: Mapping[str, str]) -> Tokenizer:
 
 
 def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
-    """The bytes of a file, compared with the card's digest; of a card without any, as they are."""
+    """Return the bytes of a file after comparing their digest, if the card has digests."""
     try:
         content = _path(folder, name).read_bytes()
     except OSError as error:
@@ -133,7 +150,7 @@ def _checked(folder: Path, name: str, files: Mapping[str, str]) -> bytes:
 
 
 def damaged(folder: Path, name: str) -> BackendError:
-    """The sentence for a file that cannot be used."""
+    """Return the error for a file that cannot be used."""
     what = "is damaged" if _path(folder, name).exists() else "is missing"
     return BackendError(
         f"The checkpoint {folder.name} cannot be loaded: {name} {what}; restore it from the"
@@ -142,5 +159,5 @@ def damaged(folder: Path, name: str) -> BackendError:
 
 
 def _path(folder: Path, name: str) -> Path:
-    """Where a file that a card names lies: in the folder, or beside it where models share it."""
+    """Return the path of a file on the card: in the folder, or next to it if models share it."""
     return (folder.parent if name.startswith(f"{SHARED}/") else folder) / name

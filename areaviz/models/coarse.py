@@ -1,6 +1,6 @@
-"""A coarse look at a whole picture, from which a network decides where to look (Ba et al. 2015).
+"""A coarse view of a whole picture, from which a network decides where to look (Ba et al. 2015).
 
-Shapes: B batch, H, W of the picture, G side of the coarse look, S side of what is read, N width.
+Shapes: B batch, H, W of the picture, G side of the coarse view, S side of a patch, N width.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from torch.nn import functional as F
 
 
 def coarse_look(pictures_BHW: Tensor, side: int) -> Tensor:
-    """The whole picture, averaged to a few pixels: [B, G, G]."""
+    """Average the whole picture to a few pixels: [B, G, G]."""
     return F.interpolate(pictures_BHW[:, None], (side, side), mode="area")[:, 0]
 
 
 def convolutions(channels: int, side: int, width: int) -> nn.Sequential:
-    """Three convolutions, of which the last two halve, and a linear layer: [B, channels, S, S] to
-    [B, N].
+    """Build three convolutions and a linear layer: [B, channels, S, S] to [B, N].
+
+    The last two convolutions halve the side.
     """
     last = (side + 3) // 4
     return nn.Sequential(

@@ -1,7 +1,8 @@
-"""The decoder of every Transformer here: all tokens at once in training, one at a time in writing.
+"""The decoder of all Transformers here: parallel in training, one token at a time in generation.
 
-Embeddings are shared by what a network reads, writes and puts out.
-Shapes: B examples, K beams an example, N = B * K rows example by example, M memory items, T target
+Source, target and output share their embeddings.
+
+Shapes: B examples, K beams per example, N = B * K rows example by example, M memory items, T target
 items, W model width, V vocabulary.
 """
 
@@ -26,11 +27,11 @@ from areaviz.models.layers import BaseDecoderLayer, positions
 from areaviz.models.network import Pass, WritingNetwork
 
 LENGTH_PENALTY = 0.6
-"""Of beam search where the card has none of its own; as in Vaswani et al. 2017, section 6.1."""
+"""Length penalty of beam search if the card has none (Vaswani et al. 2017, section 6.1)."""
 
 
 class TransformerBase(WritingNetwork):
-    """The base of the Transformers; a subclass makes the parts under these names."""
+    """The base of the Transformers; a subclass creates the parts with these names."""
 
     embedding: nn.Embedding
     decoder: nn.ModuleList
@@ -42,11 +43,11 @@ class TransformerBase(WritingNetwork):
         return [layer for layer in self.decoder if isinstance(layer, BaseDecoderLayer)]
 
     def normed(self, x_BTW: Tensor) -> Tensor:
-        """The decoder's output after its last normalisation."""
+        """Apply the decoder's last normalisation."""
         raise NotImplementedError
 
     def embed(self, ids_BM: Tensor, first: int = 0) -> Tensor:
-        """Embedded tokens [B, M, W] with their positions, counted from `first`."""
+        """Embed tokens with their positions, counted from `first`: [B, M, W]."""
         width = self.embedding.embedding_dim
         x_BMW = self.embedding(ids_BM) * math.sqrt(width)
         places_MW = positions(first, ids_BM.shape[1], width, ids_BM.device)
@@ -54,7 +55,7 @@ class TransformerBase(WritingNetwork):
         return embedded
 
     def logits(self, x_BTW: Tensor) -> Tensor:
-        """Output logits [B, T, V]: the decoder's output times the shared embeddings."""
+        """Compute logits [B, T, V]: the decoder's output times the shared embeddings."""
         return F.linear(self.normed(x_BTW), self.embedding.weight)
 
     def decode(
@@ -65,7 +66,7 @@ class TransformerBase(WritingNetwork):
         need_weights: bool,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """All tokens at once over one memory, with the weights of its two sites if asked for."""
+        """Decode all tokens at once over one memory; with `need_weights` also return weights."""
         y = self.embed(target_NT)
         weights: dict[str, list[Tensor]] = {"decoder self": [], "encoder-decoder": []}
         for number, layer in enumerate(self.decoder):
@@ -78,7 +79,7 @@ class TransformerBase(WritingNetwork):
     def stepper(
         self, memory_BMW: Tensor, padding_BM: Tensor | None, changed: Changed
     ) -> TransformerStepper:
-        """The decoder over one memory, one token at a time."""
+        """Return the decoder over one memory, which writes one token at a time."""
         memories = []
         for number, layer in enumerate(self.layers):
             across = changed.at("encoder-decoder", number)
@@ -87,10 +88,10 @@ class TransformerBase(WritingNetwork):
 
 
 class TransformerStepper:
-    """The state of decoding, over what each layer attends to besides what was written.
+    """The state of decoding: the history of each layer, and the memories it attends to.
 
-    Each step appends the areas that end at the new item, so nothing is computed twice; what the
-    layers attend to is made once and shared by all beams of an example.
+    Each step appends the areas that end at the new item, so nothing is computed twice. The memories
+    are computed once and shared by all beams of an example.
     """
 
     def __init__(
@@ -107,7 +108,11 @@ class TransformerStepper:
         self._device = device
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
+        """Feed the last token of every row, int64 [N].
+
+        Returns:
+            Log-probabilities of the next token, [N, V].
+        """
         x_N1W = self._network.embed(tokens.to(self._device)[:, None], self._position)
         for index, layer in enumerate(self._network.layers):
             memory, own = self._memories[index], self._own[index]
@@ -116,7 +121,7 @@ class TransformerStepper:
         return token_log_probabilities(self._network.logits(x_N1W)[:, 0])
 
     def select(self, rows: Tensor) -> None:
-        """Keep and reorder rows; the memories stay, for rows never leave their example."""
+        """Keep and reorder rows. The memories stay, because rows never leave their example."""
         rows = rows.to(self._device)
         self._histories = [history and history.select(rows) for history in self._histories]
 
@@ -129,13 +134,22 @@ def search(
     on_step: OnStep | None,
     penalties: Sequence[float] = (LENGTH_PENALTY,),
 ) -> list[list[Hypothesis]]:
-    """The best output of every example, of at most `limits` items each, "greedy" or by "beam".
+    """Generate the best output of every example.
+
+    Args:
+        stepper: the decoder.
+        limits: largest number of items of each output.
+        method: "greedy" or "beam".
+        beam: beam width.
+        on_step: called at each step.
+        penalties: length penalties.
 
     Returns:
-        For each length penalty one hypothesis an example; greedy ones are the same for all.
+        One hypothesis per example for each length penalty. Greedy decoding gives equal results for
+        all penalties.
     """
     reporting = Reporting(stepper, max(limits), on_step)
-    # Penalties weigh beams of unlike lengths against each other, and greedy decoding has one.
+    # Penalties compare beams of different lengths, and greedy decoding has only one beam.
     if method == "greedy":
         return [greedy(reporting, START, END, limits)] * len(penalties)
     found = []
@@ -145,8 +159,9 @@ def search(
 
 
 def token_log_probabilities(logits: Tensor) -> Tensor:
-    """Log-probabilities of what may be written: all but padding, start and unknown symbol."""
-    # In single precision, as small differences decide between beams; a copy, as it is changed.
+    """Return log-probabilities of the tokens; padding, start and unknown symbol get -inf."""
+    # Single precision is used because small differences decide between beams. The logits are copied
+    # because they are changed.
     logits = logits.float().clone()
     logits[..., [PAD, UNKNOWN, START]] = -torch.inf
     return logits.log_softmax(-1)
@@ -154,7 +169,7 @@ def token_log_probabilities(logits: Tensor) -> Tensor:
 
 @dataclass(slots=True)
 class Reporting:
-    """A stepper that reports its progress: the steps done, of at most `most`."""
+    """A stepper that reports its progress: the number of steps done, of at most `most`."""
 
     inner: Stepper
     most: int
@@ -162,10 +177,12 @@ class Reporting:
     done: int = 0
 
     def step(self, tokens: Tensor) -> Tensor:
+        """Report a step and feed the last token of every row."""
         self.done += 1
         if self.on_step is not None:
             self.on_step(self.done, self.most)
         return self.inner.step(tokens)
 
     def select(self, rows: Tensor) -> None:
+        """Keep and reorder rows."""
         self.inner.select(rows)

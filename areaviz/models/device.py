@@ -1,4 +1,4 @@
-"""Where models run: found by itself or chosen by name; and networks ready to run there."""
+"""The choice of a device for models, and networks prepared to run on it."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from areaviz.trace.errors import InputError
 Network = TypeVar("Network", bound=nn.Module)
 DEVICES = ("auto", "cuda", "mps", "cpu")
 THREADS = "OMP_NUM_THREADS"
-"""The variable that shares out processors everywhere; Ray sets it to what a replica was given."""
+"""The usual environment variable for the number of threads. Ray sets it to a replica's share."""
 
 
 def choose_device(name: str = "auto") -> torch.device:
-    """The device of that name; "auto" takes CUDA, else MPS, else the CPU.
+    """Return the device with that name; "auto" picks CUDA, then MPS, then the CPU.
 
     Raises:
-        InputError: an unknown name, or a device this machine does not have.
+        InputError: if the name is unknown or this machine does not have the device.
     """
     if name not in DEVICES:
         raise InputError(f'There is no device "{name}"; choose one of {", ".join(DEVICES)}.')
@@ -38,24 +38,24 @@ def choose_device(name: str = "auto") -> torch.device:
 
 
 def answering_threads() -> int:
-    """The processors that one answer is computed with: what OMP_NUM_THREADS says, else one.
+    """Return the number of threads for computing one answer: OMP_NUM_THREADS, or 1.
 
-    The models here are small: a second processor makes an answer at most a fifth faster and takes
-    twice the processor time, and where others want an answer, too, everybody waits several times as
-    long (docs/reliability.md).
+    The models here are small. A second processor makes an answer at most a fifth faster and takes
+    twice the processor time. If several users wait for answers, all of them then wait several times
+    as long (docs/reliability.md).
     """
     count = os.environ.get(THREADS, "")
     return max(1, int(count)) if count.isdecimal() else 1
 
 
 def use_threads(count: int) -> None:
-    """Compute with so many processors in this thread."""
+    """Set the number of threads that torch uses in this thread."""
     if torch.get_num_threads() != count:
         torch.set_num_threads(count)
 
 
 def describe_device(device: torch.device, threads: int | None = None) -> str:
-    """The device in words; threads: processors that compute, else as many as torch takes."""
+    """Describe a device in words; `threads` is the number of threads, by default torch's."""
     if device.type == "cuda":
         return f"CUDA: {torch.cuda.get_device_name(device)}"
     if device.type == "mps":
@@ -65,15 +65,15 @@ def describe_device(device: torch.device, threads: int | None = None) -> str:
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether a device or the machine ran out of memory."""
+    """Return whether an error means that a device or the machine ran out of memory."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
-    # On a CPU torch says so in a RuntimeError, which has no kind of its own.
+    # On a CPU torch raises a plain RuntimeError, which has no class of its own.
     return "not enough memory" in str(error)
 
 
 def free_memory(device: torch.device) -> None:
-    """Give back what the device's allocator holds but does not use."""
+    """Return memory that the device's allocator has reserved but does not use."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
     elif device.type == "mps":
@@ -81,11 +81,11 @@ def free_memory(device: torch.device) -> None:
 
 
 def eval_mode(network: Network, device: torch.device) -> Network:
-    """The same network on `device`, in evaluation mode and without gradients."""
+    """Move a network to `device`, in evaluation mode and without gradients."""
     return network.to(device).eval().requires_grad_(False)
 
 
 def untrained(build: Callable[[Any], Network], config: Any, device: torch.device) -> Network:
-    """A network before it learned anything, the same each time: a baseline."""
+    """Build a network with initial weights, which are equal on each call, as a baseline."""
     torch.manual_seed(0)
     return eval_mode(build(config), device)

@@ -1,4 +1,4 @@
-"""Models that read digits in a picture: every kind of attention, one record.
+"""Models that read digits in a picture, with every kind of attention and one kind of record.
 
 Shapes: T looks, K scales, S side of a patch, M cells, C classes.
 """
@@ -43,7 +43,7 @@ NETWORKS: Mapping[str, tuple[type[Any], type[nn.Module]]] = {
     "rnn-stn": (RnnStnConfig, RnnStn),
     "items": (ItemsConfig, Items),
 }
-"""Every network that reads digits: its config and its class."""
+"""Options and class of every network that reads digits."""
 
 DigitOptions = RamConfig | DramConfig | StnConfig | RnnStnConfig | ItemsConfig
 
@@ -52,7 +52,7 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True, slots=True)
 class DigitReader:
-    """Reads the digits of a picture and records where it looked."""
+    """A model that reads the digits of a picture and records where it looked."""
 
     card: Card
     network: nn.Module
@@ -63,11 +63,11 @@ class DigitReader:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a checkpoint.
+        """Load a checkpoint.
 
         Raises:
-            InputError: for areas of more than one cell.
-            BackendError: when a file is missing or damaged.
+            InputError: if areas of more than one cell are requested.
+            BackendError: if a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
             raise InputError(
@@ -82,28 +82,28 @@ class DigitReader:
         return cls(card, network, side, _multiply_adds(network, side, device))
 
     def untrained(self) -> DigitReader:
-        """The same network before it learned anything: a baseline."""
+        """Return this network with initial weights, as a baseline."""
         options, build = NETWORKS[self.card.family]
         return replace(self, network=untrained(build, options(**self.card.config), self.device))
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return next(self.network.parameters()).device
 
     def figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """Measures over pictures with known digits, see `reading_figures`."""
+        """Measure the network on pictures with known digits, see `reading_figures`."""
         return reading_figures(self.network, scenes, self.device)
 
     def blind_figures(self, scenes: DigitScenes) -> dict[str, float]:
-        """The measures of looks that know nothing of the picture, see `blind_figures`."""
+        """Measure looks that ignore the picture, as a baseline, see `blind_figures`."""
         return blind_figures(self.network, scenes, self.device)
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Read pictures, one after the other.
+        """Read the pictures one after the other.
 
         Raises:
-            InputError: a request has no picture.
+            InputError: if a request has no picture.
         """
         return [self._trace(request) for request in requests]
 
@@ -133,7 +133,7 @@ class DigitReader:
         return Trace(request, fields, output, maps, details, gazes=gazes)
 
     def _costs(self, reading: Reading, sample: bool) -> dict[str, str]:
-        """What one reading takes: values that enter, multiply-adds, and choices by chance."""
+        """Return the costs of one reading: input values, multiply-adds and random draws."""
         entering, draws = 0, 0
         if reading.log_probability is not None:
             for part in (reading.seen, reading.coarse):
@@ -148,7 +148,7 @@ class DigitReader:
 
 
 def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
-    """The multiplications with addition of one reading, in matrix products and convolutions."""
+    """Count the multiply-adds of one reading in matrix products and convolutions."""
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
     return int(counter.get_total_flops()) // 2
@@ -157,7 +157,7 @@ def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
 def _looks(
     reading: Reading, picture: Picture, canvas: Canvas
 ) -> tuple[dict[str, Field], dict[str, AttentionMap], dict[str, Gaze]]:
-    """Fields, attention maps and gazes of the first picture of a reading."""
+    """Return the fields, attention maps and gazes of the first picture of a reading."""
     labels = [str(label) for label in reading.logits[0].argmax(1).tolist()]
     anchors = np.stack([np.arange(len(labels)), np.arange(len(labels)) + 1], 1)
     target = Field("target", "text", "".join(labels), tuple(labels), anchors)
@@ -189,7 +189,10 @@ def _gazes(reading: Reading, canvas: Canvas) -> dict[str, Gaze]:
 def _context(
     network: nn.Module, ink_1SS: Tensor, reading: Reading, canvas: Canvas, request: Request
 ) -> dict[str, Gaze]:
-    """What a coarse look showed, and where the network looks without it, by the same draws."""
+    """Return the coarse view, and the looks of the network without it.
+
+    Both runs use equal random draws.
+    """
     if not isinstance(network, Dram) or reading.coarse is None:
         return {}
     torch.manual_seed(request.seed)
@@ -202,7 +205,7 @@ def _context(
 
 
 def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
-    """A look at the whole canvas, `seen` [T, 1, S, S] at each step."""
+    """Return a look at the whole canvas; `seen` is [T, 1, S, S], one picture per step."""
     side = canvas.side
     corners = canvas.in_picture(np.array([[0, 0], [side, 0], [side, side], [0, side]], np.float32))
     return Gaze(
@@ -211,7 +214,7 @@ def _whole(site: str, canvas: Canvas, seen: npt.NDArray[np.uint8]) -> Gaze:
 
 
 def _bytes(values: Tensor) -> npt.NDArray[np.uint8]:
-    """Values 0..1 as 0..255."""
+    """Convert values from 0..1 to 0..255."""
     return (values.clamp(0, 1) * 255).round().to(torch.uint8).cpu().numpy()
 
 

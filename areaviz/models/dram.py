@@ -1,9 +1,10 @@
-"""The deep recurrent attention model (Ba et al. 2015; survey Figs. 13 and 14): digits read one
-after the other.
+"""The deep recurrent attention model, which reads several digits one after the other.
 
-Two recurrent layers: the lower one sees glimpses and names digits, the upper one only decides where
-to look. The upper one starts from a coarse look at the whole picture, so that the first glimpse is
-no guess; the lower one never sees that context, so what it names it has looked at.
+Ba et al. 2015; survey Figs. 13 and 14. It has two recurrent layers: the lower one sees glimpses and
+names digits, the upper one only decides where to look. The upper one starts from a coarse view of
+the whole picture, so that the first glimpse is not a guess. The lower one never sees this view, so
+it names only digits that it has looked at.
+
 Shapes: B batch, H, W of the picture, T glimpses, K scales, S side of a patch, N hidden width.
 """
 
@@ -26,15 +27,15 @@ class DramConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        digits: how many are read, `glimpses` each.
-        glimpses: looks at each digit.
-        side: of a patch, see `RamConfig`.
+        digits: number of digits to read, with `glimpses` glimpses each.
+        glimpses: glimpses at each digit.
+        side: side of a patch, see `RamConfig`.
         scales: see `RamConfig`.
         width: hidden units of each layer.
-        coarse: pixels of the coarse look.
-        context: whether there is a coarse look.
-        std: of the places sampled in training.
-        classes: labels.
+        coarse: side of the coarse view in pixels.
+        context: whether there is a coarse view.
+        std: standard deviation of the places sampled in training.
+        classes: number of labels.
     """
 
     kind: str = "pairs"
@@ -66,10 +67,12 @@ class Dram(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool, blind: bool = False) -> Reading:
-        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else
-        they are the mean.
+        """Read pictures with values 0..1.
 
-        blind: keep the coarse look from the model, to see what it is good for.
+        Args:
+            pictures_BHW: the pictures.
+            sample: whether to draw places around the locator's mean. Otherwise the mean is used.
+            blind: whether to withhold the coarse view, to show its effect.
         """
         config, zeros = self.config, pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
         retina = Retina(pictures_BHW, config.side, config.scales)
@@ -85,7 +88,7 @@ class Dram(nn.Module):
             patches, boxes = retina.read(place)
             glimpse = self.what(patches) * F.relu(self.where(place))
             reader = self.reader(glimpse, reader)
-            # Detached: the layer that names digits does not learn to please the one that moves.
+            # Detached, so that the layer that names digits is not trained by the layer that moves.
             mover = self.mover(reader[0].detach(), mover)
             logits = self.classifier(reader[0])
             glimpses.append((boxes, patches, logits, log_probability, baseline))
@@ -94,6 +97,6 @@ class Dram(nn.Module):
         return replace(reading, aims=torch.stack(means[:: config.glimpses], 1)[:, :, None])
 
     def _begin(self, coarse_BGG: Tensor) -> Tensor:
-        """The first state of the mover: [B, N]."""
+        """Compute the first state of the mover: [B, N]."""
         assert self.context is not None
         return torch.tanh(self.context(coordinates(coarse_BGG)))

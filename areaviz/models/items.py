@@ -1,10 +1,10 @@
-"""A digit reader that looks at a grid of features again and again: item-wise attention, soft or
-hard.
+"""A digit classifier that attends to a grid of features several times: item-wise attention.
 
-Survey Fig. 7 and Eq. 9-17: at every step a recurrent state scores each cell; soft attention reads
-the weighted sum of all cells, hard attention reads one cell, drawn by the weights and learned by
-REINFORCE.
-Shapes: B pictures, H, W of the picture, T looks, M = G * G cells, C channels, N hidden width.
+The attention is soft or hard (survey Fig. 7 and Eq. 9-17). At every step, a recurrent state scores
+each cell. Soft attention reads the weighted sum of all cells. Hard attention reads one cell, which
+is sampled by the weights and trained with REINFORCE.
+
+Shapes: B pictures, H, W of the picture, T steps, M = G * G cells, C channels, N hidden width.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class ItemsConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        hard: whether one cell is read, not all by their weights.
-        looks: how many.
-        channels: of the features.
+        hard: whether to read one cell instead of the weighted sum of all cells.
+        looks: number of steps.
+        channels: number of feature channels.
         width: hidden units.
-        classes: labels.
+        classes: number of labels.
     """
 
     kind: str = "cluttered"
@@ -41,14 +41,12 @@ class ItemsConfig:
 
     @property
     def grid(self) -> int:
-        """Side of the grid of cells."""
+        """The side of the grid of cells."""
         return KINDS[self.kind] // 4
 
 
 class Items(nn.Module):
-    """Convolutions, a recurrent state, additive scores of the cells (survey Eq. 10), a
-    classifier.
-    """
+    """Convolutions, a recurrent state, additive scores (survey Eq. 10) and a classifier."""
 
     def __init__(self, config: ItemsConfig) -> None:
         super().__init__()
@@ -70,11 +68,14 @@ class Items(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
-        """Look at pictures (0..1). Hard attention draws its cells with `sample`, else it takes the
-        heaviest.
+        """Read pictures with values 0..1.
+
+        Args:
+            pictures_BHW: the pictures.
+            sample: whether hard attention samples its cells. Otherwise it takes the heaviest ones.
         """
         features_BCGG = self.features(pictures_BHW[:, None])
-        # Without their places, equal cells could not be told apart.
+        # Without positions, equal cells could not be distinguished.
         cells_BMC = features_BCGG.flatten(2).transpose(1, 2) + self.place
         keys_BMK = self.key(cells_BMC)
         hidden_BN = cell_BN = cells_BMC.new_zeros(len(cells_BMC), self.config.width)
@@ -83,7 +84,8 @@ class Items(nn.Module):
             query_B1K = self.query(hidden_BN)[:, None]
             score_BM = self.score(torch.tanh(keys_BMK + query_B1K))[:, :, 0]
             weights_BM = score_BM.softmax(1)
-            # What is expected before the choice; it must not change what is expected of.
+            # The reward that is expected before the choice. It is detached, so that its error does
+            # not train the state.
             baseline_B = self.baseline(hidden_BN.detach())[:, 0]
             chosen_B, log_B = choose_item(weights_BM, sample)
             if self.config.hard:
@@ -102,5 +104,5 @@ class Items(nn.Module):
 
 
 def _rows(cells_BMC: Tensor, chosen_B: Tensor) -> Tensor:
-    """One cell of each picture: [B, C]."""
+    """Return one cell of each picture: [B, C]."""
     return cells_BMC[torch.arange(len(chosen_B), device=chosen_B.device), chosen_B]

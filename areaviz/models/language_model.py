@@ -1,7 +1,7 @@
-"""A language model: it reads a text, or goes on with one, and leaves a Trace of both.
+"""A language model that reads or continues a text and records both in a Trace.
 
-What a translator is given and what it writes are one text here: the request's, and behind it what
-is given as target, or what the model writes.
+A translator has an input and an output. A language model has one text: the request's text, followed
+by the given target or by what the model writes.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from areaviz.trace.request import Request
 
 @dataclass(frozen=True, slots=True)
 class LanguageModel(WritingModel):
-    """Reads, goes on, and records what it attended to of all that stands before.
+    """A model that reads or continues a text and records its attention to all preceding tokens.
 
-    A request's target stands behind its text: "" lets the model read the text and write nothing.
+    A request's target follows its text: with "" the model reads the text and writes nothing.
     """
 
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
-        """One pass over the texts of requests, read to their ends."""
+        """Run one pass over the complete texts of requests."""
         ids = pad([self.tokenizer.ids(_given_text(request)) for request in requests])
         return self.network.attend(shifted(ids.to(self.device)))
 
@@ -47,23 +47,24 @@ class LanguageModel(WritingModel):
         parts: Sequence[Mapping[str, Tensor]],
         on_step: OnStep | None = None,
     ) -> list[Hypothesis]:
-        """The whole texts: what was given, else that and what the model writes behind it."""
+        """Return the whole texts: as given, or the request's text with the model's continuation."""
         if requests[0].target is None:
             return [self._continued(request, on_step) for request in requests]
         return [given(self.tokenizer, _given_text(request)) for request in requests]
 
     @torch.inference_mode()
     def _continued(self, request: Request, on_step: OnStep | None) -> Hypothesis:
-        """A text and what is written behind it."""
+        """Return a text with the model's continuation."""
         begin = self.tokenizer.ids(request.text)[:-1]
         stepper = Begun(self.network.write(changed=self._changed(request)), begin)
         limits, penalties = [self.network.longest], (self.length_penalty,)
         [[found]] = search(stepper, limits, request.method, request.beam, on_step, penalties)
-        # How probable it all is, and not the written part alone, the pass over it says.
+        # The probability of the whole text is taken from the pass over it; the search knows only
+        # that of the continuation.
         return replace(found, ids=(*begin, *found.ids), log_probability=math.nan)
 
     def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
-        """Of the whole text, whose beginning stays as it was typed."""
+        """Return the fields of the whole text; its beginning is kept as it was typed."""
         text = _given_text(request)
         tokens = self.tokenizer.tokens(text)
         whole, placed = self.tokenizer.decode(ids)
@@ -76,13 +77,13 @@ class LanguageModel(WritingModel):
     def _notes(
         self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
     ) -> Sequence[str]:
-        """Of the text that was given, and of what was written behind it."""
+        """Return notes on the given text and on the continuation."""
         text = _given_text(request)
         written = found.ids[len(self.tokenizer.tokens(text)) :]
         return notes(self.card, self.tokenizer, text, replace(found, ids=written))
 
     def _check(self, request: Request) -> None:
-        """See `WritingModel`; what is yet to be written is taken to be as long as it can be."""
+        """Check a request, see `WritingModel`; a continuation counts with its largest length."""
         tokens = self.tokenizer.tokens(_given_text(request))
         if not any(token.text.strip() for token in tokens):
             raise InputError(TextInput.missing)
@@ -98,18 +99,18 @@ class LanguageModel(WritingModel):
 
 
 def _given_text(request: Request) -> str:
-    """The text that is given: the request's, and behind it the target."""
+    """Return the given text: the request's text followed by the target."""
     return request.text + (request.target or "")
 
 
 class Begun:
-    """A stepper whose rows have all read a text before they write."""
+    """A stepper whose rows all read a text before they write."""
 
     def __init__(self, inner: Stepper, begin: Sequence[int]) -> None:
         self._inner, self._begin = inner, list(begin)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """As the inner one's; the first step reads the start symbol and the whole text."""
+        """Run the inner stepper; the first step reads the start symbol and the whole text."""
         found = self._inner.step(tokens)
         for token in self._begin:
             found = self._inner.step(torch.full_like(tokens, token))
@@ -117,5 +118,5 @@ class Begun:
         return found
 
     def select(self, rows: Tensor) -> None:
-        """As the inner one's."""
+        """Keep and reorder rows of the inner stepper."""
         self._inner.select(rows)

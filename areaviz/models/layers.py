@@ -1,7 +1,8 @@
-"""The layers of every Transformer here (Vaswani et al. 2017), normalised before each sublayer, with
-area attention.
+"""The layers of all Transformers here (Vaswani et al. 2017), with area attention.
 
-Shapes: B batch, M source items, T target items, W model width, N = B * K rows of K beams a
+Normalisation comes before each sublayer.
+
+Shapes: B batch, M source items, T target items, W model width, N = B * K rows of K beams per
 sentence.
 """
 
@@ -23,7 +24,7 @@ from areaviz.trace.errors import InputError
 
 
 class AreaChoices:
-    """The base of options that say how areas are made: what has to hold for another largest area.
+    """The base of options about areas; it checks whether the largest area can be changed.
 
     The attributes are those of `TransformerOptions`.
     """
@@ -44,11 +45,11 @@ class AreaChoices:
 
     @property
     def form(self) -> str:
-        """The kind of attention over a sequence in words, with what is special about it."""
+        """The kind of attention over a sequence in words, with its special options."""
         return self.form_over(None)
 
     def form_over(self, shape: tuple[int, int] | None) -> str:
-        """The same over a grid of rows and columns."""
+        """Describe the attention over a grid of rows and columns in words; None for a sequence."""
         size, taps = str(self.area_size), str(self.convolution)
         if shape is not None:
             size, taps = f"{size}x{size}", f"{taps}x{taps}"
@@ -59,10 +60,13 @@ class AreaChoices:
         return words + (f", convolution of {taps}" if self.convolution > 1 else "")
 
     def known_for(self, area_size: int) -> int:
-        """The largest area that anything was learned for, 0 for nothing, if another is asked for.
+        """Return the largest area that the network's parameters cover, 0 if none depend on areas.
+
+        Args:
+            area_size: the requested largest area.
 
         Raises:
-            InputError: what is learned about areas was learned for smaller ones.
+            InputError: if the parameters cover only smaller areas than requested.
         """
         if not self._learns_areas:
             return 0
@@ -77,7 +81,7 @@ class AreaChoices:
     def memory_options(
         self, shape: tuple[int, int] | None = None, has_areas: bool = True
     ) -> AreaOptions:
-        """How a layer sees a memory; shape: rows and columns of a grid."""
+        """Return the areas that a layer forms in a memory; shape: rows and columns of a grid."""
         size, known = self.area_size, self.known_size or self.area_size
         if not has_areas or (size == 1 and not self._learns_areas):
             return AreaOptions(shape=shape, convolution=self.convolution)
@@ -93,7 +97,7 @@ class AreaChoices:
 
     @property
     def _learns_areas(self) -> bool:
-        """Whether the network has parameters that belong to sizes of areas."""
+        """True if some of the network's parameters belong to area sizes."""
         return self.key_mode in LEARNED_KEYS or self.size_bias
 
 
@@ -102,18 +106,19 @@ class TransformerOptions(AreaChoices):
     """The options that all Transformers share.
 
     Args:
-        vocabulary: tokens.
-        layers: of the encoder and of the decoder.
-        width: of an item's vector.
+        vocabulary: number of tokens.
+        layers: layers of the encoder and of the decoder.
+        width: width of an item's vector.
         filter: hidden width of the feed-forward sublayer.
-        heads: of every attention.
-        dropout: on embeddings and sublayer outputs, 0..1.
-        area_size: most items an area holds (of a grid: rows and columns), 1 for regular attention.
-        area_layers: how many of the first layers have areas.
+        heads: heads of every attention.
+        dropout: dropout on embeddings and sublayer outputs, 0..1.
+        area_size: largest number of items in an area (on a grid: rows and columns), 1 for regular
+            attention.
+        area_layers: number of layers with areas, counted from the first.
         key_mode: see `AreaOptions`.
         value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values of every layer, 1 for none.
-        size_bias: whether heads learn a number for each size of an area.
+        convolution: taps over neighbouring keys and values of every layer, 1 for no convolution.
+        size_bias: whether heads learn a bias per area size.
         known_size: the largest area that learned keys and biases were trained with, 0 for
             `area_size`.
     """
@@ -133,41 +138,43 @@ class TransformerOptions(AreaChoices):
     known_size: int = 0
 
     def resized(self, area_size: int | None) -> Self:
-        """The options with another largest area, in every layer if it had areas in none.
+        """Return the options with a different largest area.
+
+        If no layer had areas, all layers get them.
 
         Raises:
-            InputError: what is learned about areas was learned for smaller ones.
+            InputError: if the parameters cover only smaller areas.
         """
         if area_size is None or area_size == self.area_size:
             return self
         known = self.known_for(area_size)
-        # A model without areas has none in any layer; asked for some, it gets them in all.
+        # A model without areas has `area_layers` 0. If areas are requested, all layers get them.
         layers = self.area_layers or self.layers
         return replace(self, area_size=area_size, area_layers=layers, known_size=known)
 
     def area_options(self, layer: int, shape: tuple[int, int] | None = None) -> AreaOptions:
-        """How the given layer (0-based) sees a memory; shape: rows and columns of a grid."""
+        """Return the areas of the given layer (0-based); shape: rows and columns of a grid."""
         return self.memory_options(shape, has_areas=layer < self.area_layers)
 
 
 def positions(first: int, count: int, width: int, device: torch.device) -> Tensor:
-    """Sinusoids of positions first..first+count-1: [count, width]."""
+    """Return sinusoids of the positions first..first+count-1: [count, width]."""
     rate = torch.exp(torch.arange(0, width, 2, device=device) * (-math.log(10000.0) / width))
     angle = torch.arange(first, first + count, device=device)[:, None] * rate
     return torch.cat([angle.sin(), angle.cos()], 1)
 
 
 def feed_forward(sizes: TransformerOptions) -> nn.Sequential:
-    """Two linear layers with a rectifier between them."""
+    """Build two linear layers with a ReLU between them."""
     return nn.Sequential(
         nn.Linear(sizes.width, sizes.filter), nn.ReLU(), nn.Linear(sizes.filter, sizes.width)
     )
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention and feed-forward, each normalised before and added to its input."""
+    """Self-attention and feed-forward, each with prior normalisation and a residual connection."""
 
-    # Whether an item sees only what stands before it.
+    # Whether an item attends only to itself and to earlier items.
     is_causal = False
 
     def __init__(self, sizes: TransformerOptions, areas: AreaOptions, impl: str) -> None:
@@ -184,6 +191,7 @@ class EncoderLayer(nn.Module):
         need_weights: bool,
         interventions: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None]:
+        """Return the output [B, M, W] and, with `need_weights`, the area weights."""
         y = self.norms[0](x_BMW)
         context, weights = self.self_attention(
             y, y, padding_BM, self.is_causal, need_weights, interventions
@@ -199,8 +207,10 @@ def encode(
     need_weights: bool,
     changed: Changed = UNCHANGED,
 ) -> tuple[Tensor, list[Tensor]]:
-    """One encoder layer after the other: the last one's output [B, M, W], and the weights of each
-    if asked for.
+    """Run the encoder layers one after the other.
+
+    Returns:
+        The last output [B, M, W] and, with `need_weights`, the weights of each layer.
     """
     weights = []
     for number, layer in enumerate(layers):
@@ -212,9 +222,7 @@ def encode(
 
 
 class BaseDecoderLayer(nn.Module):
-    """What decoder layers have in common: causal self-attention, attention to something else, and
-    feed-forward.
-    """
+    """The base of decoder layers: causal self-attention, cross-attention and feed-forward."""
 
     def __init__(
         self, sizes: TransformerOptions, areas: AreaOptions, cross: MultiHeadAttention, impl: str
@@ -229,9 +237,12 @@ class BaseDecoderLayer(nn.Module):
     def look_back(
         self, x_NTW: Tensor, need_weights: bool, own: LayerInterventions | None
     ) -> tuple[Tensor, Tensor | None]:
-        """What self-attention makes of its input, [N, T, W], and its weights if asked for.
+        """Apply self-attention: [N, T, W], with its weights if requested.
 
-        own: what is done otherwise in the attention to the history.
+        Args:
+            x_NTW: the input.
+            need_weights: whether to return the weights.
+            own: changes to the attention to the history.
         """
         y = self.norms[0](x_NTW)
         context, weights = self.self_attention(
@@ -246,15 +257,19 @@ class BaseDecoderLayer(nn.Module):
         memory: Remembered,
         own: LayerInterventions | None = None,
     ) -> tuple[Tensor, AreaMemory]:
-        """One position more: N rows share the memories of B examples, N = B * beams, example by
-        example.
+        """Process one more position.
 
-        own: what is done otherwise in the attention to the history, read where it begins.
+        Args:
+            x_N1W: the input of N = B * beams rows, example by example; they share the memories of B
+                examples.
+            history: the layer's history; None at the beginning.
+            memory: the memory of the cross-attention.
+            own: changes to the attention to the history; used only at the beginning.
         """
         y = self.norms[0](x_N1W)
         history = self.self_attention.extend(history, y, own)
         x = x_N1W + self.self_attention.ask(y, history)
-        # The beams of an example ask its memory together, which is then there once.
+        # The beams of an example attend to its memory together, so the memory is stored once.
         beams_BKW = self.norms[1](x).unflatten(0, (memory.batch, -1)).squeeze(2)
         x = x + self.cross_attention.ask(beams_BKW, memory).flatten(0, 1).unsqueeze(1)
         return x + self.feed_forward(self.norms[2](x)), history
@@ -279,14 +294,18 @@ class DecoderLayer(BaseDecoderLayer):
         own: LayerInterventions | None = None,
         across: LayerInterventions | None = None,
     ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-        """Outputs [N, T, W] and the weights of both attentions; N rows share B memories, as in
-        `step`.
+        """Return outputs [N, T, W] and the weights of both attentions.
 
-        own, across: what is done otherwise in the attention to the history and in that to the
-        memory.
+        Args:
+            x_NTW: the input; its N rows share B memories, as in `step`.
+            memory_BMW: the encoder's output.
+            padding_BM: True where an item is padding; None if there is no padding.
+            need_weights: whether to return the weights.
+            own: changes to the attention to the history.
+            across: changes to the attention to the memory.
         """
         x, self_weights = self.look_back(x_NTW, need_weights, own)
-        # All captions of a picture ask its memory together, which is then projected once.
+        # All captions of a picture attend to its memory together, so the memory is projected once.
         query_BQW = self.norms[1](x).unflatten(0, (len(memory_BMW), -1)).flatten(1, 2)
         context, weights = self.cross_attention(
             query_BQW, memory_BMW, padding_BM, need_weights=need_weights, interventions=across
@@ -296,8 +315,9 @@ class DecoderLayer(BaseDecoderLayer):
 
 
 def initialise(network: nn.Module, embedding: nn.Embedding) -> None:
-    """Xavier for every linear layer, zero biases, and an embedding that is one long when scaled by
-    sqrt(width).
+    """Initialise linear layers with Xavier weights and zero biases, and the embedding.
+
+    The embedding's vectors have length one after scaling by sqrt(width).
     """
     nn.init.normal_(embedding.weight, std=embedding.embedding_dim**-0.5)
     for module in network.modules():

@@ -1,10 +1,12 @@
-"""The listener: spoken digits in, their names out (Chorowski et al. 2015; multimedia paper Fig. 8).
+"""The speech recogniser: it reads spoken digits and writes their names.
 
-Two convolutions make an item of every four frames of the spectrogram, a bidirectional GRU reads
-the items, and a GRU writes; before each digit it looks at the items, by what they are, by where it
-looked before, or by both (`areaviz.attention.location`).
-Shapes: B recordings, N = B * K rows of K beams a recording, F frames, H = F / 2, E bands, M items,
-T target items, W width, C = 2 W channels of an item, V vocabulary.
+Chorowski et al. 2015; multimedia paper Fig. 8. Two convolutions turn every four frames of the
+spectrogram into one item, a bidirectional GRU reads the items, and another GRU writes. Before each
+digit it attends to the items by their content, by the previous location, or by both
+(`areaviz.attention.location`).
+
+Shapes: B recordings, N = B * K rows of K beams per recording, F frames, H = F / 2, E bands, M
+items, T target items, W width, C = 2 W channels of an item, V vocabulary.
 """
 
 from __future__ import annotations
@@ -45,13 +47,13 @@ class ListenerConfig(SingleItemOptions):
     """The options of the network.
 
     Args:
-        vocabulary: tokens.
+        vocabulary: number of tokens.
         scoring: one of `SCORINGS`.
-        bands: of the spectrogram.
-        width: hidden units of each direction and of the decoder, and width of a token.
-        filters: of the weights before, see `LocationAttention`.
-        reach: of a filter, in items.
-        dropout: on items, tokens and what is read out, 0..1.
+        bands: bands of the spectrogram.
+        width: hidden units of each direction and of the decoder, and the width of a token.
+        filters: number of filters over the previous weights, see `LocationAttention`.
+        reach: reach of a filter, in items.
+        dropout: dropout on items, tokens and the decoder's output, 0..1.
     """
 
     vocabulary: int
@@ -67,7 +69,7 @@ class ListenerConfig(SingleItemOptions):
 
     @property
     def mechanism(self) -> str:
-        """The survey's name for it."""
+        """The survey's name for the attention mechanism."""
         return "item-wise soft"
 
     @property
@@ -79,15 +81,15 @@ class ListenerConfig(SingleItemOptions):
 
 @dataclass(frozen=True, slots=True)
 class Heard:
-    """What was heard of B recordings.
+    """The encoder output for B recordings.
 
     Args:
         items: [B, M, C].
-        keys: the items' part of the scores, [B, M, D]; None where only the location counts.
+        keys: the items' part of the scores, [B, M, D]; None if only the location counts.
         readable: bool [B, M].
         share: how scores become weights.
-        factors: by which weights are multiplied at each time, [T or 1, M]; None for nothing.
-        gate: by which what is read is multiplied.
+        factors: factors on the weights at each step, [T or 1, M]; None for no factors.
+        gate: factor on the context.
     """
 
     items: Tensor
@@ -99,7 +101,7 @@ class Heard:
 
 
 class Listener(RecurrentTranslator):
-    """The whole network, from a spectrogram to digits."""
+    """The speech recogniser, from a spectrogram to digits."""
 
     inputs = ("sound",)
     longest = 24
@@ -121,7 +123,7 @@ class Listener(RecurrentTranslator):
         self.context_out = nn.Linear(channels, width, bias=False)
 
     def areas(self, name: str) -> AreaOptions:
-        """How a field is seen: item by item."""
+        """Return the areas of a field: single items."""
         return self.config.areas(0)
 
     def attend(
@@ -131,7 +133,7 @@ class Listener(RecurrentTranslator):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """All tokens one after the other; frames of NaN are padding."""
+        """Process all tokens one after the other; frames of NaN are padding."""
         heard = self.listen(frames_BFE, changed, target_BT.shape[1])
         state, logits, weights = self.start(heard), [], []
         for time, ids_B in enumerate(target_BT.unbind(1)):
@@ -147,14 +149,21 @@ class Listener(RecurrentTranslator):
         changed: Changed = UNCHANGED,
         times: int = 1,
     ) -> Heard:
-        """What is heard of recordings, for so many tokens to write."""
+        """Encode recordings.
+
+        Args:
+            frames_BFE: spectrograms; frames of NaN are padding.
+            changed: changes to the attention.
+            times: number of tokens to write.
+        """
         is_padding_BF = frames_BFE.isnan().any(2)
         frames_BEF = frames_BFE.masked_fill(is_padding_BF[:, :, None], 0.0).transpose(1, 2)
         half_BWH = F.relu(self.narrow(frames_BEF))
-        # Behind the end there is nothing, as the second convolution has it for a recording alone.
+        # A recording on its own has zeros behind its end in the second convolution, so a padded one
+        # needs zeros, too.
         half_BWH = half_BWH.masked_fill(is_padding_BF[:, None, ::2], 0.0)
         items_BWM = F.relu(self.narrower(half_BWH))
-        # An item that has a frame of the recording is one of it.
+        # An item is readable if it contains at least one frame of the recording.
         readable_BM = ~is_padding_BF[:, ::FRAMES_AN_ITEM]
         readable_BM[:, list(changed.hidden("sound"))] = False
         items_BMW = self.dropout(items_BWM.transpose(1, 2))
@@ -172,14 +181,17 @@ class Listener(RecurrentTranslator):
         return Heard(items_BMC, keys_BMD, readable_BM, share, factors, gate)
 
     def start(self, heard: Heard) -> State:
-        """The decoder's first state: nothing written, and the first item before all others."""
+        """Return the decoder's first state: zeros, and all previous weight on the first item."""
         hidden_BW = heard.items.new_zeros(len(heard.items), self.config.width)
         return hidden_BW, first_weights(heard.readable).to(hidden_BW.dtype)
 
     def advance(
         self, ids_N: Tensor, state: State, memory: Heard, time: int = 0
     ) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more token of every row, and the state: hidden, weights."""
+        """Return the logits [N, V] after one more token of every row, and the new state.
+
+        The state consists of the hidden state and the weights.
+        """
         hidden_NW, before_NM = state
         beams = len(ids_N) // len(memory.items)
         items_NMC = memory.items.repeat_interleave(beams, 0)
@@ -197,6 +209,6 @@ class Listener(RecurrentTranslator):
         return self.logits(mixed_NW), (hidden_NW, weights_NM)
 
     def write(self, frames_BFE: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
-        """The decoder over these recordings, one token at a time."""
+        """Return the decoder over these recordings, which writes one token at a time."""
         heard = self.listen(frames_BFE, changed)
         return RecurrentStepper(self, heard, self.start(heard))

@@ -1,10 +1,12 @@
 """The LSTM translator with dot-product attention (Luong et al. 2015) to areas (Li et al. 2019).
 
-An LSTM of a few layers reads the source, another writes, and its top layer attends to the top of
-the first, item by item or area by area (section 4.1.2 of the latter paper). What was attended to is
-read out with the state and not fed back, so in training all tokens attend at once.
-Shapes: B sentences, N = B * K rows of K beams a sentence, M source items, T target items, L layers
-of each LSTM, W width, V vocabulary.
+A multi-layer LSTM reads the source and another one writes. The top layer of the decoder attends to
+the top layer of the encoder, item by item or area by area (section 4.1.2 of the latter paper). The
+context is combined with the state for the output and not fed back, so in training all tokens attend
+at once.
+
+Shapes: B sentences, N = B * K rows of K beams per sentence, M source items, T target items, L
+layers of each LSTM, W width, V vocabulary.
 """
 
 from __future__ import annotations
@@ -47,16 +49,16 @@ class LstmConfig(AreaChoices):
     """The options of the network.
 
     Args:
-        vocabulary: tokens.
+        vocabulary: number of tokens.
         depth: layers of the encoder and of the decoder.
-        width: cells of a layer, and width of a token.
-        heads: of the attention.
-        dropout: on tokens, between layers and on what is read out, 0..1.
-        area_size: most items an area holds, 1 for regular attention.
+        width: cells of a layer, and the width of a token.
+        heads: heads of the attention.
+        dropout: dropout on tokens, between layers and on the decoder's output, 0..1.
+        area_size: largest number of items in an area, 1 for regular attention.
         key_mode: see `AreaOptions`.
         value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values, 1 for none.
-        size_bias: whether heads learn a number for each size of an area.
+        convolution: taps over neighbouring keys and values, 1 for no convolution.
+        size_bias: whether heads learn a bias per area size.
         known_size: the largest area that learned keys and biases were trained with, 0 for
             `area_size`.
     """
@@ -75,14 +77,18 @@ class LstmConfig(AreaChoices):
 
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> LstmConfig:
-        """The options of a size, such as "256 cells, 4 heads"; InputError for others."""
+        """Return the options of a size, such as "256 cells, 4 heads".
+
+        Raises:
+            InputError: if the size is unknown.
+        """
         if size not in SIZES:
             raise InputError(f'There is no size "{size}"; choose one of {"; ".join(SIZES)}.')
         return cls(vocabulary, **{**SIZES[size], **options})
 
     @property
     def layers(self) -> int:
-        """1: the top of the decoder alone attends."""
+        """The number of attention layers: 1, because only the top of the decoder attends."""
         return 1
 
     @property
@@ -91,18 +97,23 @@ class LstmConfig(AreaChoices):
         return f"LSTM, {self.form}"
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the source is seen."""
+        """Return the areas that are formed in the source."""
         return self.memory_options()
 
     def resized(self, area_size: int | None) -> Self:
-        """The options with another largest area; raises as `AreaChoices.known_for`."""
+        """Return the options with a different largest area; raise as `AreaChoices.known_for`."""
         if area_size is None or area_size == self.area_size:
             return self
         return replace(self, area_size=area_size, known_size=self.known_for(area_size))
 
 
 class LstmTranslator(RecurrentTranslator):
-    """The whole network. impl: how area attention is computed, see `area_attention`."""
+    """The translator, from source tokens to logits of target tokens.
+
+    Args:
+        config: the options.
+        impl: implementation of area attention, see `area_attention`.
+    """
 
     def __init__(self, config: LstmConfig, impl: str = "auto") -> None:
         super().__init__(config.vocabulary, config.width, config.dropout)
@@ -117,7 +128,7 @@ class LstmTranslator(RecurrentTranslator):
         self.hidden_out = nn.Linear(width, width, bias=False)
 
     def areas(self, name: str) -> AreaOptions:
-        """How a field is seen."""
+        """Return the areas that are formed in a field."""
         return self.config.areas(0)
 
     def attend(
@@ -127,7 +138,7 @@ class LstmTranslator(RecurrentTranslator):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """All tokens at once, with the area weights of the same pass if asked for."""
+        """Process all tokens at once; with `need_weights` return this pass's area weights."""
         items_BMW, (hidden_BLW, cell_BLW) = self.read(source_BM, changed)
         state = (_layers_first(hidden_BLW), _layers_first(cell_BLW))
         top_BTW, _ = self.decoder(self.words(target_BT), state)
@@ -142,9 +153,11 @@ class LstmTranslator(RecurrentTranslator):
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
     def read(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, State]:
-        """The items of sentences [B, M, W], and the first hidden and cell states [B, L, W].
+        """Encode sentences.
 
-        Both are made of what the encoder knows after its last item.
+        Returns:
+            The items [B, M, W], and the decoder's first hidden and cell states [B, L, W], which are
+            computed from the encoder's state after its last item.
         """
         seen_BM = items_to_read(source_BM, changed.hidden("source"))
         items_BMW, last_BW = read_items(self.encoder, self.words(source_BM), seen_BM)
@@ -152,11 +165,11 @@ class LstmTranslator(RecurrentTranslator):
         return items_BMW, (start_B2LW[:, 0], start_B2LW[:, 1])
 
     def read_out(self, top: Tensor, context: Tensor) -> Tensor:
-        """Logits [..., V] from the decoder's top layer and what it attended to."""
+        """Compute logits [..., V] from the decoder's top layer and the context."""
         return self.logits(torch.tanh(self.hidden_out(top) + context))
 
     def advance(self, ids_N: Tensor, state: State, memory: AreaMemory) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more token of every row, and the state that knows it."""
+        """Return the logits [N, V] after one more token of every row, and the new state."""
         hidden_NLW, cell_NLW = state
         before = (_layers_first(hidden_NLW), _layers_first(cell_NLW))
         top_N1W, (hidden_LNW, cell_LNW) = self.decoder(self.words(ids_N)[:, None], before)
@@ -166,7 +179,7 @@ class LstmTranslator(RecurrentTranslator):
         return logits_NV, (hidden_LNW.transpose(0, 1), cell_LNW.transpose(0, 1))
 
     def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
-        """The decoder over these sources, one token at a time."""
+        """Return the decoder over these sources, which writes one token at a time."""
         items_BMW, state = self.read(source_BM, changed)
         memory = self.cross.remember(items_BMW, padding_of(source_BM), changed.at(SITE, 0))
         return RecurrentStepper(self, memory, state)

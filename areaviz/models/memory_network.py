@@ -1,13 +1,14 @@
-"""A memory network: a question reads facts several times over, each reading changes the next.
+"""A memory network: a question attends to facts in several hops, each of which changes the query.
 
 Sukhbaatar et al. 2015: position encoding (section 4.1), temporal encoding, adjacent weights
 (section 2.2), linear start (section 4.2). For hop k
 
     p = softmax(u_k . m_i),   o = sum_i p_i c_i,   u_{k+1} = u_k + o,   answer = softmax(W u)
 
-where m_i and c_i are the embeddings k and k + 1 of fact i, the question is embedded as facts are in
-the first hop, and W is the last embedding.
-Shapes: B questions, M facts, J words of a sentence, V words known, W width, K hops, A answers.
+where m_i and c_i are the embeddings k and k + 1 of fact i. The question has the embedding of the
+facts in the first hop, and W is the last embedding.
+
+Shapes: B questions, M facts, J words of a sentence, V known words, W width, K hops, A answers.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ SITES: Mapping[str, tuple[str, str]] = {SITE: ("question", "facts")}
 
 @dataclass(frozen=True, slots=True)
 class MemoryConfig:
-    """Options of a memory network.
+    """The options of a memory network.
 
     Args:
-        words: all words it knows; a word's place here is its number.
-        answers: what it can answer: words, or several joined by commas.
-        width: of embeddings.
-        hops: how often the facts are read.
-        most_facts: the latest so many facts are read.
+        words: all known words; a word's index here is its id.
+        answers: the possible answers: words, or several words joined by commas.
+        width: width of the embeddings.
+        hops: number of hops over the facts.
+        most_facts: number of latest facts that are read.
     """
 
     words: Sequence[str]
@@ -46,20 +47,20 @@ class MemoryConfig:
 
 @dataclass(frozen=True, slots=True)
 class Hops:
-    """What a pass found."""
+    """Attention of every hop and logits of one forward pass."""
 
     # [B, A]
     logits_BA: Tensor
-    # of every hop, [B, M]; rows sum to 1, or to 0 where every fact is banned
+    # Weights of every hop, [B, M]. Rows sum to 1, or to 0 if every fact is banned.
     weights: list[Tensor]
 
 
 def bags(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
-    """Sentences as two sums over their words each: float [M, 2, V].
+    """Encode each sentence as two sums over its words: float [M, 2, V].
 
-    Position encoding multiplies the embedding of word j of J (from 1), entry k of W, by
-    (1 - j/J) - (k/W) (1 - 2j/J). That is linear in k, so the sums of 1 - j/J and of 1 - 2j/J by
-    word are all that is needed of a sentence, whatever the width; see `MemoryNetwork.embed`.
+    Position encoding multiplies the embedding of word j of J (from 1), entry k of W, by (1 - j/J) -
+    (k/W) (1 - 2j/J). This is linear in k, so the sums of 1 - j/J and of 1 - 2j/J per word describe
+    a sentence completely for any width; see `MemoryNetwork.embed`.
     """
     bags_M2V = torch.zeros(len(sentences), 2, words)
     for row, sentence in enumerate(sentences):
@@ -70,7 +71,7 @@ def bags(sentences: Sequence[Sequence[int]], words: int) -> Tensor:
 
 
 class MemoryNetwork(nn.Module):
-    """Facts and a question in, logits of the answers and the weights of every hop out."""
+    """A memory network, from facts and a question to the logits of the answers."""
 
     def __init__(self, config: MemoryConfig) -> None:
         super().__init__()
@@ -84,7 +85,7 @@ class MemoryNetwork(nn.Module):
         self.slope: Tensor
 
     def embed(self, bags_N2V: Tensor, number: int) -> Tensor:
-        """Sentences [..., 2, V] by one embedding, with position encoding: [..., W]."""
+        """Embed sentences [..., 2, V] by one embedding, with position encoding: [..., W]."""
         both_N2W = bags_N2V @ self.embeddings[number]
         return both_N2W[..., 0, :] - self.slope * both_N2W[..., 1, :]
 
@@ -100,9 +101,9 @@ class MemoryNetwork(nn.Module):
 
         Args:
             facts_BM2V: see `bags`.
-            age_BM: int64, 0 of the latest fact, -1 where there is none.
+            age_BM: int64, 0 for the latest fact, -1 where there is no fact.
             question_B2V: see `bags`.
-            linear: without the softmax of the hops, as training starts.
+            linear: whether to leave out the softmax of the hops, as at the start of training.
             changed: a request's changes.
         """
         state_BW = self.embed(question_B2V, 0)
@@ -121,12 +122,12 @@ class MemoryNetwork(nn.Module):
         return Hops(state_BW @ self.answer.T, weights)
 
     def remembered(self, facts_BM2V: Tensor, age_BM: Tensor, number: int) -> Tensor:
-        """Facts by one embedding, with how old they are: [B, M, W]."""
+        """Embed facts by one embedding, with their ages: [B, M, W]."""
         oldest = self.config.most_facts - 1
         return self.embed(facts_BM2V, number) + self.ages[number][age_BM.clamp(0, oldest)]
 
     def shares(self, match_BM: Tensor, absent_BM: Tensor, hop: int, changed: Changed) -> Tensor:
-        """The weights of one hop [B, M], with a request's changes."""
+        """Return the weights of one hop [B, M], with a request's changes."""
         weights_BM = match_BM.masked_fill(absent_BM, -torch.inf).softmax(1)
         weights_BM = weights_BM.nan_to_num()
         own = changed.at(SITE, hop)
@@ -139,7 +140,7 @@ class MemoryNetwork(nn.Module):
 
 
 def gated(read_BW: Tensor, hop: int, changed: Changed) -> Tensor:
-    """What a hop read, times the factor of its gates."""
+    """Multiply the output of a hop by the factor of its gates."""
     own = changed.at(SITE, hop)
     if own is None:
         return read_BW

@@ -1,7 +1,7 @@
-"""What every network that writes has in common, and what a pass over it returns.
+"""The base of all generating networks, and the result of a pass over one.
 
-Shapes: B examples, T target items, M memory items, C channels, V vocabulary, H heads, Q queries,
-R areas.
+Shapes: B examples, T target items, M memory items, C channels, V vocabulary, H heads, Q queries, R
+areas.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from areaviz.models.encoders import picture_encoder
 from areaviz.trace.errors import InputError
 
 Sites = Mapping[str, tuple[str, str]]
-"""The fields that attend and are attended to, by site."""
+"""For each site, the field that attends and the field that is attended to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One teacher-forced pass; each mapping has one tensor a layer, by site.
+    """One teacher-forced pass; each mapping has one tensor per layer for every site.
 
     Args:
         logits: [B, T, V].
         weights: area weights [B, H, Q, R].
-        chosen: of hard attention, the items that were read, int64 [B, H, Q].
-        strength: where contexts are added, the length of each, [B, H, Q].
+        chosen: for hard attention, the items that were read, int64 [B, H, Q].
+        strength: where contexts are added, the norm of each, [B, H, Q].
     """
 
     logits: Tensor
@@ -45,11 +45,11 @@ class NetworkOptions(Protocol):
 
     @property
     def layers(self) -> int:
-        """How many layers attend; 0 where nothing does."""
+        """The number of attention layers; 0 without attention."""
 
     @property
     def heads(self) -> int:
-        """Heads of every layer."""
+        """The number of heads of every layer."""
 
     @property
     def mechanism(self) -> str:
@@ -60,36 +60,44 @@ class NetworkOptions(Protocol):
         """The kind of attention in words, for the title."""
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the given layer (0-based) sees what is attended to across."""
+        """Return the areas of the cross-attention in the given layer (0-based)."""
 
     def resized(self, area_size: int | None) -> Self:
-        """The options with another largest area; InputError where it cannot be changed."""
+        """Return the options with a different largest area.
+
+        Raises:
+            InputError: if the largest area cannot be changed.
+        """
 
 
 class SingleItemOptions:
-    """The base of options of networks whose one head attends to single items, in one layer."""
+    """The base of options of networks with one attention layer, one head and no areas."""
 
     __slots__ = ()
 
-    # What an item is called in words.
+    # The word for an item in messages.
     item: ClassVar[str] = "item"
 
     @property
     def layers(self) -> int:
-        """1: a single layer attends."""
+        """The number of attention layers: 1."""
         return 1
 
     @property
     def heads(self) -> int:
-        """1: a single head."""
+        """The number of heads: 1."""
         return 1
 
     def areas(self, layer: int) -> AreaOptions:
-        """Single items."""
+        """Return options for single items."""
         return AreaOptions()
 
     def resized(self, area_size: int | None) -> Self:
-        """The same options; InputError for areas of more than one item."""
+        """Return the options unchanged.
+
+        Raises:
+            InputError: if areas of more than one item are requested.
+        """
         if area_size is not None and area_size > 1:
             raise InputError(
                 f"This model attends to single {self.item}s, not to areas; leave the largest area"
@@ -99,37 +107,45 @@ class SingleItemOptions:
 
 
 class WritingNetwork(nn.Module):
-    """The base of the networks that write; a new one is a subclass and a line in `WRITERS`."""
+    """The base of generating networks; a new one is a subclass and a line in `WRITERS`."""
 
-    # The fields it reads, in the order in which `forward`, `attend` and `write` take them.
+    # The fields that it reads, in the order of the arguments of `forward`, `attend` and `write`.
     inputs: ClassVar[tuple[str, ...]]
-    # The most items it reads of a text or of a given output.
+    # Largest number of items that it reads of a text or of a given output.
     most_items: ClassVar[int] = 1 << 16
-    # The most items it writes where no text tells how many are needed.
+    # Largest number of items that it writes if no source text determines the number.
     longest: ClassVar[int] = 30
 
     config: NetworkOptions
     sites: Sites
 
     def areas(self, name: str) -> AreaOptions:
-        """How the layer with the largest areas sees a field."""
+        """Return the areas of a field in the layer with the largest areas."""
         raise NotImplementedError
 
     def attend(self, *inputs: Any, **options: Any) -> Pass:
-        """Read the inputs (None for a missing one) and a target that begins with the start symbol.
+        """Run one teacher-forced pass over the inputs and a target.
 
-        The weights are those of the pass that gives the logits; the option `changed` (`Changed`)
-        holds the interventions.
+        Args:
+            *inputs: the inputs, None for a missing one, then a target that begins with the start
+                symbol.
+            **options: options of the network; `changed` (`Changed`) holds the interventions.
+
+        Returns:
+            The logits and the weights of the same pass.
         """
         raise NotImplementedError
 
     def write(self, *inputs: Any, **options: Any) -> Stepper:
-        """The decoder over the inputs, one token at a time; it has the option `changed`, too."""
+        """Return the decoder over the inputs, which writes one token at a time.
+
+        It also has the option `changed`.
+        """
         raise NotImplementedError
 
 
 class PictureNetwork(WritingNetwork):
-    """The base of the networks that read pictures: an encoder that makes a grid of features."""
+    """The base of networks that read pictures, with an encoder that returns a grid of features."""
 
     most_items = 200
 
@@ -140,6 +156,6 @@ class PictureNetwork(WritingNetwork):
         self.grid = grid
 
     def look(self, pixels_BHWC: Tensor) -> Tensor:
-        """The features of uint8 pixels [B, side, side, 3]: [B, M, C], row by row."""
+        """Encode uint8 pixels [B, side, side, 3]: features [B, M, C], row by row."""
         features: Tensor = self.pictures(pixels_BHWC)[self.grid]
         return features

@@ -1,4 +1,4 @@
-"""What the reader of an output should know: signs that a model has never seen, and lengths."""
+"""Notes that warn users about an output: unknown characters and unusual lengths."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from areaviz.data.tokenizer import UNKNOWN, Tokenizer
 from areaviz.decoding.stepper import Hypothesis
 
 MOST_NAMED = 8
-"""Unknown symbols that are named."""
+"""Largest number of unknown symbols to name."""
 
 
 def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> list[str]:
-    """What the reader should know about the output for `text`, one sentence each."""
+    """Return warnings about the output for `text`, one sentence each."""
     tokens, unit = tokenizer.tokens(text), f"{card.level}s"
     unknown = sorted({token.text for token in tokens if token.id == UNKNOWN})
     sentences = []
@@ -29,7 +29,7 @@ def notes(card: Card, tokenizer: Tokenizer, text: str, found: Hypothesis) -> lis
 
 
 def _unknown(symbols: Sequence[str]) -> str:
-    """What happens to symbols that the model has never seen."""
+    """Return the warning about symbols that the model does not know."""
     named = [f"“{symbol}”" for symbol in symbols[:MOST_NAMED]]
     if len(symbols) == 1:
         return f"The model does not know {named[0]} and reads it as an unknown sign."

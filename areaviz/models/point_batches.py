@@ -1,4 +1,4 @@
-"""Sets of points as a pointer network reads them.
+"""Sets of points in the form that a pointer network reads.
 
 Shapes: B sets, N points, T steps with the closing one.
 """
@@ -17,16 +17,16 @@ from areaviz.data.points import PointSets, around, normalised
 
 @dataclass(frozen=True, slots=True)
 class PointBatch:
-    """Sets as the network reads them."""
+    """A batch of point sets in the form that the network reads."""
 
-    # [B, N, 2], in the order they are read in
+    # [B, N, 2], in reading order
     points_BN2: Tensor
-    # int64 [B, T], ends with the first point, -1 behind
+    # int64 [B, T]; each answer ends with its first point, followed by -1
     answers_BT: Tensor
 
 
 def point_batch(sets: PointSets, device: torch.device) -> PointBatch:
-    """Sets in the order a network reads them, with the closing step of every answer."""
+    """Return the sets in reading order, with the closing step of every answer."""
     points_BN2, answers_BT = as_read(sets)
     points = torch.from_numpy(points_BN2.astype(np.float32)).to(device)
     return PointBatch(points, torch.from_numpy(answers_BT).to(device))
@@ -35,7 +35,11 @@ def point_batch(sets: PointSets, device: torch.device) -> PointBatch:
 def as_read(
     sets: PointSets,
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
-    """Normalised points around their mean, and answers in their numbers, closed: [B, N + 1]."""
+    """Sort normalised points by their angle around the mean, and renumber the closed answers.
+
+    Returns:
+        The points [B, N, 2] and the answers [B, N + 1].
+    """
     order_BN = around(sets.points)
     points_BN2 = np.take_along_axis(normalised(sets.points), order_BN[..., None], 1)
     place_BN = order_BN.argsort(1)

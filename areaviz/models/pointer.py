@@ -1,12 +1,14 @@
-"""A pointer network: the weights of its attention to the points are its output.
+"""A pointer network, whose output is its attention to the points.
 
-Vinyals, Fortunato and Jaitly 2015, Eq. 3. An LSTM reads the points both ways, another one writes,
-and scores every point:
+Vinyals, Fortunato and Jaitly 2015, Eq. 3. An LSTM reads the points in both directions, another one
+writes and scores every point:
 
     u_j = v . tanh(W1 e_j + W2 d_i),    p(C_i = j) = softmax(u)_j
 
-Their networks end with a symbol; this one by pointing at its first point again, which closes hull
-and tour alike. What cannot follow is masked: a point that was passed, and the first before the end.
+Their networks end with a symbol. This one ends by pointing at its first point again, which closes a
+hull or a tour. Choices that cannot follow are masked: points that were passed, and the first point
+before the end.
+
 Shapes: B sets, N points, T steps with the closing one, W width, K beams, R = B * K rows.
 """
 
@@ -25,29 +27,29 @@ from areaviz.trace.areas import AreaGrid
 SITE = "pointer"
 SITES: Mapping[str, tuple[str, str]] = {SITE: ("target", "points")}
 CORNERS = 3
-"""Points of the smallest hull."""
+"""Number of points of the smallest hull."""
 
 
 @dataclass(frozen=True, slots=True)
 class PointerConfig:
-    """Options of a pointer network.
+    """The options of a pointer network.
 
     Args:
         kind: "hull" or "tour".
-        width: of the LSTM that writes, and of each direction of the one that reads.
+        width: hidden units of the LSTM that writes, and of each direction of the LSTM that reads.
     """
 
     kind: str
     width: int = 128
 
     def least(self, points: int) -> int:
-        """How many points have to be passed before the first may be pointed at again."""
+        """Return the number of points to pass before the answer may close."""
         return points if self.kind == "tour" else min(points, CORNERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What was read of a batch of sets: the points for the pointer, and the writer's state."""
+    """The encoder output for a batch of sets: the pointer's keys and the writer's first state."""
 
     keys_BNW: Tensor
     points_BN2: Tensor
@@ -55,7 +57,7 @@ class Read:
 
 
 class PointerNetwork(nn.Module):
-    """Points in the order they are read in, and normalised; out come choices of them."""
+    """A pointer network, from normalised points in reading order to a sequence of chosen points."""
 
     def __init__(self, config: PointerConfig) -> None:
         super().__init__()
@@ -71,7 +73,7 @@ class PointerNetwork(nn.Module):
         self.score = nn.Linear(width, 1, bias=False)
 
     def read(self, points_BN2: Tensor) -> Read:
-        """Read sets of equally many points."""
+        """Encode sets with equal numbers of points."""
         items_BNW, (hidden_2BW, cell_2BW) = self.reader(points_BN2)
         hidden_BW = torch.tanh(self.hidden(hidden_2BW.transpose(0, 1).flatten(1)))
         cell_BW = self.cell(cell_2BW.transpose(0, 1).flatten(1))
@@ -80,9 +82,10 @@ class PointerNetwork(nn.Module):
     def forward(
         self, points_BN2: Tensor, answers_BT: Tensor, changed: Changed = UNCHANGED
     ) -> Tensor:
-        """The log-probability of every point at every step of given answers: [B, T, N].
+        """Return the log-probability of every point at every step of given answers: [B, T, N].
 
-        An answer ends with its first point; -1 stands behind the end, where nothing has a meaning.
+        An answer ends with its first point. The entries after it are -1, and the results there have
+        no meaning.
         """
         read = self.read(points_BN2)
         given_BT = answers_BT.clamp_min(0)
@@ -95,7 +98,7 @@ class PointerNetwork(nn.Module):
     def pointed(
         self, written_BTW: Tensor, keys_BNW: Tensor, banned_BTN: Tensor, changed: Changed
     ) -> Tensor:
-        """The log-probabilities [B, T, N] of the points, without those that cannot follow."""
+        """Return the log-probabilities [B, T, N] of the points; banned points get -inf."""
         query_BTW = self.query(written_BTW)
         mixed_BTNW = torch.tanh(keys_BNW[:, None] + query_BTW[:, :, None])
         logits_BTN = self.score(mixed_BTNW)[..., 0].float()
@@ -104,9 +107,10 @@ class PointerNetwork(nn.Module):
 
 
 def weighed_logits(logits_BTN: Tensor, site: str, layer: int, changed: Changed) -> Tensor:
-    """Logits of single items with a request's changes: w' = f w / sum f w adds log f to each.
+    """Apply a request's changes to logits of single items.
 
-    Where all that is left was banned, the ban is not followed: an output has to be chosen.
+    w' = f w / sum f w adds log f to each logit. If the changes ban every item that is left, they
+    are ignored for that step, because an output has to be chosen.
     """
     own = changed.at(site, layer)
     steps, items = logits_BTN.shape[1:]
@@ -120,11 +124,11 @@ def weighed_logits(logits_BTN: Tensor, site: str, layer: int, changed: Changed) 
 
 
 def barred(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
-    """What cannot follow at each step of given answers: bool [B, T, N]."""
+    """Return which points cannot follow at each step of given answers: bool [B, T, N]."""
     passed_BTN = F.one_hot(answers_BT, points).cumsum(1).bool()
     banned_BTN = torch.zeros_like(passed_BTN)
     banned_BTN[:, 1:] = passed_BTN[:, :-1]
-    # The first point closes the answer, once enough points are passed.
+    # The first point closes the answer as soon as enough points are passed.
     least = config.least(points)
     first_B1N = F.one_hot(answers_BT[:, :1], points).bool()
     banned_BTN[:, least:] &= ~first_B1N
@@ -132,7 +136,7 @@ def barred(answers_BT: Tensor, points: int, config: PointerConfig) -> Tensor:
 
 
 class PointerStepper:
-    """A pointer network as decoding sees it; the symbol before and after an answer is N."""
+    """A pointer network as a stepper; the symbol before and after an answer is N."""
 
     def __init__(
         self, network: PointerNetwork, read: Read, width: int, changed: Changed = UNCHANGED
@@ -146,13 +150,13 @@ class PointerStepper:
         self.passed_RT = torch.zeros(rows, 0, dtype=torch.int64, device=self.keys_RNW.device)
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Log-probabilities [R, N + 1] of the points and of closing the answer."""
+        """Return log-probabilities [R, N + 1] of the points and of closing the answer."""
         tokens_R1 = tokens.to(self.keys_RNW.device)[:, None]
         rows, points = self.points_RN2.shape[:2]
         if self.passed_RT.shape[1] == 0 and bool((tokens == points).all()):
             fed_R12 = self.network.begin.expand(rows, 1, 2)
         else:
-            # A finished row is fed the end; whatever follows it is ignored.
+            # A finished row is fed the end symbol, and its results are ignored.
             tokens_R1 = tokens_R1.clamp_max(points - 1)
             self.passed_RT = torch.cat([self.passed_RT, tokens_R1], 1)
             fed_R12 = self.points_RN2.gather(1, tokens_R1[..., None].expand(-1, -1, 2))
@@ -162,20 +166,20 @@ class PointerStepper:
         return self._with_end(log_R1N[:, 0])
 
     def select(self, rows: Tensor) -> None:
-        """Go on with other rows."""
+        """Keep and reorder rows."""
         chosen = rows.to(self.keys_RNW.device)
         self.passed_RT = self.passed_RT[chosen]
         hidden, cell = self.state
         self.state = (hidden[:, chosen].contiguous(), cell[:, chosen].contiguous())
 
     def _barred(self, rows: int, points: int) -> Tensor:
-        """What cannot follow what was passed: bool [R, 1, N]."""
+        """Return which points cannot follow the passed ones: bool [R, 1, N]."""
         next_R1 = torch.zeros_like(self.points_RN2[:, :1, 0], dtype=torch.int64)
         answers_RT = torch.cat([self.passed_RT, next_R1], 1)
         return barred(answers_RT, points, self.network.config)[:, -1:]
 
     def _with_end(self, log_RN: Tensor) -> Tensor:
-        """The same with a column for closing, which is pointing at the first point again."""
+        """Append a column for closing the answer, which is pointing at the first point again."""
         end_R1 = torch.full_like(log_RN[:, :1], -torch.inf)
         if self.passed_RT.shape[1]:
             first_R1 = self.passed_RT[:, :1]

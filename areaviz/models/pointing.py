@@ -1,4 +1,4 @@
-"""A pointer network as a model: points in, the answer and its Trace out.
+"""A pointer network as a model: it reads points and returns the answer in a Trace.
 
 Shapes: N points, T steps with the closing one, B sets.
 """
@@ -45,7 +45,7 @@ ALTERNATIVES = 5
 
 @dataclass(frozen=True, slots=True)
 class PointingModel:
-    """Points at points, and records how it weighed all of them at every step."""
+    """A model that points at points and records the weights of all points at every step."""
 
     card: Card
     network: PointerNetwork
@@ -54,11 +54,11 @@ class PointingModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a checkpoint.
+        """Load a checkpoint.
 
         Raises:
-            InputError: for areas of more than one point.
-            BackendError: when a file is missing or damaged.
+            InputError: if areas of more than one point are requested.
+            BackendError: if a file is missing or damaged.
         """
         if area_size is not None and area_size > 1:
             raise InputError("This model points at single points; leave the largest area as it is.")
@@ -67,19 +67,19 @@ class PointingModel:
         return cls(card, network)
 
     def untrained(self) -> Self:
-        """The same network before it learned anything: a baseline."""
+        """Return this network with initial weights, as a baseline."""
         return replace(self, network=untrained(PointerNetwork, self.network.config, self.device))
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return next(self.network.parameters()).device
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Answer one request after the other.
+        """Answer the requests one after the other.
 
         Raises:
-            InputError: the points, the given output or a change cannot be used.
+            InputError: if the points, the given output or a change cannot be used.
         """
         return [self._trace(request) for request in requests]
 
@@ -87,7 +87,7 @@ class PointingModel:
     def answer(
         self, points_BN2: npt.NDArray[np.float64], beam: int, changed: Changed
     ) -> list[Hypothesis]:
-        """The most probable answers for sets in the order they are read in, as places of it."""
+        """Return the most probable answers for sets in reading order, as indices in that order."""
         points = torch.from_numpy(points_BN2.astype(np.float32)).to(self.device)
         stepper = PointerStepper(self.network, self.network.read(points), beam, changed)
         end = points_BN2.shape[1]
@@ -100,7 +100,7 @@ class PointingModel:
         changed = Changed.of(request.changes, SITES, 1)
         points_1N2 = points_N2[None] / EXTENT
         order_N = around(points_1N2)[0]
-        # What a change or a given output names are points as they were given.
+        # Changes and given outputs refer to the points in the order of the request.
         changed = _in_order(changed, order_N)
         read_1N2 = normalised(points_1N2)[:, order_N]
         if request.target is None:
@@ -153,7 +153,7 @@ class PointingModel:
     def _compared(
         self, points_N2: npt.NDArray[np.float64], chosen: Sequence[int]
     ) -> dict[str, str]:
-        """The answer beside the exact one; lengths and areas in the units of the points."""
+        """Compare the answer with the exact one; lengths and areas are in units of the points."""
         kind = self.network.config.kind
         right = [int(one) for one in exact(kind, points_N2[None])[0] if one >= 0]
         found = {"kind": kind, "answer": _numbers(chosen), "exact": _numbers(right)}
@@ -166,7 +166,11 @@ class PointingModel:
         return found
 
     def _check(self, points_N2: npt.NDArray[np.int64], request: Request) -> None:
-        """Check that the model can take a request before it runs; InputError says why not."""
+        """Check a request before the model runs.
+
+        Raises:
+            InputError: if the model cannot handle the request.
+        """
         count = len(points_N2)
         if count > MOST:
             raise InputError(
@@ -195,7 +199,7 @@ class PointingModel:
 
 
 def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
-    """Whether the points, of which no two are the same, lie on one line: exact, in integers."""
+    """Return whether distinct points are on one line; the test is exact, in integers."""
     (ax, ay), (bx, by) = points_N2[0] - points_N2[-1], points_N2[1] - points_N2[-1]
     away_N2 = points_N2 - points_N2[-1]
     flat_N = away_N2[:, 0] * ay - away_N2[:, 1] * ax
@@ -203,7 +207,7 @@ def _on_one_line(points_N2: npt.NDArray[np.int64]) -> bool:
 
 
 def _in_order(changed: Changed, order_N: npt.NDArray[np.int64]) -> Changed:
-    """Changes of points as they were given, as changes of places of the order they are read in."""
+    """Translate changes from the order of the request to reading order."""
     place_of = order_N.argsort()
     moved = []
     for change in changed.changes:
@@ -218,7 +222,11 @@ def _in_order(changed: Changed, order_N: npt.NDArray[np.int64]) -> Changed:
 
 
 def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -> list[int]:
-    """A given answer, "2 5 1 2", as places; InputError where it is none."""
+    """Parse a given answer, such as "2 5 1 2", into indices in reading order.
+
+    Raises:
+        InputError: if it is not an answer for these points.
+    """
     place_of, count = order_N.argsort(), len(order_N)
     numbers = [int(part) if part.isdecimal() else 0 for part in target.split()]
     inner = numbers[:-1]
@@ -232,7 +240,7 @@ def _given(target: str, order_N: npt.NDArray[np.int64], config: PointerConfig) -
 
 
 def _target(chosen: Sequence[int]) -> Field:
-    """The answer as a text: the points' numbers, the first again at the end."""
+    """Return the answer as a text: the numbers of the points, with the first again at the end."""
     labels = tuple(str(one + 1) for one in chosen)
     anchors, start = [], 0
     for label in labels:

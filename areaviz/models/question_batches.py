@@ -1,6 +1,6 @@
-"""Questions with their stories as a memory network reads them.
+"""Questions and their stories in the form that a memory network reads.
 
-Shapes: B questions, M facts, N sentences, V words known.
+Shapes: B questions, M facts, N sentences, V known words.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from areaviz.models.memory_network import MemoryConfig, bags
 
 @dataclass(frozen=True, slots=True)
 class QuestionBatch:
-    """Questions as the network reads them; see `MemoryNetwork.forward`."""
+    """A batch of questions in the form that the network reads; see `MemoryNetwork.forward`."""
 
     facts_BM2V: Tensor
     age_BM: Tensor
@@ -30,7 +30,7 @@ class QuestionBatch:
 
 @dataclass(slots=True)
 class Library:
-    """Every distinct sentence of questions, as `bags`, and the questions as numbers of these."""
+    """The distinct sentences of questions as `bags`, and the questions as indices into them."""
 
     bags_N2V: Tensor
     facts: list[list[int]]
@@ -39,7 +39,7 @@ class Library:
 
     @classmethod
     def of(cls, questions: Sequence[Question], config: MemoryConfig) -> Self:
-        """The latest facts of each question; words and answers that are unknown are left out."""
+        """Collect the latest facts of each question; leave out unknown words and answers."""
         word_number = {word: number for number, word in enumerate(config.words)}
         answer_number = {answer: number for number, answer in enumerate(config.answers)}
         known: dict[str, int] = {}
@@ -56,7 +56,7 @@ class Library:
         return cls(bags(sentences, len(config.words)), facts, asked, answers)
 
     def batch(self, chosen: Sequence[int], ages: Sequence[Sequence[int]]) -> QuestionBatch:
-        """Questions side by side, with the ages of their facts."""
+        """Combine questions into a batch, with the ages of their facts."""
         most = max(len(self.facts[index]) for index in chosen)
         places_BM = torch.zeros(len(chosen), most, dtype=torch.int64)
         age_BM = torch.full_like(places_BM, -1)
@@ -70,7 +70,13 @@ class Library:
 
 
 def gapped(count: int, share: float, rng: np.random.Generator) -> list[int]:
-    """The ages of so many facts, oldest first, with empty places of time between them by chance."""
+    """Return the ages of `count` facts, oldest first, with random gaps between them.
+
+    Args:
+        count: number of facts.
+        share: probability of a gap of one time step between two facts.
+        rng: source of random numbers.
+    """
     steps = 1 + (rng.random(count) < share)
     later = steps[::-1].cumsum() - steps[-1:]
     return [int(age) for age in later[::-1]]
@@ -79,7 +85,7 @@ def gapped(count: int, share: float, rng: np.random.Generator) -> list[int]:
 def plain_batches(
     library: Library, device: torch.device, linear: bool = False, size: int = 250
 ) -> Iterator[tuple[list[int], QuestionBatch]]:
-    """All questions in batches of like length, with their numbers, without gaps of time."""
+    """Yield all questions in batches of similar length, with their indices, without gaps."""
     order = sorted(range(len(library.questions)), key=lambda index: len(library.facts[index]))
     for first in range(0, len(order), size):
         chosen = order[first : first + size]
@@ -88,7 +94,7 @@ def plain_batches(
 
 
 def on_device(batch: QuestionBatch, device: torch.device, linear: bool) -> QuestionBatch:
-    """The same batch where the network is."""
+    """Move a batch to the network's device."""
     return QuestionBatch(
         batch.facts_BM2V.to(device),
         batch.age_BM.to(device),

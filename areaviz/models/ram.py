@@ -1,5 +1,6 @@
-"""The recurrent attention model (Mnih et al. 2014; survey Fig. 12, Eq. 18-24): a few glimpses, then
-an answer; of more than one digit, one answer after the other.
+"""The recurrent attention model, which answers after a few glimpses.
+
+Mnih et al. 2014; survey Fig. 12, Eq. 18-24. It reads several digits one after the other.
 
 Shapes: B batch, H, W of the picture, T glimpses, D digits, A aims at each, K scales, S side of a
 patch, N hidden width.
@@ -24,13 +25,13 @@ class RamConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        glimpses: looks at each digit.
-        side: of a patch, in pixels.
-        scales: how many patches a glimpse has, each twice as wide.
+        glimpses: glimpses at each digit.
+        side: side of a patch, in pixels.
+        scales: number of patches of a glimpse, each twice as wide as the previous one.
         width: hidden units.
-        std: of the places sampled in training, in half pictures.
-        classes: labels.
-        digits: how many are read one after the other, `glimpses` each.
+        std: standard deviation of the places sampled in training, in half pictures.
+        classes: number of labels.
+        digits: number of digits that are read one after the other, with `glimpses` glimpses each.
     """
 
     kind: str = "centred"
@@ -59,10 +60,13 @@ class Ram(nn.Module):
         self.classifier = nn.Linear(width, config.classes)
 
     def forward(self, pictures_BHW: Tensor, sample: bool) -> Reading:
-        """Look at pictures (0..1). With `sample` places are drawn around the locator's mean, else
-        they are the mean.
+        """Read pictures with values 0..1.
 
-        The first place is the middle of the picture, or near it.
+        The first place is the middle of the picture, or a place drawn around it.
+
+        Args:
+            pictures_BHW: the pictures.
+            sample: whether to draw places around the locator's mean. Otherwise the mean is used.
         """
         retina = Retina(pictures_BHW, self.config.side, self.config.scales)
         hidden = pictures_BHW.new_zeros(len(pictures_BHW), self.config.width)
@@ -70,7 +74,7 @@ class Ram(nn.Module):
         glimpses, states = [], []
         for _ in range(self.config.digits * self.config.glimpses):
             place, log_probability = sample_place(mean, self.config.std, sample)
-            # Detached here and below: where to look is learned from rewards alone (section 3.2).
+            # Detached here and below: the locations are trained by rewards alone (section 3.2).
             baseline = self.baseline(hidden.detach())[:, 0]
             patches, boxes = retina.read(place)
             what, where = F.relu(self.what(patches.flatten(1))), F.relu(self.where(place))
@@ -83,16 +87,17 @@ class Ram(nn.Module):
         return replace(glimpsed(glimpses, self.config.digits), aims=self._aims(states))
 
     def _aims(self, states: Sequence[Tensor]) -> Tensor:
-        """Where looks at each digit would go without chance: [B, D, T / D - 1, 2].
+        """Return the mean locations of the glimpses at each digit: [B, D, T / D - 1, 2].
 
-        Of the first digit all but the first look, which is always at the middle; of the others as
-        many, from their first one on.
+        The first glimpse at the first digit is left out because it is always at the middle. For the
+        other digits, the last glimpse is left out, so that all digits have equally many.
         """
         each, aims_DBA2 = self.config.glimpses, []
         for digit in range(self.config.digits):
-            # A state says where the look after it goes.
+            # A state determines the location of the next glimpse.
             first = max(digit * each - 1, 0)
-            # Whoever is told where to look learns to see it, too: these states are not detached.
+            # These states are not detached: location supervision also trains the features that find
+            # a digit.
             before_BAN = torch.stack(list(states[first : first + each - 1]), 1)
             aims_DBA2.append(torch.tanh(self.locator(before_BAN)))
         return torch.stack(aims_DBA2, 1)

@@ -1,4 +1,4 @@
-"""What every model that reads digits gives back, and how it learns.
+"""The result of every model that reads digits, and its training loss.
 
 Shapes: B pictures, T looks, K scales, S side of a patch, M cells, D digits to be read, C classes.
 """
@@ -17,25 +17,25 @@ from areaviz.attention.hard import reinforce
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """One reading of a batch of pictures, look by look.
+    """The result for a batch of pictures, look by look.
 
-    Attention to locations has `corners` and `seen`, attention to items has `weights`, and
-    everything that was drawn by chance has `log_probability` and `baseline`.
+    Attention to locations sets `corners` and `seen`, attention to items sets `weights`. Random
+    choices set `log_probability` and `baseline`.
 
     Args:
-        logits: [B, T, C], of the label as known after each look.
-        digits: how many are read one after the other, T / digits looks each; the logits behind a
-            digit's last look are its answer.
-        corners: [B, T, K, 4, 2], of what was read at each scale, (x, y) in pixels, clockwise from
-            what became the top left.
-        seen: [B, T, K, S, S], what was read there, 0..1.
-        weights: [B, T, M], of the cells.
+        logits: [B, T, C], the prediction after each look.
+        digits: number of digits that are read one after the other, with T / digits looks each. The
+            logits after a digit's last look are its answer.
+        corners: [B, T, K, 4, 2], of the patch at each scale, (x, y) in pixels, clockwise from the
+            corner that becomes the top left one.
+        seen: [B, T, K, S, S], the patches, 0..1.
+        weights: [B, T, M], weights of the cells.
         chosen: int64 [B, T], the cell read by hard attention.
         log_probability: [B, T], of each choice.
         baseline: [B, T], the reward expected before each choice.
-        aims: [B, D, A, 2], where looks at each digit that can be told where it is would go without
-            chance, (x, y) in -1..1: the first one, or those that `Ram` chooses.
-        coarse: [B, G, G], the whole picture as a model saw it before its first look, 0..1.
+        aims: [B, D, A, 2], the mean locations of the looks at each digit that location supervision
+            can train, (x, y) in -1..1: the first look, or those that `Ram` chooses.
+        coarse: [B, G, G], the coarse view of the whole picture before the first look, 0..1.
     """
 
     logits: Tensor
@@ -62,16 +62,20 @@ REWARDS = ("answers", "looks")
 def reading_loss(
     reading: Reading, labels_BD: Tensor, early: float, reward: str = "answers"
 ) -> Tensor:
-    """Cross-entropy of the answers; where looks were drawn, REINFORCE and the baseline's error.
+    """Compute the training loss of a reading.
+
+    It is the cross-entropy of the answers. If looks were sampled, the REINFORCE loss and the error
+    of the baseline are added.
 
     Args:
-        reading: of a batch.
-        labels_BD: the right digits.
-        early: weighs the cross-entropy after every look, so that an answer before the last one
-            means something.
-        reward: of a look, what is read rightly from then on: "answers", the digits, or "looks", the
-            share of a digit's looks after which it is known. The second rewards a first look for
-            what it shows, and not only for what looks after it could still mend.
+        reading: the reading of a batch.
+        labels_BD: the correct digits.
+        early: weight of the cross-entropy after every look, which makes early predictions
+            meaningful.
+        reward: the reward of a look, counted from that look on. "answers" counts correct digits.
+            "looks" counts the share of a digit's looks after which the prediction is correct. The
+            second one rewards a first look for what it shows, even if later looks could compensate
+            for it.
     """
     answers_BDC, each = reading.answers, reading.logits.shape[1] // reading.digits
     loss = F.cross_entropy(answers_BDC.flatten(0, 1), labels_BD.flatten())
@@ -80,7 +84,7 @@ def reading_loss(
         loss = loss + early * F.cross_entropy(reading.logits.flatten(0, 1), labels_BT.flatten())
     if reading.log_probability is None or reading.baseline is None:
         return loss
-    # A look cannot change what was read before it, so it is rewarded for what is still to come.
+    # A look cannot change earlier answers, so it is rewarded only for later ones.
     if reward == "looks":
         labels_BT = labels_BD.repeat_interleave(each, 1)
         right_BT = (reading.logits.argmax(2) == labels_BT).float() / each
@@ -91,13 +95,13 @@ def reading_loss(
     return loss + reinforce(reading.log_probability, to_go_BT, reading.baseline)
 
 
-# Of one look of glimpses: its boxes [B, K, 4] and what was seen there, the logits it led to, and
-# the log-probability and the expected reward of its place.
+# One glimpse: its boxes [B, K, 4], the patches, the logits after it, and the log-probability and
+# the expected reward of its place.
 Glimpse = tuple[Tensor, Tensor, Tensor, Tensor, Tensor]
 
 
 def glimpsed(glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = None) -> Reading:
-    """The reading of a network that took glimpses one after the other."""
+    """Build the reading of a network from its sequence of glimpses."""
     boxes, seen, logits, chance, baseline = side_by_side(glimpses)
     return Reading(
         logits,
@@ -111,12 +115,12 @@ def glimpsed(glimpses: Sequence[Glimpse], digits: int, coarse: Tensor | None = N
 
 
 def side_by_side(looks: Sequence[tuple[Tensor, ...]]) -> list[Tensor]:
-    """What every look gave, [B, ...] each, along a new axis of looks: [B, T, ...]."""
+    """Stack the parts of all looks, [B, ...] each, along a new axis: [B, T, ...]."""
     return [torch.stack(part, 1) for part in zip(*looks, strict=True)]
 
 
 def box_corners(boxes: Tensor) -> Tensor:
-    """Boxes [..., 4] (left, top, right, bottom) as corners [..., 4, 2], clockwise."""
+    """Convert boxes [..., 4] (left, top, right, bottom) to corners [..., 4, 2], clockwise."""
     left, top, right, bottom = boxes.unbind(-1)
     x = torch.stack([left, right, right, left], -1)
     y = torch.stack([top, top, bottom, bottom], -1)
@@ -124,7 +128,7 @@ def box_corners(boxes: Tensor) -> Tensor:
 
 
 def coordinates(pictures_BHW: Tensor) -> Tensor:
-    """The place of every pixel, (x, y) in -1..1, as two further channels: [B, 3, H, W]."""
+    """Add the place of every pixel, (x, y) in -1..1, as two channels: [B, 3, H, W]."""
     height, width = pictures_BHW.shape[1:]
     y_H = torch.linspace(-1, 1, height, device=pictures_BHW.device)
     x_W = torch.linspace(-1, 1, width, device=pictures_BHW.device)

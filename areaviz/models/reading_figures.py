@@ -1,4 +1,4 @@
-"""How well a network reads digits, and how well it looks at them.
+"""Metrics of digit readers: how well a network reads digits, and how well it looks at them.
 
 Shapes: B pictures, T looks, K scales, M cells, D digits, C classes.
 """
@@ -23,21 +23,21 @@ BATCH, SEED = 500, 0
 
 
 def pixels(pictures: Images, device: torch.device) -> Tensor:
-    """Bytes as 0..1."""
+    """Convert bytes to 0..1."""
     return torch.from_numpy(pictures).to(device).float() / 255
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """Where a network looked."""
+    """The places where a network looked."""
 
-    # (x, y) in pixels [B, T, 2]; of soft attention those of the heaviest cells
+    # (x, y) in pixels [B, T, 2]; for soft attention, the middles of the heaviest cells
     middles: FloatArray
-    # of the finest patches [B, T, 4, 2]; None for attention to cells
+    # corners of the finest patches [B, T, 4, 2]; None for attention to cells
     corners: FloatArray | None
 
     def elsewhere(self, shift_BT2: FloatArray) -> Looks:
-        """The same looks, each moved by (x, y) pixels."""
+        """Return these looks, each moved by (x, y) pixels."""
         corners = None if self.corners is None else self.corners + shift_BT2[:, :, None]
         return Looks(self.middles + shift_BT2, corners)
 
@@ -45,10 +45,11 @@ class Looks:
 def reading_figures(
     network: nn.Module, scenes: DigitScenes, device: torch.device
 ) -> dict[str, float]:
-    """Measures of a digit reader, greedily and in a single pass.
+    """Measure a digit reader, greedily and in a single pass.
 
-    "loss" is in nats a digit, "error" the share of pictures with any digit wrong; the others are
-    those of `look_figures`.
+    Returns:
+        "loss" in nats per digit, "error", the share of pictures with at least one wrong digit, and
+        the metrics of `look_figures`.
     """
     return _means(scenes, lambda part: _figures(network, scenes, part, device))
 
@@ -56,20 +57,23 @@ def reading_figures(
 def blind_figures(
     network: nn.Module, scenes: DigitScenes, device: torch.device
 ) -> dict[str, float]:
-    """`look_figures` of looks that know nothing of the picture they are laid on.
+    """Compute `look_figures` for looks that ignore the picture, as baselines.
 
-    NAME_uniform: the same shapes with their middles anywhere, every place as likely. NAME_position:
-    the looks at another picture, so what a network has that always looks where digits often are.
+    Returns:
+        NAME_uniform moves the looks to uniformly random places without changing their shapes.
+        NAME_position uses the looks at a different picture, which is the result of a network that
+        always looks where digits often are.
     """
     return _means(scenes, lambda part: _blind(network, scenes, part, device))
 
 
 def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, FloatArray]:
-    """How well looks lie on the digits, each [B] or [B, T].
+    """Measure how well looks cover the digits.
 
-    hit: whether the middle of a look lies in a digit's box; first_hit: of the first looks.
-    coverage: the share of the digits' boxes that the finest patches read. overlap: where every
-    digit has one look, of its quadrilateral and the digit's box, IoU.
+    Returns:
+        Values [B] or [B, T]. hit: whether the middle of a look is in a digit's box. first_hit: hit
+        of the first look. coverage: the share of the digits' boxes that the finest patches cover.
+        overlap: if every digit has one look, the IoU of its quadrilateral and the digit's box.
     """
     inside = hits(looks.middles, boxes_BD4).astype(np.float32)
     figures: dict[str, FloatArray] = {"hit": inside, "first_hit": inside[:, 0]}
@@ -85,7 +89,7 @@ def look_figures(looks: Looks, boxes_BD4: IntArray, side: int) -> dict[str, Floa
 
 
 def looks_of(reading: Reading, side: int) -> Looks | None:
-    """Where a reading looked; None for a reader that attends to nothing."""
+    """Return the places of a reading's looks; None if the reader has no attention."""
     if reading.corners is not None:
         corners: FloatArray = reading.corners[:, :, 0].cpu().numpy()
         return Looks(corners.mean(2), corners)
@@ -130,7 +134,7 @@ def _blind(
         return {}
     anywhere = np.random.default_rng((SEED, part.start)).uniform(0, side, looks.middles.shape)
     uniform = look_figures(looks.elsewhere(anywhere - looks.middles), boxes, side)
-    # The looks at one picture, judged by the digits of the next.
+    # The looks at one picture are compared with the digits of the next one.
     position = look_figures(looks, np.roll(boxes, 1, 0), side)
     found = {f"{name}_uniform": values for name, values in uniform.items()}
     return found | {f"{name}_position": values for name, values in position.items()}

@@ -1,4 +1,4 @@
-"""From one pass of a network that writes to the parts of a Trace.
+"""The parts of a Trace, made from one pass of a generating network.
 
 Shapes: B examples, T target items, V vocabulary, K alternatives, L layers, H heads, Q queries, A
 areas, R areas of the longest example.
@@ -32,22 +32,28 @@ END_LABEL, START_LABEL = "⟨end⟩", "⟨start⟩"
 
 
 def given(tokenizer: Tokenizer, target: str) -> Hypothesis:
-    """A given output; the pass over it shows how likely it is."""
+    """Return a given output as a hypothesis; its probability is taken from the pass over it."""
     return Hypothesis(tuple(tokenizer.ids(target)), math.nan, True)
 
 
 def log_probability(found: Hypothesis, result: Output) -> str:
-    """The natural logarithm of a whole output's probability: as found, or of a given one's pass."""
+    """Format the natural logarithm of an output's probability.
+
+    It is taken from the search or, for a given output, from the pass over it.
+    """
     total = found.log_probability
     if math.isnan(total):
-        # A probability may be too small for a number, and its logarithm has to be one.
+        # A probability may underflow to zero, and its logarithm must still be finite.
         likely_T = np.maximum(result.probabilities, np.finfo(np.float32).tiny)
         total = float(np.log(likely_T).sum())
     return f"{total:.3f}"
 
 
 def weights_bytes(places: Places) -> int:
-    """The memory that the weights of a trace take; `places` has every field with its most items."""
+    """Return the memory for the weights of a trace, in bytes.
+
+    `places` must list every field with its largest number of items.
+    """
     size = 0
     for query, memory in places.sites.values():
         queries, grid = places.lengths[query], places.grids[memory]
@@ -56,9 +62,11 @@ def weights_bytes(places: Places) -> int:
 
 
 def longest(holds: Callable[[int], bool]) -> int:
-    """The longest input, in items up to 65,536, for which something holds.
+    """Return the largest length up to 65,536 for which a condition holds.
 
-    holds: true of 1, and of all lengths below one of which it is true.
+    Args:
+        holds: a condition on the length. It must be true for 1, and for all lengths below any
+            length for which it is true.
     """
     low, high = 1, 1 << 16
     while low < high:
@@ -71,12 +79,16 @@ def longest(holds: Callable[[int], bool]) -> int:
 
 
 def fits(places: Places) -> bool:
-    """Whether the weights of a trace fit in memory, known before a model runs."""
+    """Return whether the weights of a trace fit in memory; this is known before a model runs."""
     return weights_bytes(places) <= MAX_TRACE_BYTES
 
 
 def check_size(places: Places) -> None:
-    """InputError where they do not."""
+    """Check that the weights of a trace fit in memory.
+
+    Raises:
+        InputError: if they do not.
+    """
     if not fits(places):
         raise InputError(
             f"The attention of this model would take {weights_bytes(places) / 2**20:,.0f} MiB but"
@@ -86,13 +98,19 @@ def check_size(places: Places) -> None:
 
 
 def target_fields(target_ids: Sequence[int], tokenizer: Tokenizer) -> dict[str, Field]:
-    """The fields "target" and "history" of what was written."""
+    """Return the fields "target" and "history" of an output."""
     return written_fields(*tokenizer.decode(target_ids), target_ids[-1] == END)
 
 
 def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, Field]:
-    """The same of a text and its tokens; finished: whether the end symbol follows them."""
-    # The last item was written and never read; where that is the end symbol, no token is it.
+    """Return the fields "target" and "history" of a text with its tokens.
+
+    Args:
+        text: the output.
+        tokens: its tokens.
+        finished: whether the end symbol follows them.
+    """
+    # The last item was written but never read. If it is the end symbol, it is not among the tokens.
     read = tokens if finished else tokens[:-1]
     target = text_field("target", text, tokens, end=finished)
     return {"target": target, "history": text_field("history", text, read, start=True)}
@@ -101,7 +119,7 @@ def written_fields(text: str, tokens: list[Token], finished: bool) -> dict[str, 
 def text_field(
     name: str, raw: str, tokens: list[Token], start: bool = False, end: bool = False
 ) -> Field:
-    """A text field with an optional symbol in front and behind, which stand for no text."""
+    """Return a text field, with an optional start and end symbol that match no characters."""
     labels = [token.text for token in tokens]
     anchors = [(token.start, token.end) for token in tokens]
     if start:
@@ -117,9 +135,15 @@ def text_field(
 def attention_maps(
     run: Pass, network: WritingNetwork, fields: Sequence[Mapping[str, Field]]
 ) -> list[dict[str, AttentionMap]]:
-    """The maps of every example of a pass; fields: of each, of which the network has an item each.
+    """Return the maps of every example of a pass.
 
-    Where texts of several lengths were read together, those of the longest one are taken apart.
+    If texts of several lengths were processed together, each example gets only the weights of its
+    own items.
+
+    Args:
+        run: the pass.
+        network: the network.
+        fields: the fields of each example, with one item for each item of the network.
     """
     maps: list[dict[str, AttentionMap]] = [{} for _ in fields]
     for site, layers in run.weights.items():
@@ -141,9 +165,9 @@ def attention_maps(
 
 
 def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatArray:
-    """A layer's weights of the own areas among those of a whole grid.
+    """Select a layer's weights of the example's own areas from those of the whole grid.
 
-    A layer without large areas has zeros for them.
+    Areas that are too large for the layer get zeros.
     """
     if whole == own and weights_HQR.shape[2] == own.count:
         return weights_HQR
@@ -152,7 +176,7 @@ def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatAr
         place, rows, columns = own.slab(height, width)
         first, _, _ = whole.slab(height, width)
         if first < weights_HQR.shape[2]:
-            # Only a sequence is padded: it has one row.
+            # Only sequences are padded, and they have one row.
             count = rows * columns
             own_HQA[..., place : place + count] = weights_HQR[..., first : first + count]
     return own_HQA
@@ -161,7 +185,7 @@ def _on_grid(weights_HQR: FloatArray, whole: AreaGrid, own: AreaGrid) -> FloatAr
 def _stacked(
     layers: Mapping[str, list[Tensor]], site: str, place: int, queries: int
 ) -> npt.NDArray[Any] | None:
-    """What one site has of an example, layer by layer."""
+    """Return the values of one site for an example, stacked by layer; None if there are none."""
     if site not in layers:
         return None
     return np.stack([layer[place, :, :queries].cpu().numpy() for layer in layers[site]])
@@ -170,16 +194,15 @@ def _stacked(
 def output(
     logits_BTV: Tensor, targets: Sequence[Sequence[int]], tokenizer: Tokenizer
 ) -> list[Output]:
-    """What was written for each example, with its probabilities and the most probable
-    alternatives.
-    """
+    """Return the output of each example, with probabilities and the most probable alternatives."""
     likely_BTV = token_log_probabilities(logits_BTV).exp().cpu()
     best = likely_BTV.topk(min(ALTERNATIVES, likely_BTV.shape[2]))
     tokens_BTK, shares_BTK = best.indices.tolist(), best.values.tolist()
     labels: dict[int, str] = {END: END_LABEL}
     outputs = []
     for place, ids in enumerate(targets):
-        # Of the pass that gave the weights, not of the search that found the output.
+        # The probabilities are those of the pass that gave the weights, not of the search that
+        # found the output.
         chosen_T = likely_BTV[place, torch.arange(len(ids)), torch.tensor(ids)]
         alternatives = []
         for step in range(len(ids)):

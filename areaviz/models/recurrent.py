@@ -1,7 +1,7 @@
-"""What recurrent translators share: a sentence is read item by item and written token by token.
+"""The common base of recurrent networks that read items and write one token at a time.
 
-Shapes: B sentences, N = B * K rows of K beams a sentence, sentence by sentence, M source items, T
-target items, W width, C width of what is remembered of an item, V vocabulary.
+Shapes: B sentences, N = B * K rows of K beams per sentence, sentence by sentence, M source items, T
+target items, W width, C width of an encoded item, V vocabulary.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from areaviz.models.decoder import token_log_probabilities
 from areaviz.models.network import WritingNetwork
 
 SITE = "encoder-decoder"
-"""Where a recurrent decoder attends to the source, if it does."""
+"""The site at which a recurrent decoder attends to the source, if it has attention."""
 SITES = {SITE: ("target", "source")}
 
 State = tuple[Tensor, ...]
-"""What a recurrent decoder knows of what it has written; every tensor has the rows first."""
+"""The state of a recurrent decoder; the first axis of every tensor is the rows."""
 
 
 class RecurrentTranslator(WritingNetwork):
-    """The base of the recurrent translators; embeddings are shared by source, target and output.
+    """The base of recurrent translators; source, target and output share their embeddings.
 
     Args:
-        vocabulary: tokens.
-        width: of a token's vector.
-        dropout: on tokens and on what is read out, 0..1.
+        vocabulary: number of tokens.
+        width: width of a token's vector.
+        dropout: dropout on tokens and on the decoder's output, 0..1.
     """
 
     inputs = ("source",)
@@ -43,25 +43,25 @@ class RecurrentTranslator(WritingNetwork):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
-        """Logits [B, T, V] of the token after each of `target_BT`, which begins with the start."""
+        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
         return self.attend(source_BM, target_BT, need_weights=False).logits
 
     def advance(self, ids_N: Tensor, state: State, memory: Any) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more token of every row, and the state that knows it."""
+        """Return the logits [N, V] after one more token of every row, and the new state."""
         raise NotImplementedError
 
     def words(self, ids: Tensor) -> Tensor:
-        """Embedded tokens [..., W]."""
+        """Embed tokens: [..., W]."""
         words: Tensor = self.dropout(self.embedding(ids) * self.embedding.embedding_dim**0.5)
         return words
 
     def logits(self, mixed: Tensor) -> Tensor:
-        """Logits [..., V] of what is read out [..., W]."""
+        """Compute logits [..., V] from the decoder's output [..., W]."""
         return F.linear(self.dropout(mixed), self.embedding.weight)
 
 
 def items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
-    """Which items a recurrent network reads: not padding, and none that is hidden; bool [B, M]."""
+    """Return which items a recurrent network reads, bool [B, M]: neither padding nor hidden."""
     seen_BM = source_BM != PAD
     seen_BM[:, list(hidden)] = False
     return seen_BM
@@ -70,20 +70,23 @@ def items_to_read(source_BM: Tensor, hidden: Sequence[int]) -> Tensor:
 def read_items(
     core: nn.GRU | nn.LSTM, words_BMW: Tensor, seen_BM: Tensor, is_backwards: bool = False
 ) -> tuple[Tensor, Tensor]:
-    """What a recurrent network makes of each item, [B, M, C], and of each sentence's last, [B, C].
+    """Run a recurrent network over items.
 
-    Items that are not seen are passed over, as if the sentence did not have them, and are zeros in
-    the result; a sentence without any item reads as one zero. (Packed sequences would do the same,
-    but on a CPU they take a quarter of a training step to fill zeros.)
+    Items that are not read are skipped as if the sentence did not contain them, and their outputs
+    are zeros. A sentence without any item is read as a single zero vector. (Packed sequences give
+    the same result, but on a CPU they spend a quarter of a training step filling zeros.)
 
     Args:
-        core: of one direction.
+        core: a recurrent network of one direction.
         words_BMW: embedded items.
         seen_BM: bool, whether an item is read.
-        is_backwards: whether the last item is read first.
+        is_backwards: whether to read the last item first.
+
+    Returns:
+        The output for each item, [B, M, C], and for the last item read of each sentence, [B, C].
     """
     places_M = torch.arange(words_BMW.shape[1], device=words_BMW.device)
-    # Items that are read come first, in the order of reading.
+    # Sort the items that are read to the front, in reading order.
     behind_BM = (~seen_BM).long() * len(places_M)
     order_BM = (behind_BM + (-places_M if is_backwards else places_M)).argsort(1)
     zeroed_BMW = words_BMW.masked_fill(~seen_BM[:, :, None], 0.0)
@@ -99,31 +102,35 @@ def _per_channel(order_BM: Tensor, channels: int) -> Tensor:
 
 
 class Advances(Protocol):
-    """A recurrent network that writes."""
+    """A recurrent network that generates tokens."""
 
     def advance(self, ids_N: Tensor, state: State, memory: Any) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more token of every row, and the state that knows it."""
+        """Return the logits [N, V] after one more token of every row, and the new state."""
 
 
 class RecurrentStepper:
-    """The state of decoding: the beams of a sentence share its memory, each has its own state."""
+    """The state of decoding; the beams of a sentence share its memory but not their state."""
 
     def __init__(self, network: Advances, memory: Any, state: State) -> None:
         self._network, self._memory, self._state = network, memory, state
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
+        """Feed the last token of every row, int64 [N].
+
+        Returns:
+            Log-probabilities of the next token, [N, V].
+        """
         state = repeated(self._state, len(tokens))
         ids_N = tokens.to(state[0].device)
         logits_NV, self._state = self._network.advance(ids_N, state, self._memory)
         return token_log_probabilities(logits_NV)
 
     def select(self, rows: Tensor) -> None:
-        """Keep and reorder rows; the memory stays, for rows never leave their sentence."""
+        """Keep and reorder rows. The memory stays, because rows never leave their sentence."""
         rows = rows.to(self._state[0].device)
         self._state = tuple(part[rows] for part in self._state)
 
 
 def repeated(state: State, rows: int) -> State:
-    """The states of sentences, once for each of their beams, `rows` in all."""
+    """Repeat the states of sentences for each of their beams, to `rows` rows in total."""
     return tuple(part.repeat_interleave(rows // len(part), 0) for part in state)

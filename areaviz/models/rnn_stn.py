@@ -1,10 +1,11 @@
 """A spatial transformer that reads several digits, one look each (Sønderby et al. 2015, RNN-SPN).
 
-A recurrent core gets the same features of the whole picture before every look and says what to cut
-out next, so that one digit is read after the other. What is cut out keeps its size, as Jaderberg et
-al. (2015, section 4.3) have it: looks that may stretch grow until they show half the picture.
-Shapes: B batch, H, W of the picture, D digits, a look each, F features, N hidden width, S side of
-what is read.
+Before every look, a recurrent core gets the features of the whole picture, which do not change, and
+decides where to look next. A look has a fixed size, as in Jaderberg et al. (2015, section 4.3):
+looks that can be scaled grow until they show half the picture.
+
+Shapes: B batch, H, W of the picture, D digits, one look each, F features, N hidden width, S side of
+a look.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ class RnnStnConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        digits: how many are read, a look each.
-        side: of what a look reads, in pixels.
-        extent: of a look, as a part of the picture's sides.
-        coarse: side of the look at the whole that says where to look, in pixels.
+        digits: number of digits to read, with one look each.
+        side: side of a look's output, in pixels.
+        extent: size of a look, as a fraction of the picture's sides.
+        coarse: side in pixels of the coarse view that determines where to look.
         width: channels of the reader's convolutions.
         hidden: units of the recurrent core.
-        classes: labels.
+        classes: number of labels.
     """
 
     kind: str = "pairs"
@@ -46,7 +47,7 @@ class RnnStnConfig:
 
 
 class RnnStn(nn.Module):
-    """Features of a coarse look, recurrent core, place, reader."""
+    """Features of a coarse view, a recurrent core, a locator and a reader."""
 
     def __init__(self, config: RnnStnConfig) -> None:
         super().__init__()
@@ -57,7 +58,7 @@ class RnnStn(nn.Module):
         self.reader = convolutional_reader(config.width, config.classes, cells=3)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
-        """Read pictures (0..1), a digit a look; there is nothing to sample."""
+        """Read pictures with values 0..1, with one look per digit; `sample` has no effect."""
         coarse_BGG = coarse_look(pictures_BHW, self.config.coarse)
         found_BF = self.localiser(coordinates(coarse_BGG))
         hidden_BN = pictures_BHW.new_zeros(len(pictures_BHW), self.config.hidden)

@@ -1,11 +1,11 @@
-"""Show, attend and tell (Xu et al. 2015): a recurrent network looks at a grid of a picture before
-each word.
+"""Show, attend and tell (Xu et al. 2015): an LSTM attends to a grid of a picture before each word.
 
-Soft attention reads the weighted sum of all cells (survey Eq. 9-14), hard attention reads one (Eq.
-15-17), and without attention only the first state knows the picture (Vinyals et al. 2015), which is
-the control.
-Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words,
-W hidden width, D width of the scores' hidden layer, V vocabulary.
+Soft attention reads the weighted sum of all cells (survey Eq. 9-14), and hard attention reads one
+cell (Eq. 15-17). The variant without attention is the control: only the first state depends on the
+picture (Vinyals et al. 2015).
+
+Shapes: B pictures, N = B * K sentences, picture by picture, M = G * G cells, C channels, T words, W
+hidden width, D width of the scores' hidden layer, V vocabulary.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ class TellerConfig(SingleItemOptions):
     """The options of the network.
 
     Args:
-        vocabulary: words.
+        vocabulary: number of words.
         attention: "soft", "hard" or "none".
-        encoder: of the pictures, see `EncoderConfig`.
-        grid: side of the grid that is attended to.
-        width: hidden units, and width of a word.
+        encoder: options of the picture encoder, see `EncoderConfig`.
+        grid: side of the grid of cells.
+        width: hidden units, and the width of a word.
         scoring: hidden units of the additive score.
-        dropout: on words and on what is read out, 0..1.
-        overview: whether the first state knows the mean of all cells (Xu et al. 2015, section
-            3.1.2); without it, all that a sentence says has been looked at.
-        forgetting: chance in training that a look leaves no memory, 0..1, so that it pays to look
-            again at what is said next.
+        dropout: dropout on words and on the decoder's output, 0..1.
+        overview: whether the first state depends on the mean of all cells (Xu et al. 2015, section
+            3.1.2). Without it, a sentence can use only cells that were attended to.
+        forgetting: probability in training that the state does not get the context of a step, 0..1.
+            It rewards attending again to what the next word describes.
     """
 
     item: ClassVar[str] = "cell"
@@ -65,12 +65,12 @@ class TellerConfig(SingleItemOptions):
 
     @property
     def layers(self) -> int:
-        """1, or 0 without attention."""
+        """The number of attention layers: 1, or 0 without attention."""
         return int(self.attention != "none")
 
     @property
     def mechanism(self) -> str:
-        """The survey's name for it."""
+        """The survey's name for the attention mechanism."""
         return "none" if self.attention == "none" else f"item-wise {self.attention}"
 
     @property
@@ -81,19 +81,19 @@ class TellerConfig(SingleItemOptions):
         )
 
     def areas(self, layer: int) -> AreaOptions:
-        """Single cells."""
+        """Return options for single cells."""
         return AreaOptions((1, 1), shape=(self.grid, self.grid))
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What is attended to.
+    """The cells to attend to.
 
     Args:
         value: [B, M, C].
         key: [B, M, D].
-        factors: what weights are multiplied by, [T or 1, M]; None for nothing.
-        gate: what is read is multiplied by this.
+        factors: factors on the weights, [T or 1, M]; None for no factors.
+        gate: factor on the context.
     """
 
     value: Tensor
@@ -102,12 +102,12 @@ class Cells:
     gate: float = 1.0
 
     def factors_at(self, step: int) -> Tensor | None:
-        """The factors of one step, [M]; the last is that of all later ones."""
+        """Return the factors of one step, [M]; the last stored step applies to all later steps."""
         return None if self.factors is None else self.factors[min(step, len(self.factors) - 1)]
 
 
 class State(NamedTuple):
-    """The state of the recurrent network after some words of N sentences: both [N, W]."""
+    """The recurrent state after some words of N sentences: both [N, W]."""
 
     hidden: Tensor
     cell: Tensor
@@ -115,13 +115,13 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """One look a sentence.
+    """The attention of one step, one per sentence.
 
     Args:
-        context: what was read, [N, C].
+        context: the context, [N, C].
         weights: [N, M].
-        chosen: the cell, int64 [N].
-        log_probability: of the choice, [N].
+        chosen: the chosen cell, int64 [N].
+        log_probability: log-probability of the choice, [N].
     """
 
     context: Tensor
@@ -132,13 +132,13 @@ class Look:
 
 @dataclass(frozen=True, slots=True)
 class CaptionPass:
-    """All words of N sentences and the looks before them.
+    """All words of N sentences and the attention before each word.
 
     Args:
         logits: [N, T, V].
         weights: [N, T, M].
-        chosen: the cells, int64 [N, T].
-        log_probability: of the choices, [N, T].
+        chosen: the chosen cells, int64 [N, T].
+        log_probability: log-probabilities of the choices, [N, T].
     """
 
     logits: Tensor
@@ -148,7 +148,7 @@ class CaptionPass:
 
 
 class ShowAttendTell(PictureNetwork):
-    """The whole network, from pixels to words. `usual` is for training: see `choice_loss`."""
+    """The captioner, from pixels to words. `usual` is used in training: see `choice_loss`."""
 
     inputs = ("picture",)
     usual: Tensor
@@ -159,7 +159,7 @@ class ShowAttendTell(PictureNetwork):
         self.sites = {SITE: ("target", "picture")} if config.layers else {}
         channels, width = self.encoder_config.width, config.width
         self.norm = nn.LayerNorm(channels)
-        # Features say what is in a cell, not where it is; sentences need both.
+        # Features describe the content of a cell but not its position, and sentences need both.
         self.place = nn.Parameter(torch.randn(config.grid**2, channels) * 0.5)
         self.start = nn.Linear(channels, 2 * width) if config.overview else None
         self.embedding = nn.Embedding(config.vocabulary, width, padding_idx=PAD)
@@ -175,15 +175,15 @@ class ShowAttendTell(PictureNetwork):
         self.register_buffer("usual", torch.zeros(config.vocabulary))
 
     def areas(self, name: str) -> AreaOptions:
-        """How a field is seen: item by item."""
+        """Return the areas of a field: single items."""
         return self.config.areas(0) if name == "picture" else AreaOptions()
 
     def forward(self, features_BMC: Tensor, target_NT: Tensor) -> Tensor:
-        """Logits [N, T, V]; hard attention takes the heaviest cells."""
+        """Return logits [N, T, V]; hard attention picks the heaviest cells."""
         return self.run(features_BMC, target_NT).logits
 
     def attend(self, features_BMC: Tensor, target_BT: Tensor, changed: Changed = UNCHANGED) -> Pass:
-        """The same, with the weights of the cells; nothing where there is no attention."""
+        """Return the logits with the weights of the cells, which are absent without attention."""
         run = self.run(features_BMC, target_BT, changed=changed)
         if self.config.attention == "none":
             return Pass(run.logits, {})
@@ -197,7 +197,14 @@ class ShowAttendTell(PictureNetwork):
         sample: bool = False,
         changed: Changed = UNCHANGED,
     ) -> CaptionPass:
-        """All words of N sentences, teacher-forced; `sample`: hard attention draws its cells."""
+        """Process all words of N sentences, teacher-forced.
+
+        Args:
+            features_BMC: the cells of the pictures.
+            target_NT: the sentences, picture by picture.
+            sample: whether hard attention samples its cells. Otherwise it picks the heaviest ones.
+            changed: changes to the attention.
+        """
         cells, state = self.remember(features_BMC, changed, target_NT.shape[1])
         state = State(*repeated(state, len(target_NT)))
         words_NTW = self.words(target_NT)
@@ -218,7 +225,7 @@ class ShowAttendTell(PictureNetwork):
     def remember(
         self, features_BMC: Tensor, changed: Changed = UNCHANGED, steps: int = 1
     ) -> tuple[Cells, State]:
-        """The cells of pictures, under the interventions of so many steps, and the first state."""
+        """Return the cells of pictures with the changes for `steps` steps, and the first state."""
         value_BMC = self.norm(features_BMC)
         state = self._begin(_mean(value_BMC, changed.hidden("picture")))
         value_BMC = value_BMC + self.place
@@ -240,7 +247,10 @@ class ShowAttendTell(PictureNetwork):
         return State(hidden_BW, cell_BW)
 
     def look_at(self, cells: Cells, state: State, sample: bool, step: int = 0) -> Look:
-        """Attend to the cells, K sentences a picture: additive scores, then the sum or one cell."""
+        """Attend to the cells with K sentences per picture.
+
+        The scores are additive. The context is the weighted sum of all cells or one cell.
+        """
         if self.config.attention == "none":
             return _blind(cells, state)
         query_BK1D = self.query(state.hidden).unflatten(0, (len(cells.key), -1)).unsqueeze(2)
@@ -251,50 +261,50 @@ class ShowAttendTell(PictureNetwork):
         read_BKM = weights_BKM
         if self.config.attention == "hard":
             one_BKM = F.one_hot(chosen_N, weights_BKM.shape[2]).to(weights_BKM)
-            # Where every cell is banned, none is read.
+            # If every cell is banned, the context is zero.
             read_BKM = one_BKM.view_as(weights_BKM) * (weights_BKM > 0)
         context_NC = (read_BKM @ cells.value).flatten(0, 1)
         if cells.gate != 1.0:
             context_NC = context_NC * cells.gate
-        # A gate decides how much of what is seen matters to the next word (Xu et al. 2015, section
+        # A gate scales the context by its importance for the next word (Xu et al. 2015, section
         # 4.2.1).
         gate_N1 = self.gate(state.hidden).sigmoid()
         return Look(gate_N1 * context_NC, weights_NM, chosen_N, log_N)
 
     def next(self, word_NW: Tensor, look: Look, state: State) -> State:
-        """The state after one more word and the look before it."""
+        """Return the state after one more word and the attention before it."""
         seen_NC = look.context
         if self.training and self.config.forgetting:
             seen_NC = seen_NC * (torch.rand_like(seen_NC[:, :1]) >= self.config.forgetting)
         return State(*self.core(torch.cat([word_NW, seen_NC], 1), state))
 
     def read_out(self, words: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
-        """Logits [..., V] from the last word, the state and what was read, times the embeddings."""
+        """Compute logits [..., V] from the last word, the state and the context."""
         mixed = torch.tanh(words + self.from_hidden(hidden) + self.from_context(context))
         logits: Tensor = F.linear(self.dropout(mixed), self.embedding.weight)
         return logits
 
     def write(self, features_BMC: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
-        """The decoder over these pictures, one word at a time."""
+        """Return the decoder over these pictures, which writes one word at a time."""
         return RecurrentStepper(self, *self.remember(features_BMC, changed))
 
     def advance(
         self, ids_N: Tensor, state: tuple[Tensor, ...], memory: Cells
     ) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more word of every row, and the state that knows it."""
+        """Return the logits [N, V] after one more word of every row, and the new state."""
         word_NW = self.words(ids_N)
         look = self.look_at(memory, State(*state), sample=False)
         after = self.next(word_NW, look, State(*state))
         return self.read_out(word_NW, after.hidden, look.context), after
 
     def words(self, ids: Tensor) -> Tensor:
-        """Embedded words [..., W]."""
+        """Embed words: [..., W]."""
         words: Tensor = self.dropout(self.embedding(ids) * self.config.width**0.5)
         return words
 
 
 def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
-    """The mean of the cells that are not hidden, [B, C]; zeros where all are."""
+    """Return the mean of the visible cells, [B, C], or zeros if all are hidden."""
     if not hidden:
         return value_BMC.mean(1)
     seen_M = torch.ones(value_BMC.shape[1], dtype=torch.bool, device=value_BMC.device)
@@ -303,7 +313,7 @@ def _mean(value_BMC: Tensor, hidden: Sequence[int]) -> Tensor:
 
 
 def _weights(score_BKM: Tensor, factors_M: Tensor | None) -> Tensor:
-    """The softmax, with every cell's weight times its factor; zeros where all are banned."""
+    """Return the softmax times the factors, normalised; zeros if every cell is banned."""
     if factors_M is None:
         return score_BKM.softmax(2)
     if not factors_M.any():
@@ -312,7 +322,7 @@ def _weights(score_BKM: Tensor, factors_M: Tensor | None) -> Tensor:
 
 
 def _blind(cells: Cells, state: State) -> Look:
-    """A look that sees nothing."""
+    """Return a step without attention, with a context of zeros."""
     rows = len(state.cell)
     context_NC = cells.value.new_zeros(rows, cells.value.shape[2])
     nothing_N = state.cell.new_zeros(rows)

@@ -1,6 +1,6 @@
-"""A digit reader with or without a spatial transformer before it (Jaderberg et al. 2015).
+"""A digit classifier with or without a preceding spatial transformer (Jaderberg et al. 2015).
 
-Shapes: B batch, H, W of the picture, S side of what the reader sees, C classes.
+Shapes: B batch, H, W of the picture, S side of the classifier's input, C classes.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class StnConfig:
 
     Args:
         kind: the pictures it reads, a key of `digit_scenes.KINDS`.
-        attends: whether the spatial transformer stands in front; without it the reader sees the
+        attends: whether a spatial transformer precedes the reader; without it the reader sees the
             whole picture.
-        side: of the transformer's output, in pixels.
+        side: side of the transformer's output, in pixels.
         width: channels of the reader's convolutions.
-        hidden: units of its last hidden layer.
-        classes: labels.
+        hidden: units of the reader's last hidden layer.
+        classes: number of labels.
     """
 
     kind: str = "cluttered"
@@ -37,7 +37,7 @@ class StnConfig:
 
 
 class Stn(nn.Module):
-    """Localiser (begins as the identity), transformer, reader."""
+    """A localiser that starts as the identity, the spatial transformer, and the reader."""
 
     def __init__(self, config: StnConfig) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class Stn(nn.Module):
         self.reader = convolutional_reader(config.width, config.classes, cells, config.hidden)
 
     def forward(self, pictures_BHW: Tensor, sample: bool = False) -> Reading:
-        """Read pictures (0..1) in one look; there is nothing to sample."""
+        """Read pictures with values 0..1 in one look; `sample` has no effect."""
         if self.localiser is None:
             return Reading(self.reader(pictures_BHW[:, None])[:, None])
         theta_B23 = self.localiser(pictures_BHW[:, None]).unflatten(1, (2, 3))
@@ -59,12 +59,12 @@ class Stn(nn.Module):
 
 
 def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128) -> nn.Sequential:
-    """A picture of any size, [B, 1, H, W], to logits [B, classes].
+    """Build a classifier for pictures of any size, [B, 1, H, W], that returns logits [B, classes].
 
     Args:
         width: channels of the first convolutions.
-        classes: labels.
-        cells: along a side, of which the greatest values are read.
+        classes: number of labels.
+        cells: cells along a side; the classifier reads the maximum of each cell.
         hidden: units of the last hidden layer.
     """
     return nn.Sequential(
@@ -76,7 +76,7 @@ def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128
         nn.MaxPool2d(2),
         nn.Conv2d(width, 2 * width, 3, padding=1),
         nn.ReLU(),
-        # Pictures differ in size, and what is behind has to be as large for all.
+        # Pictures differ in size, but the next layer needs inputs of a fixed size.
         nn.AdaptiveMaxPool2d(cells),
         nn.Flatten(),
         nn.Linear(2 * width * cells**2, hidden),
@@ -86,9 +86,9 @@ def convolutional_reader(width: int, classes: int, cells: int, hidden: int = 128
 
 
 def _first_identity(width: int) -> nn.Linear:
-    """A layer that says the six numbers of theta; they begin as those of the identity."""
+    """Build a layer that returns the six numbers of theta and starts with the identity."""
     layer = nn.Linear(width, 6)
-    # Zeros: at first every picture gets the same, the whole of it.
+    # With zero weights, every picture starts with the bias: the whole picture.
     nn.init.zeros_(layer.weight)
     with torch.no_grad():
         layer.bias.copy_(torch.tensor([1.0, 0, 0, 0, 1, 0]))
@@ -96,7 +96,7 @@ def _first_identity(width: int) -> nn.Linear:
 
 
 def _localiser() -> nn.Sequential:
-    """Picture [B, 1, H, W] to the six numbers of theta."""
+    """Build a network from a picture [B, 1, H, W] to the six numbers of theta."""
     return nn.Sequential(
         nn.MaxPool2d(2),
         nn.Conv2d(1, 20, 5),

@@ -1,5 +1,6 @@
-"""The Transformer's decoder alone (Radford et al. 2018): a language model whose attention to what
-stands before has areas (Li et al. 2019).
+"""The decoder-only Transformer (Radford et al. 2018), a language model with area attention.
+
+Its attention to the preceding tokens has areas (Li et al. 2019).
 
 Shapes: B batch, N rows, T items, W model width, V vocabulary.
 """
@@ -31,19 +32,25 @@ class TextDecoderConfig(TransformerOptions):
         return self.form
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the given layer (0-based) sees what stands before."""
+        """Return the areas that the given layer (0-based) forms in the preceding tokens."""
         return self.area_options(layer)
 
 
 class CausalLayer(EncoderLayer):
-    """A layer of an encoder whose items see only what stands before them, and themselves."""
+    """An encoder layer whose items attend only to themselves and to earlier items."""
 
     is_causal = True
 
     def step(
         self, x_N1W: Tensor, history: AreaMemory | None, own: LayerInterventions | None
     ) -> tuple[Tensor, AreaMemory]:
-        """One item more; own: what is done otherwise, read where the text begins."""
+        """Process one more item.
+
+        Args:
+            x_N1W: the item.
+            history: the layer's history; None at the beginning.
+            own: changes to the attention; used only at the beginning.
+        """
         y = self.norms[0](x_N1W)
         history = self.self_attention.extend(history, y, own)
         x = x_N1W + self.self_attention.ask(y, history)
@@ -51,7 +58,7 @@ class CausalLayer(EncoderLayer):
 
 
 class TextDecoder(TransformerBase):
-    """The whole network; the text it goes on with is the beginning of what it writes."""
+    """The language model. A text to continue is the beginning of its output."""
 
     inputs = ()
     longest = 24
@@ -68,17 +75,17 @@ class TextDecoder(TransformerBase):
         initialise(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
-        """How the first layer, which has the largest areas, sees a field."""
+        """Return the areas of a field in the first layer, which has the largest areas."""
         return self.config.areas(0)
 
     def forward(self, target_BT: Tensor) -> Tensor:
-        """Logits [B, T, V] of the token after each of `target_BT`, which begins with the start."""
+        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
         return self.attend(target_BT, need_weights=False).logits
 
     def attend(
         self, target_BT: Tensor, need_weights: bool = True, changed: Changed = UNCHANGED
     ) -> Pass:
-        """The same, with the area weights from the same pass."""
+        """Return the logits with the area weights from this pass."""
         x_BTW, weights = self.embed(target_BT), []
         for number, layer in enumerate(self.decoder):
             x_BTW, found = layer(x_BTW, None, need_weights, changed.at(SITE, number))
@@ -86,17 +93,17 @@ class TextDecoder(TransformerBase):
         return Pass(self.logits(x_BTW), {SITE: weights} if need_weights else {})
 
     def write(self, changed: Changed = UNCHANGED) -> TextStepper:
-        """The network, one token at a time."""
+        """Return the network as a decoder that writes one token at a time."""
         return TextStepper(self, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
-        """The last layer's output after its normalisation."""
+        """Apply the last normalisation."""
         normed: Tensor = self.norm(x_BTW)
         return normed
 
 
 class TextStepper:
-    """The state of decoding: what each layer remembers of the text so far."""
+    """The state of decoding: each layer's history of the text so far."""
 
     def __init__(self, network: TextDecoder, changed: Changed = UNCHANGED) -> None:
         self._network = network
@@ -106,7 +113,11 @@ class TextStepper:
         self._position = 0
 
     def step(self, tokens: Tensor) -> Tensor:
-        """Feed the last token of every row, int64 [N]; log-probabilities of the next, [N, V]."""
+        """Feed the last token of every row, int64 [N].
+
+        Returns:
+            Log-probabilities of the next token, [N, V].
+        """
         x_N1W = self._network.embed(tokens.to(self._device)[:, None], self._position)
         for index, layer in enumerate(self._network.decoder):
             assert isinstance(layer, CausalLayer)

@@ -1,8 +1,8 @@
-"""The encoder-decoder Transformer (Vaswani et al. 2017) with area attention in its first layers (Li
-et al. 2019).
+"""The encoder-decoder Transformer (Vaswani et al. 2017) with area attention in its first layers.
 
-Layer normalisation stands before each sublayer, embeddings are shared by source, target and output,
-and positions are sinusoids, so there is no longest input.
+Area attention is that of Li et al. 2019. Layer normalisation comes before each sublayer. Source,
+target and output share their embeddings. Positions are sinusoids, so inputs can have any length.
+
 Shapes: B batch, M source items, T target items, W model width, V vocabulary.
 """
 
@@ -45,11 +45,15 @@ SITES = {
 
 @dataclass(frozen=True, slots=True)
 class TransformerConfig(TransformerOptions):
-    """The options of the network; areas are in all three kinds of attention."""
+    """The options of the network; all three kinds of attention have areas."""
 
     @classmethod
     def sized(cls, size: str, vocabulary: int, **options: Any) -> TransformerConfig:
-        """The options of the paper's "Tiny", "Small", "Base" or "Big"; InputError for others."""
+        """Return the options of the paper's "Tiny", "Small", "Base" or "Big".
+
+        Raises:
+            InputError: if the size is unknown.
+        """
         chosen = SIZES[choice("size", size, tuple(SIZES))]
         return cls(vocabulary, **{**chosen, **options})
 
@@ -59,14 +63,15 @@ class TransformerConfig(TransformerOptions):
         return self.form
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the given layer (0-based) sees its memory."""
+        """Return the areas that the given layer (0-based) forms in its memory."""
         return self.area_options(layer)
 
 
 def padding_of(source_BM: Tensor) -> Tensor | None:
-    """Where a batch of sentences is padding: bool [B, M], or None where it is known to be nowhere.
+    """Return where a batch of sentences is padding, bool [B, M]; None if it is known not to be.
 
-    A CPU is asked; a host that asks anything else has to wait for all that it was given to do.
+    Only a CPU is checked for padding. On other devices the host would have to wait for all pending
+    work.
     """
     padding_BM = source_BM == PAD
     if padding_BM.device.type == "cpu" and not padding_BM.any():
@@ -75,7 +80,12 @@ def padding_of(source_BM: Tensor) -> Tensor | None:
 
 
 class Transformer(TransformerBase):
-    """The whole network. impl: how area attention is computed, see `area_attention`."""
+    """The translator, from source tokens to logits of target tokens.
+
+    Args:
+        config: the options.
+        impl: implementation of area attention, see `area_attention`.
+    """
 
     inputs = ("source",)
     sites = SITES
@@ -93,11 +103,11 @@ class Transformer(TransformerBase):
         initialise(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
-        """How the first layer, which has the largest areas, sees a field."""
+        """Return the areas of a field in the first layer, which has the largest areas."""
         return self.config.areas(0)
 
     def forward(self, source_BM: Tensor, target_BT: Tensor) -> Tensor:
-        """Logits [B, T, V] of the token after each of `target_BT`, which begins with the start."""
+        """Return logits [B, T, V] of the next tokens; `target_BT` begins with the start symbol."""
         return self.attend(source_BM, target_BT, need_weights=False).logits
 
     def attend(
@@ -107,7 +117,7 @@ class Transformer(TransformerBase):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the area weights of every site from the same pass."""
+        """Return the logits with the area weights of every site from this pass."""
         padding = padding_of(source_BM)
         memory_BMW, encoder_self = self.encode(source_BM, padding, need_weights, changed)
         run = self.decode(memory_BMW, padding, target_BT, need_weights, changed)
@@ -122,17 +132,17 @@ class Transformer(TransformerBase):
         need_weights: bool = False,
         changed: Changed = UNCHANGED,
     ) -> tuple[Tensor, list[Tensor]]:
-        """The encoder's output [B, M, W] and its weights, one tensor a layer."""
+        """Return the encoder's output [B, M, W] and its weights, one tensor per layer."""
         x, weights = encode(self.encoder, self.embed(source_BM), padding_BM, need_weights, changed)
         return self.encoder_norm(x), weights
 
     def write(self, source_BM: Tensor, changed: Changed = UNCHANGED) -> TransformerStepper:
-        """The decoder over these sources, one token at a time."""
+        """Return the decoder over these sources, which writes one token at a time."""
         padding = padding_of(source_BM)
         memory_BMW, _ = self.encode(source_BM, padding, changed=changed)
         return self.stepper(memory_BMW, padding, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
-        """The decoder's output after its last normalisation."""
+        """Apply the decoder's last normalisation."""
         normed: Tensor = self.decoder_norm(x_BTW)
         return normed

@@ -1,8 +1,9 @@
-"""The doubly attentive Transformer (Arslan et al. 2018): a translator that also looks at a picture.
+"""The doubly attentive Transformer (Arslan et al. 2018): a translator that also sees a picture.
 
-The encoder is the text's; each decoder layer attends to its output and to the picture's cells and
-adds what both give (Eq. 5-8). Either may be missing: without a picture this is the Transformer of
-the same names of weights, without a text it is a captioner.
+The encoder reads the text. Each decoder layer attends to the encoder's output and to the picture's
+cells and adds both contexts (Eq. 5-8). Either input may be missing. Without a picture this is the
+Transformer, with equal names of weights. Without a text it is a captioner.
+
 Shapes: B batch, M source items, T target items, P = G * G cells, C channels, W model width.
 """
 
@@ -32,11 +33,11 @@ from areaviz.models.transformer import SITES as TEXT_SITES
 from areaviz.models.transformer import TransformerConfig, padding_of
 
 SITES = {"text": "encoder-decoder", "picture": "encoder-decoder picture"}
-"""What the two attentions are called in a trace."""
+"""The sites of the two attentions in a trace."""
 
 
 def interventions_at(changed: Changed, layer: int) -> TwoInterventions:
-    """The interventions in both attentions of a layer."""
+    """Return the changes to both attentions of a layer."""
     return TwoInterventions(**{name: changed.at(site, layer) for name, site in SITES.items()})
 
 
@@ -45,12 +46,12 @@ class TwoMemoriesConfig:
     """The options of the network.
 
     Args:
-        vocabulary: tokens.
-        text: options of the Transformer but its vocabulary, see `TransformerConfig`.
-        encoder: of the pictures, see `EncoderConfig`.
-        grid: side of the grid that is attended to.
-        picture_size: most rows and columns of an area of the grid.
-        picture_dropout: on the projected features, 0..1.
+        vocabulary: number of tokens.
+        text: options of the Transformer without the vocabulary, see `TransformerConfig`.
+        encoder: options of the picture encoder, see `EncoderConfig`.
+        grid: side of the grid of cells.
+        picture_size: largest number of rows and columns of an area of the grid.
+        picture_dropout: dropout on the projected features, 0..1.
     """
 
     vocabulary: int
@@ -67,12 +68,12 @@ class TwoMemoriesConfig:
 
     @property
     def layers(self) -> int:
-        """Layers of the encoder and of the decoder."""
+        """The number of layers of the encoder and of the decoder."""
         return self.transformer.layers
 
     @property
     def heads(self) -> int:
-        """Heads of every layer."""
+        """The number of heads of every layer."""
         return self.transformer.heads
 
     @property
@@ -86,12 +87,16 @@ class TwoMemoriesConfig:
         return "attention to a text and a picture"
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the given layer (0-based) sees the picture."""
+        """Return the areas that the given layer (0-based) forms on the picture."""
         size = self.picture_size if layer < self.transformer.area_layers else 1
         return AreaOptions((size, size), shape=(self.grid, self.grid))
 
     def resized(self, area_size: int | None) -> Self:
-        """The options with another largest area of both; raises as `TransformerConfig.resized`."""
+        """Return the options with a different largest area for text and picture.
+
+        Raises:
+            InputError: as for `TransformerConfig.resized`.
+        """
         if area_size is None:
             return self
         text = self.transformer.resized(area_size)
@@ -118,9 +123,14 @@ class TwoMemoriesLayer(BaseDecoderLayer):
         own: LayerInterventions | None = None,
         across: TwoInterventions = NO_INTERVENTIONS,
     ) -> tuple[Tensor, Tensor | None, dict[str, Share]]:
-        """Outputs [B, T, W], the weights of self-attention, and the shares of text and picture.
+        """Return outputs [B, T, W], self-attention weights, and the shares of text and picture.
 
-        own, across: interventions in the attention to the history, and to text and picture.
+        Args:
+            x_BTW: the input.
+            memories: the text and the picture.
+            need_weights: whether to return the weights and shares.
+            own: changes to the attention to the history.
+            across: changes to the attention to the text and the picture.
         """
         x, self_weights = self.look_back(x_BTW, need_weights, own)
         context, shares = self.cross_attention.attend_both(
@@ -131,7 +141,12 @@ class TwoMemoriesLayer(BaseDecoderLayer):
 
 
 class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
-    """The whole network. impl: how area attention is computed, see `area_attention`."""
+    """The translator, from source tokens and picture features to logits of target tokens.
+
+    Args:
+        config: the options.
+        impl: implementation of area attention, see `area_attention`.
+    """
 
     inputs = ("source", "picture")
     longest = 40
@@ -148,7 +163,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         )
         self.place = nn.Parameter(torch.randn(config.grid**2, sizes.width) * 0.5)
         self.embedding = nn.Embedding(config.vocabulary, sizes.width, padding_idx=PAD)
-        # One loop for each, so that weights are drawn in the order they always were.
+        # Two loops keep the order in which initial weights are drawn.
         self.encoder = nn.ModuleList()
         self.decoder = nn.ModuleList()
         for layer in range(sizes.layers):
@@ -162,13 +177,13 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         initialise(self, self.embedding)
 
     def areas(self, name: str) -> AreaOptions:
-        """How the first layer, which has the largest areas, sees a field."""
+        """Return the areas of a field in the first layer, which has the largest areas."""
         return self.config.areas(0) if name == "picture" else self.config.transformer.areas(0)
 
     def forward(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, target_BT: Tensor
     ) -> Tensor:
-        """Logits [B, T, V] of the token after each; one of text and picture may be None."""
+        """Return logits [B, T, V] of the next tokens; text or picture may be None."""
         return self.attend(source_BM, features_BPC, target_BT, need_weights=False).logits
 
     def attend(
@@ -179,7 +194,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """The same, with the weights and strengths of every site from the same pass."""
+        """Return the logits with the weights and strengths of every site from this pass."""
         memories, encoder_self = self.remember(source_BM, features_BPC, need_weights, changed)
         y = self.embed(target_BT)
         weights = {"encoder self": encoder_self} if encoder_self else {}
@@ -201,7 +216,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         need_weights: bool = False,
         changed: Changed = UNCHANGED,
     ) -> tuple[Memories, list[Tensor]]:
-        """What the decoder attends to, and the weights of the encoder, one tensor a layer."""
+        """Return the memories of the decoder, and the encoder's weights, one tensor per layer."""
         picture = None if features_BPC is None else self.enter(features_BPC) + self.place
         if source_BM is None:
             return Memories(None, None, picture), []
@@ -212,7 +227,7 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
     def write(
         self, source_BM: Tensor | None, features_BPC: Tensor | None, changed: Changed = UNCHANGED
     ) -> TransformerStepper:
-        """The decoder over these sources and pictures, one token at a time."""
+        """Return the decoder over these sources and pictures, which writes one token at a time."""
         memories, _ = self.remember(source_BM, features_BPC, changed=changed)
         pooled = []
         for number, layer in enumerate(self.decoder):
@@ -223,6 +238,6 @@ class TwoMemoriesTransformer(TransformerBase, PictureNetwork):
         return TransformerStepper(self, pooled, self.place.device, changed)
 
     def normed(self, x_BTW: Tensor) -> Tensor:
-        """The decoder's output after its last normalisation."""
+        """Apply the decoder's last normalisation."""
         normed: Tensor = self.decoder_norm(x_BTW)
         return normed

@@ -1,10 +1,13 @@
-"""The watcher: a clip in, a sentence out (Yao et al. 2015; multimedia paper, section IV-C).
+"""The video captioner, which reads a clip and writes a sentence.
 
-A network of convolutions sees every frame by itself, another the motion around it; an LSTM writes,
-and for each word it attends to areas of frames. Without attention it reads the mean of all frames
-for each word, which is the control.
-Shapes: B clips, N = B * K rows of K beams a clip, F frames, S side in pixels, C = 1 or 3 channels,
-T words, W width, V vocabulary. Clips of a network that sees colours are [B, F, S, S, 3] throughout.
+Yao et al. 2015; multimedia paper, section IV-C. A convolutional network reads every frame
+separately, and another one reads the motion around it. An LSTM writes, and for each word it attends
+to areas of frames. The variant without attention is the control: it reads the mean of all frames
+for each word.
+
+Shapes: B clips, N = B * K rows of K beams per clip, F frames, S side in pixels, C = 1 or 3
+channels, T words, W width, V vocabulary. If a network sees colours, clips are [B, F, S, S, 3]
+throughout.
 """
 
 from __future__ import annotations
@@ -26,7 +29,7 @@ from areaviz.models.recurrent import SITE, RecurrentStepper, RecurrentTranslator
 from areaviz.trace.limits import choice
 
 ENCODERS = ("frames", "motion", "both")
-"""What is seen of a clip: every frame by itself, how it differs from its neighbours, or both."""
+"""Views of a clip: each frame separately, differences from neighbouring frames, or both."""
 _FRAME_CHANNELS, _MOTION_CHANNELS = (16, 32, 48), (16, 24)
 
 
@@ -35,21 +38,21 @@ class WatcherConfig(AreaChoices):
     """The options of the network.
 
     Args:
-        vocabulary: words.
+        vocabulary: number of words.
         encoder: one of `ENCODERS`.
-        attends: whether frames are attended to; if not, their mean is read.
-        frames: of a clip.
-        side: of a frame in pixels, a multiple of 8.
-        colour: whether frames are seen in colour, as recordings are; if not, in grey, light on
-            dark, as drawings are.
-        width: of an item, and cells of the decoder.
-        heads: of the attention.
-        dropout: on frames, words and what is read out, 0..1.
-        area_size: most frames an area holds, 1 for regular attention.
+        attends: whether to attend to frames; if not, their mean is read.
+        frames: number of frames of a clip.
+        side: side of a frame in pixels, a multiple of 8.
+        colour: whether frames are seen in colour, as for recordings; if not, in grey, light on
+            dark, as for drawings.
+        width: width of an item, and cells of the decoder.
+        heads: heads of the attention.
+        dropout: dropout on frames, words and the decoder's output, 0..1.
+        area_size: largest number of frames in an area, 1 for regular attention.
         key_mode: see `AreaOptions`.
         value_mode: see `AreaOptions`.
-        convolution: taps over neighbouring keys and values, 1 for none.
-        size_bias: whether heads learn a number for each size of an area.
+        convolution: taps over neighbouring keys and values, 1 for no convolution.
+        size_bias: whether heads learn a bias per area size.
         known_size: the largest area that learned keys and biases were trained with, 0 for
             `area_size`.
     """
@@ -75,26 +78,26 @@ class WatcherConfig(AreaChoices):
 
     @property
     def layers(self) -> int:
-        """1, or 0 without attention."""
+        """The number of attention layers: 1, or 0 without attention."""
         return int(self.attends)
 
     @property
     def channels(self) -> int:
-        """Of a frame."""
+        """The number of channels of a frame."""
         return 3 if self.colour else 1
 
     @property
     def about(self) -> str:
-        """What is seen, and the kind of attention in words."""
+        """The view of the clip and the kind of attention in words."""
         seen = {"frames": "frames", "motion": "motion", "both": "frames and motion"}[self.encoder]
         return f"{seen}, {self.form if self.attends else 'no attention'}"
 
     def areas(self, layer: int) -> AreaOptions:
-        """How the clip is seen."""
+        """Return the areas that are formed in the clip."""
         return self.memory_options()
 
     def resized(self, area_size: int | None) -> Self:
-        """The options with another largest area; raises as `AreaChoices.known_for`."""
+        """Return the options with a different largest area; raise as `AreaChoices.known_for`."""
         if area_size is None or area_size == self.area_size:
             return self
         return replace(self, area_size=area_size, known_size=self.known_for(area_size))
@@ -102,11 +105,11 @@ class WatcherConfig(AreaChoices):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What was seen of B clips.
+    """The encoder output for B clips.
 
     Args:
-        mean: of the frames that may be read, [B, W].
-        memory: what is attended to; None without attention.
+        mean: mean of the visible frames, [B, W].
+        memory: the frames to attend to; None without attention.
     """
 
     mean: Tensor
@@ -114,7 +117,12 @@ class Watched:
 
 
 class Watcher(RecurrentTranslator):
-    """The whole network. impl: how area attention is computed, see `area_attention`."""
+    """The video captioner, from pixels to words.
+
+    Args:
+        config: the options.
+        impl: implementation of area attention, see `area_attention`.
+    """
 
     inputs = ("clip",)
     longest = 24
@@ -136,7 +144,7 @@ class Watcher(RecurrentTranslator):
         self.hidden_out = nn.Linear(width, width, bias=False)
 
     def areas(self, name: str) -> AreaOptions:
-        """How a field is seen."""
+        """Return the areas that are formed in a field."""
         return self.config.areas(0)
 
     def attend(
@@ -146,7 +154,7 @@ class Watcher(RecurrentTranslator):
         need_weights: bool = True,
         changed: Changed = UNCHANGED,
     ) -> Pass:
-        """All words at once, with the area weights of the same pass if asked for."""
+        """Process all words at once; with `need_weights` return this pass's area weights."""
         items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
         top_BTW, _ = self.decoder(self.words(target_BT))
         if self.cross is None:
@@ -162,9 +170,13 @@ class Watcher(RecurrentTranslator):
         return Pass(logits, {} if weights is None else {SITE: [weights]})
 
     def watch(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> tuple[Tensor, Tensor]:
-        """What is seen of clips of uint8: an item a frame [B, F, W], and which are hidden [B, F].
+        """Encode clips of uint8.
 
-        In place of a hidden frame the one before it is seen, so that its motion is hidden, too.
+        A hidden frame is replaced by the last visible one before it, so that its motion is hidden,
+        too.
+
+        Returns:
+            One item per frame, [B, F, W], and which frames are hidden, bool [B, F].
         """
         hidden = set(changed.hidden("clip"))
         shown: list[int] = []
@@ -185,11 +197,14 @@ class Watcher(RecurrentTranslator):
         return self.dropout(seen_BFW), hidden_BF
 
     def read_out(self, top: Tensor, context: Tensor) -> Tensor:
-        """Logits [..., V] from the decoder's state and what it read."""
+        """Compute logits [..., V] from the decoder's state and the context."""
         return self.logits(torch.tanh(self.hidden_out(top) + context))
 
     def advance(self, ids_N: Tensor, state: State, memory: Watched) -> tuple[Tensor, State]:
-        """Logits [N, V] after one more word of every row, and the state: hidden and cell."""
+        """Return the logits [N, V] after one more word of every row, and the new state.
+
+        The state consists of the hidden and the cell state.
+        """
         before = (state[0][None], state[1][None])
         top_N1W, (hidden_1NW, cell_1NW) = self.decoder(self.words(ids_N)[:, None], before)
         query_BKW = top_N1W[:, 0].unflatten(0, (len(memory.mean), -1))
@@ -201,7 +216,7 @@ class Watcher(RecurrentTranslator):
         return logits_NV, (hidden_1NW[0], cell_1NW[0])
 
     def write(self, clip_BFSS: Tensor, changed: Changed = UNCHANGED) -> RecurrentStepper:
-        """The decoder over these clips, one word at a time."""
+        """Return the decoder over these clips, which writes one word at a time."""
         items_BFW, hidden_BF = self.watch(clip_BFSS, changed)
         memory = None
         if self.cross is not None:
@@ -212,7 +227,7 @@ class Watcher(RecurrentTranslator):
 
 
 class FrameEncoder(nn.Module):
-    """Convolutions over every frame by itself: [B, F, C, S, S] to [B, F, W]."""
+    """Convolutions over every frame separately: [B, F, C, S, S] to [B, F, W]."""
 
     def __init__(self, side: int, width: int, channels: int = 1) -> None:
         super().__init__()
@@ -229,17 +244,17 @@ class FrameEncoder(nn.Module):
         )
 
     def forward(self, pixels_BFCSS: Tensor) -> Tensor:
-        """An item a frame."""
+        """Encode every frame as one item: [B, F, W]."""
         seen: Tensor = self.layers(pixels_BFCSS.flatten(0, 1))
         items: Tensor = seen.unflatten(0, pixels_BFCSS.shape[:2])
         return items
 
 
 class MotionEncoder(nn.Module):
-    """Convolutions in space and time over what changes from frame to frame, at half the size.
+    """Convolutions in space and time over the changes from frame to frame, at half the size.
 
-    They see motion and not appearance, as those of Yao et al. do, which read statistics of local
-    motion. An item knows of two frames before and behind it, and of the frame before those.
+    They see motion and not appearance, like those of Yao et al., which read statistics of local
+    motion. An item depends on two frames before and after it, and on the frame before those.
     """
 
     def __init__(self, side: int, width: int, channels: int = 1) -> None:
@@ -250,7 +265,7 @@ class MotionEncoder(nn.Module):
         self.out = nn.Linear(second * (side // 8) ** 2, width)
 
     def forward(self, pixels_BFCSS: Tensor) -> Tensor:
-        """An item a frame: [B, F, W]."""
+        """Encode the motion around every frame as one item: [B, F, W]."""
         changes_BFCSS = pixels_BFCSS.diff(dim=1, prepend=pixels_BFCSS[:, :1])
         halved_BCFSS = F.avg_pool3d(changes_BFCSS, (1, 2, 2)).transpose(1, 2)
         seen_BWFSS = F.relu(self.second(F.relu(self.first(halved_BCFSS))))
@@ -259,13 +274,13 @@ class MotionEncoder(nn.Module):
 
 
 def _standardised(pixels_BFSSC: Tensor) -> Tensor:
-    """Each clip with its mean colour at 0 and a standard deviation of 1: light says little."""
+    """Scale each clip to a mean colour of 0 and a standard deviation of 1, to remove lighting."""
     mean_B1113 = pixels_BFSSC.mean((1, 2, 3), keepdim=True)
     spread_B1111 = pixels_BFSSC.std((1, 2, 3, 4), keepdim=True)
     return (pixels_BFSSC - mean_B1113) / (spread_B1111 + 1e-3)
 
 
 def _mean(items_BFW: Tensor, hidden_BF: Tensor) -> Tensor:
-    """The mean of the items that are not hidden, [B, W]; zeros where all are."""
+    """Return the mean of the visible items, [B, W], or zeros if all are hidden."""
     seen_BF1 = (~hidden_BF)[:, :, None].to(items_BFW.dtype)
     return (items_BFW * seen_BF1).sum(1) / seen_BF1.sum(1).clamp_min(1)

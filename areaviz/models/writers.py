@@ -1,4 +1,4 @@
-"""Every network that writes, by the family of its card."""
+"""The registry of networks that generate a sequence, by the family of their card."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ WRITERS: Mapping[str, tuple[Any, Callable[[Any], WritingNetwork]]] = {
     "doubly": (TwoMemoriesConfig, TwoMemoriesTransformer),
     "text decoder": (TextDecoderConfig, TextDecoder),
 }
-"""Every network that writes, by its family: its options and its class."""
+"""Options and class of every generating network, by family."""

@@ -1,6 +1,6 @@
-"""A model that writes: text, picture, sound or clip in, a sentence and its Trace out.
+"""The model around any generating network: text, picture, sound or clip in, a Trace out.
 
-Which network it is does not matter here: any subclass of `WritingNetwork` that `WRITERS` lists.
+The code does not depend on the network, which is any subclass of `WritingNetwork` in `WRITERS`.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from areaviz.trace.logits import Logits
 from areaviz.trace.record import Field, Output, Trace
 from areaviz.trace.request import Request
 
-# How many requests run together where many are given, the most memory that the weights of outputs
-# take that are read in one pass, and what a network reads of each request, by field.
+# Number of requests that run together, largest memory for the weights of outputs that are processed
+# in one pass, and what a network reads of each request, by field.
 BATCH, TOGETHER_BYTES = 32, 128 * 2**20
 Parts = Sequence[Mapping[str, Tensor]]
 
 
 @dataclass(frozen=True, slots=True)
 class WritingModel:
-    """Writes, and records what it attended to."""
+    """A model that generates a sequence and records its attention."""
 
     card: Card
     tokenizer: Tokenizer
@@ -63,11 +63,11 @@ class WritingModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a checkpoint; `area_size` replaces the trained one where areas have no parameters.
+        """Load a checkpoint; `area_size` replaces the trained size if no parameters depend on it.
 
         Raises:
-            InputError: when this model's areas cannot be resized.
-            BackendError: when a file is missing or damaged.
+            InputError: if the areas of this model cannot be resized.
+            BackendError: if a file is missing or damaged.
         """
         options, build = WRITERS[card.family]
         network = build(options(**card.config).resized(area_size))
@@ -75,26 +75,26 @@ class WritingModel:
         return cls(card, load_tokenizer(folder, card.files), eval_mode(network, device))
 
     def untrained(self) -> Self:
-        """The same network before it learned anything: a baseline."""
+        """Return this network with initial weights, as a baseline."""
         build = WRITERS[self.card.family][1]
         return replace(self, network=untrained(build, self.network.config, self.device))
 
     @property
     def device(self) -> torch.device:
-        """Where the network is."""
+        """The device of the network."""
         return next(self.network.parameters()).device
 
     def trace(self, requests: Sequence[Request], on_step: OnStep | None = None) -> list[Trace]:
-        """Write together for requests that share their options, then record one pass each.
+        """Generate outputs for requests with equal options, then record one pass for each.
 
         Raises:
-            InputError: an input is missing or too long, the trace would be too large, or a change
-                is of what is not there.
+            InputError: if an input is missing or too long, the trace is too large, or a change
+                refers to something that does not exist.
         """
         for request in requests:
             self._check(request)
         if len({tuple(self._given(request)) for request in requests}) > 1:
-            # Unlike inputs, such as a text alone and one with a picture, do not batch.
+            # Different kinds of input, such as a text with and without a picture, form no batch.
             return [self.trace([request], on_step)[0] for request in requests]
         parts = self.read(requests)
         found = self._found(requests, parts, on_step)
@@ -119,14 +119,14 @@ class WritingModel:
         return noted[0]
 
     def outputs(self, requests: Sequence[Request]) -> list[str]:
-        """What is written for each of many requests that share their options."""
+        """Return the outputs for many requests with equal options."""
         return self.outputs_by_penalty(requests, (self.length_penalty,))[0]
 
     def outputs_by_penalty(
         self, requests: Sequence[Request], penalties: Sequence[float]
     ) -> list[list[str]]:
-        """The same under each of several length penalties of beam search."""
-        # Texts of like length cost least together.
+        """Return the outputs under each of several length penalties of beam search."""
+        # Texts of similar length need the least padding.
         order = sorted(range(len(requests)), key=lambda index: len(requests[index].text))
         written = [[""] * len(requests) for _ in penalties]
         for first in range(0, len(order), BATCH):
@@ -140,12 +140,12 @@ class WritingModel:
 
     @property
     def length_penalty(self) -> float:
-        """Of beam search: what its card says, else the usual one."""
+        """The length penalty of beam search: the card's, or the default."""
         return LENGTH_PENALTY if self.card.length_penalty is None else self.card.length_penalty
 
     @torch.inference_mode()
     def read(self, requests: Sequence[Request]) -> list[dict[str, Tensor]]:
-        """What the network reads of each request, by field; all have the same inputs."""
+        """Return what the network reads of each request, by field; all must have equal inputs."""
         found: list[dict[str, Tensor]] = [{} for _ in requests]
         for name, one in self._given(requests[0]).items():
             for parts, tensor in zip(found, one.read(requests), strict=True):
@@ -155,7 +155,7 @@ class WritingModel:
     def _found(
         self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
     ) -> list[Hypothesis]:
-        """The outputs of requests: those that were given, else what is written."""
+        """Return the outputs of requests: those that were given, or those that the model writes."""
         if requests[0].target is None:
             return self.decode(requests, parts, on_step)
         return [given(self.tokenizer, request.target or "") for request in requests]
@@ -163,7 +163,7 @@ class WritingModel:
     def decode(
         self, requests: Sequence[Request], parts: Parts, on_step: OnStep | None = None
     ) -> list[Hypothesis]:
-        """The best output for all that was read, by the options that the requests share."""
+        """Generate the best output for each request, by the options that the requests share."""
         return self._search(requests, parts, (self.length_penalty,), on_step)[0]
 
     @torch.inference_mode()
@@ -174,7 +174,7 @@ class WritingModel:
         penalties: Sequence[float],
         on_step: OnStep | None = None,
     ) -> list[list[Hypothesis]]:
-        """The best outputs under each length penalty, by the options that the requests share."""
+        """Generate the best outputs under each length penalty, by the shared options."""
         request = requests[0]
         stepper = self.network.write(*self._batch(parts), changed=self._changed(request))
         limits = [self._limit(len(one.get("source", ()))) for one in parts]
@@ -183,7 +183,7 @@ class WritingModel:
 
     @torch.inference_mode()
     def attend(self, requests: Sequence[Request]) -> Pass:
-        """One pass over the given outputs of requests; behind an end nothing has a meaning."""
+        """Run one pass over the given outputs of requests; results after an end have no meaning."""
         ids = pad([self.tokenizer.ids(request.target or "") for request in requests])
         batch = self._batch(self.read(requests))
         return self.network.attend(*batch, shifted(ids.to(self.device)))
@@ -195,7 +195,7 @@ class WritingModel:
         found: Sequence[Hypothesis],
         on_step: OnStep | None = None,
     ) -> list[Trace]:
-        """Return the traces of outputs, of one pass over them; see `with_attribution`."""
+        """Return the traces of outputs from a pass over them; see `with_attribution`."""
         lengths = [self._lengths(request) for request in requests]
         traces: list[Trace] = []
         first = 0
@@ -217,7 +217,7 @@ class WritingModel:
         lengths: Sequence[Mapping[str, int]],
         found: Sequence[Hypothesis],
     ) -> bool:
-        """Whether outputs can be read in one pass: padding is for texts, and takes memory."""
+        """Return whether outputs fit into one pass; padding takes memory and is only for texts."""
         shapes = set()
         for part in parts:
             shapes.add(tuple(item.shape for name, item in part.items() if name != "source"))
@@ -233,7 +233,7 @@ class WritingModel:
         found: Sequence[Hypothesis],
         on_step: OnStep | None,
     ) -> list[Trace]:
-        """Return the traces of outputs that are read in one pass."""
+        """Return the traces of outputs that are processed in one pass."""
         target_BT = shifted(pad([list(one.ids) for one in found]).to(self.device))
         changed = self._changed(requests[0])
         batch = self._batch(parts)
@@ -250,7 +250,7 @@ class WritingModel:
             own, result, seen = fields[place], results[place], maps[place]
             traces.append(Trace(request, own, result, seen, details))
         if requests[0].attribution:
-            # Requests with attribution are recorded one by one, see `record`.
+            # Requests with attribution are recorded one at a time, see `record`.
             inputs = dict(zip(self._inputs, batch, strict=True))
             asked = Asked(self.network, inputs, target_BT, found[0].ids, changed)
             return [with_attribution(traces[0], asked, on_step)]
@@ -259,7 +259,7 @@ class WritingModel:
     def _details(
         self, request: Request, part: Mapping[str, Tensor], found: Hypothesis, result: Output
     ) -> dict[str, str]:
-        """What is told beside a trace."""
+        """Return the details of a trace."""
         details = {
             "device": self.device.type,
             "log-probability": log_probability(found, result),
@@ -271,13 +271,13 @@ class WritingModel:
     def _notes(
         self, request: Request, part: Mapping[str, Tensor], found: Hypothesis
     ) -> Sequence[str]:
-        """What the reader should know about an output."""
-        # A captioner gets no text; what stands in its request says nothing about the output.
+        """Return warnings for users about an output."""
+        # A captioner reads no text, so the text of its request does not affect the output.
         text = request.text if "source" in part else ""
         return notes(self.card, self.tokenizer, text, found)
 
     def _written_fields(self, request: Request, ids: Sequence[int]) -> dict[str, Field]:
-        """The fields "target" and "history" of an output."""
+        """Return the fields "target" and "history" of an output."""
         return target_fields(ids, self.tokenizer)
 
     @property
@@ -286,23 +286,23 @@ class WritingModel:
         return {name: INPUTS[name](self.network, self.tokenizer) for name in self.network.inputs}
 
     def _given(self, request: Request) -> dict[str, Input]:
-        """The inputs of the network that a request has."""
+        """Return the inputs of the network that a request contains."""
         return {name: one for name, one in self._inputs.items() if one.items(request)}
 
     def _lengths(self, request: Request) -> dict[str, int]:
-        """How many items each input of the network that a request has is of."""
+        """Return the number of items of each input that a request contains."""
         found = {name: one.items(request) for name, one in self._inputs.items()}
         return {name: count for name, count in found.items() if count}
 
     def _batch(self, parts: Parts) -> list[Tensor | None]:
-        """The inputs of the network side by side, None for a missing one."""
+        """Combine the inputs of requests into a batch; None for a missing input."""
         batch: list[Tensor | None] = []
         for name, one in self._inputs.items():
             batch.append(one.batch([part[name] for part in parts]) if name in parts[0] else None)
         return batch
 
     def _limit(self, source: int) -> int:
-        """The most items that are written for a text of so many, 0 for none."""
+        """Return the largest number of output items for a text of `source` items, 0 for no text."""
         limit = self.card.length_limit
         return limit(source) if limit and source else self.network.longest
 
@@ -310,7 +310,7 @@ class WritingModel:
         return Changed.of(request.changes, self.network.sites, self.network.config.heads)
 
     def _check(self, request: Request) -> None:
-        """Check that the model can take a request before it runs; InputError says why not."""
+        """Check a request before the model runs; raise InputError if it cannot be handled."""
         lengths = self._lengths(request)
         if not lengths:
             kinds = list(self._inputs.values())
@@ -329,12 +329,12 @@ class WritingModel:
         self._check_size(lengths, target)
 
     def _check_size(self, lengths: Mapping[str, int], target: int) -> None:
-        """Refuse a request whose trace would be too large, with what helps."""
+        """Refuse a request whose trace would be too large, and say how to make it smaller."""
         source = lengths.get("source", 0)
         places = self._places(lengths, target or self._limit(source))
         if fits(places):
             return
-        # Only of a text alone can one say how long it may be.
+        # The largest possible length can be computed only if a text is the sole input.
         if len(lengths) > 1 or not source:
             check_size(places)
         largest = longest(lambda count: fits(self._places({"source": count}, self._limit(count))))
@@ -349,7 +349,7 @@ class WritingModel:
         )
 
     def _places(self, inputs: Mapping[str, int], target: int) -> Places:
-        """Where it can be changed, for inputs of so many items; target: of a given output, or 0."""
+        """Return what can be changed for inputs of these lengths; target: the given output's."""
         lengths = dict(inputs)
         if target:
             lengths |= {"target": target, "history": target}
