@@ -1,1 +1,4 @@
-"""What runs the models: one interface (`base`), in this process, stored or on a server."""
+"""The backends that run models: in this process, from stored traces, or on a server.
+
+`base` defines their interface.
+"""

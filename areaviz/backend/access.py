@@ -1,9 +1,9 @@
-"""Who may use an app or a server of models: access tokens, and the app's two cookies.
+"""Access control for an app or a model server: access tokens, and the app's two cookies.
 
-A token is read from a file, known by its digest alone where that is enough, and compared in
-constant time. One cookie holds the reader's id, the other shows that its browser gave the token.
-The gateway in front of the app sets them, and the pages read them. Cookies of one host are shared
-by all its ports, so both names have the port in them.
+A token is read from a file. Where its digest is enough, only the digest is kept. Comparisons take
+constant time. One cookie holds the user's id, and the other one proves that the browser sent the
+token. The gateway in front of the app sets both, and the pages read them. All ports of a host share
+cookies, so both names contain the port.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _READER = re.compile(r"[0-9a-f]{32}")
 
 
 def is_loopback(host: str | None) -> bool:
-    """Return whether only this machine reaches an address; None stands for every address."""
+    """Return whether an address can be reached only from this machine; None means every address."""
     if host == "localhost":
         return True
     try:
@@ -45,13 +45,13 @@ def is_loopback(host: str | None) -> bool:
 
 
 def local_address(host: str, port: int) -> str:
-    """Return the URL on this machine of a server that listens at a host and port."""
+    """Return the local URL of a server that listens at a host and port."""
     host = "127.0.0.1" if host in EVERY_ADDRESS else host
     return f"http://{bracketed(host)}:{port}"
 
 
 def bracketed(host: str) -> str:
-    """Return a host as a URL has it: an IPv6 address is in brackets."""
+    """Return a host as it appears in a URL, with brackets around an IPv6 address."""
     return f"[{host}]" if ":" in host else host
 
 
@@ -61,15 +61,15 @@ def digest_of(token: str) -> str:
 
 
 def is_token(given: str, digest: str) -> bool:
-    """Return whether a digest is of this token, in a time that does not depend on the token."""
+    """Return whether a digest belongs to this token, in constant time."""
     return hmac.compare_digest(digest_of(given), digest)
 
 
 def check_token(token: str) -> str:
-    """Return the token.
+    """Return the token if it is strong enough.
 
     Raises:
-        InputError: it can be guessed, or no header could carry it.
+        InputError: if the token can be guessed, or cannot be sent in a header.
     """
     if not MIN_LENGTH <= len(token) <= MAX_LENGTH or not _TOKEN.fullmatch(token):
         raise InputError(
@@ -87,7 +87,7 @@ def read_token(path: Path) -> str:
     """Return the token in a file, without the line break at its end.
 
     Raises:
-        InputError: the file holds no token.
+        InputError: if the file contains no valid token.
     """
     try:
         with path.open("rb") as file:
@@ -103,11 +103,12 @@ def write_token(path: Path) -> None:
     """Write a random token of 256 bits to a new file that only its owner can read.
 
     Raises:
-        InputError: the file exists; it is left as it is.
-        BackendError: it cannot be written.
+        InputError: if the file exists; it is not changed.
+        BackendError: if the file cannot be written.
     """
     try:
-        # Private from the first byte on: `chmod` afterwards would leave a moment for others.
+        # The file is private from the first byte: with a later `chmod`, other users could read it
+        # for a moment.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError as error:
         raise InputError(
@@ -122,42 +123,42 @@ def write_token(path: Path) -> None:
 
 
 def reader_cookie(port: int) -> str:
-    """Return the name of the cookie that holds the reader's id."""
+    """Return the name of the cookie that holds the user's id."""
     return f"areaviz_reader_{port}"
 
 
 def new_reader() -> str:
-    """Return the id of a new reader: 32 random hexadecimal digits."""
+    """Return the id of a new user: 32 random hexadecimal digits."""
     return secrets.token_hex(16)
 
 
 def is_reader(value: str) -> bool:
-    """Return whether this can be a reader's id."""
+    """Return whether a value has the form of a user's id."""
     return _READER.fullmatch(value) is not None
 
 
 def admission_cookie(port: int) -> str:
-    """Return the name of the cookie that shows admission."""
+    """Return the name of the cookie that proves admission."""
     return f"areaviz_admission_{port}"
 
 
 def admission_key(token: str) -> str:
-    """Return the key that signs admissions, in hexadecimal; a new token ends all admissions."""
+    """Return the key that signs admissions, in hexadecimal; a new token revokes all admissions."""
     secret = token.encode("utf-8", "surrogatepass")
     return hmac.new(secret, b"areaviz admission", hashlib.sha256).hexdigest()
 
 
 def admission(key: str, now: float | None = None) -> str:
-    """Return the cookie's value for a reader admitted now: the second and its signature.
+    """Return the cookie value for a user admitted now: the time in seconds and its signature.
 
-    So the app stores nothing, and readers stay admitted over a restart.
+    The app therefore stores nothing, and users stay admitted after a restart.
     """
     second = str(int(time.time() if now is None else now))
     return f"{second}.{_signature(key, second)}"
 
 
 def is_admission(value: str, key: str, now: float | None = None) -> bool:
-    """Return whether a key made the value, not more than `ADMITTED_DAYS` ago."""
+    """Return whether the key signed this value at most `ADMITTED_DAYS` ago."""
     second, _, signature = value.partition(".")
     if not second.isascii() or not second.isdigit() or len(second) > 12:
         return False
@@ -167,15 +168,15 @@ def is_admission(value: str, key: str, now: float | None = None) -> bool:
 
 
 def set_cookie(name: str, value: str, days: int, secure: bool, framed: bool, base: str = "") -> str:
-    """Return the header that sets a cookie out of reach of scripts.
+    """Return the header that sets a cookie which scripts cannot read.
 
     Args:
-        name: of the cookie.
-        value: of the cookie.
-        days: how long browsers keep it.
-        secure: whether the browser came over https.
+        name: name of the cookie.
+        value: value of the cookie.
+        days: lifetime in the browser.
+        secure: whether the browser uses https.
         framed: whether other websites may show the app in a frame.
-        base: the path that the app is served below, "" for none.
+        base: the base path of the app, "" for none.
     """
     site = "SameSite=Lax"
     if framed:

@@ -1,4 +1,4 @@
-"""The one interface between the pages and whatever runs the models."""
+"""The interface between the pages and the code that runs the models."""
 
 from __future__ import annotations
 
@@ -15,57 +15,57 @@ from areaviz.trace.request import Progress, Request
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls a backend. It decides when a request runs, never what the answer is.
+    """The caller of a backend. It decides when a request runs and never affects the answer.
 
     Args:
-        visitor: the reader who waits for the answer or began the analysis. None for a command or
-            a program, which has no limits.
-        in_background: whether the request belongs to an analysis. Questions of readers go first.
+        visitor: the user who waits for the answer or started the analysis. None for a command or a
+            program, which have no limits.
+        in_background: whether the request belongs to an analysis. Questions of users have priority.
     """
 
     visitor: Visitor | None = None
     in_background: bool = False
 
 
-# The caller of commands and programs, which run their own models.
+# The caller for commands and programs, which run their own models.
 OWN_WORK = Caller()
 
 
 class Backend(Protocol):
-    """Runs requests: in this process (`local`), at a server (`remote`), or from files (`replay`).
+    """Runs requests: in this process (`local`), on a server (`remote`), or from files (`replay`).
 
     `cached` wraps any of them.
     """
 
     def models(self) -> dict[str, Card]:
-        """Return the models that can be asked, by name, without damaged checkpoints."""
+        """Return the available models by name, without damaged checkpoints."""
 
     def problems(self) -> tuple[str, ...]:
         """Return one sentence for each checkpoint that could not be read."""
 
     def device(self) -> str:
-        """Return where the models run, for people: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
+        """Return a description of the device: "CPU (2 threads)", "CUDA: NVIDIA ..."."""
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run the model and record what it attended to.
+        """Run the model and record its attention.
 
         Args:
-            request: what to run.
+            request: the request.
             progress: called in the calling thread while the request waits and runs.
-            caller: who waits for the answer.
+            caller: the caller who waits for the answer.
 
         Raises:
-            InputError: the request cannot be run as it is.
-            BackendError: the work failed.
-            Busy: the caller has too many questions running or waiting.
+            InputError: if the request is not valid.
+            BackendError: if the work failed.
+            Busy: if the caller has too many questions running or waiting.
         """
 
 
 @runtime_checkable
 class Explaining(Protocol):
-    """A backend that can run a request once more to say why an area has its weight."""
+    """A backend that can rerun a request to explain why an area has its weight."""
 
     def logits(
         self,
@@ -78,15 +78,15 @@ class Explaining(Protocol):
         """Return the terms of the logits of one layer in the request's trace.
 
         Args:
-            request: what was run.
+            request: the request of the trace.
             site: the name of the attention map.
             layer: 0-based.
             progress: as in `Backend.trace`.
             caller: as in `Backend.trace`.
 
         Raises:
-            InputError: the model cannot say it.
-            BackendError: the work failed.
+            InputError: if the model cannot explain its weights.
+            BackendError: if the work failed.
         """
 
 
@@ -95,11 +95,11 @@ class Queued(Protocol):
     """A backend whose requests wait in this process."""
 
     def waiting(self) -> int | None:
-        """Return how many requests wait behind those that run; None if they wait elsewhere."""
+        """Return the number of waiting requests; None if they wait elsewhere."""
 
 
 class Wrapper:
-    """The base of backends that wrap another one and change only how traces are found.
+    """The base of backends that wrap a backend and change only how traces are obtained.
 
     Args:
         inner: the wrapped backend.
@@ -117,12 +117,12 @@ class Wrapper:
         return self._inner.problems()
 
     def device(self) -> str:
-        """Return where the wrapped backend runs."""
+        """Return the device of the wrapped backend."""
         return self._inner.device()
 
     @property
     def explains(self) -> bool:
-        """Whether the wrapped backend can say what logits are made of."""
+        """True if the wrapped backend can return the terms of logits."""
         inner = self._inner
         return inner.explains if isinstance(inner, Wrapper) else isinstance(inner, Explaining)
 
@@ -137,7 +137,7 @@ class Wrapper:
         """Return the terms of logits, see `Explaining`.
 
         Raises:
-            InputError: the wrapped backend has only stored traces.
+            InputError: if the wrapped backend has only stored traces.
         """
         if not isinstance(self._inner, Explaining):
             raise InputError(
@@ -147,5 +147,5 @@ class Wrapper:
         return self._inner.logits(request, site, layer, progress, caller)
 
     def waiting(self) -> int | None:
-        """Return how many requests wait in this process; None if they wait elsewhere."""
+        """Return the number of requests that wait in this process; None if they wait elsewhere."""
         return self._inner.waiting() if isinstance(self._inner, Queued) else None

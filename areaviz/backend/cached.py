@@ -1,4 +1,4 @@
-"""A backend that answers equal requests from memory."""
+"""A backend that caches traces in memory."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from areaviz.trace.request import Progress, Request
 
 MAX_BYTES, MAX_LOGITS_BYTES = 256 * 2**20, 32 * 2**20
 
-# How often the progress of a waiting caller is called. A page that was left ends its thread then.
+# Interval of progress calls while a caller waits. If the user has left the page, its thread ends at
+# such a call.
 PROGRESS_SECONDS = 0.5
 
 
 class CachedBackend(Wrapper):
-    """Wraps a backend and remembers the traces used last.
+    """A backend that wraps another one and caches the most recently used traces.
 
-    The key is the SHA-256 of the request and the model's card, which names the code version, so a
-    retrained model never answers with an old trace. The trace unused for longest goes first. Equal
-    requests that arrive together run once. Failures are not remembered.
+    The key is the SHA-256 of the request and of the model's card, which names the code version, so
+    a retrained model never answers with an old trace. The least recently used trace is dropped
+    first. Equal requests that arrive together run once. Failures are not cached.
 
     Args:
-        inner: runs the requests that are not remembered.
-        max_entries: how many traces are remembered, at least 1.
-        max_bytes: the size of all remembered weights together.
+        inner: runs the requests that are not cached.
+        max_entries: largest number of cached traces, at least 1.
+        max_bytes: largest total size of the cached weights.
     """
 
     def __init__(self, inner: Backend, max_entries: int = 32, max_bytes: int = MAX_BYTES) -> None:
@@ -45,17 +46,17 @@ class CachedBackend(Wrapper):
         # By the key of the trace, the site and the layer.
         self._logits: OrderedDict[tuple[str, str, int], Logits] = OrderedDict()
         self._lock = threading.Lock()
-        # A lock for each key that runs; dropped with the last caller that holds or awaits it.
+        # A lock for each running key; dropped with the last caller that holds it or waits for it.
         self._running: WeakValueDictionary[str, threading.Lock] = WeakValueDictionary()
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Return the remembered trace or a new one; raise what the wrapped backend raises.
+        """Return the cached trace or a new one; raise what the wrapped backend raises.
 
-        A request with a given output always runs, because it takes only one pass, and a measure of
-        faithfulness makes many such requests. A reader does not wait for an equal request of an
-        analysis, because that request may be waiting for other readers.
+        A request with a given output always runs, because it takes only one pass, and faithfulness
+        metrics make many such requests. A user does not wait for an equal request of an analysis,
+        because that request may be waiting for other users.
         """
         if request.target is not None:
             return self._inner.trace(request, progress, caller)
@@ -73,7 +74,7 @@ class CachedBackend(Wrapper):
         progress: Progress | None = None,
         caller: Caller = OWN_WORK,
     ) -> Logits:
-        """Return the remembered answer or a new one, see `Explaining`."""
+        """Return the cached logit terms or new ones, see `Explaining`."""
         key = key_of(request, self.models().get(request.model)), site, layer
         with self._lock:
             found = self._logits.get(key)
@@ -86,7 +87,7 @@ class CachedBackend(Wrapper):
         return found
 
     def forget(self) -> None:
-        """Drop all remembered traces because the memory is needed."""
+        """Drop all cached traces to free memory."""
         with self._lock:
             self._traces.clear()
             self._logits.clear()
@@ -104,7 +105,7 @@ class CachedBackend(Wrapper):
         return trace
 
     def _remember(self, key: str, trace: Trace) -> None:
-        # A trace that is too large by itself would push out all other traces and then itself.
+        # A trace that exceeds the limit on its own would evict all other traces and then itself.
         if trace.nbytes > self._max_bytes:
             return
         with self._lock:
@@ -116,7 +117,7 @@ class CachedBackend(Wrapper):
 
     @contextmanager
     def _alone(self, key: str, progress: Progress | None) -> Iterator[None]:
-        """Hold back equal requests while one of them runs."""
+        """Block equal requests while one of them runs."""
         with self._lock:
             running = self._running.setdefault(key, threading.Lock())
         while not running.acquire(timeout=PROGRESS_SECONDS):
@@ -129,9 +130,12 @@ class CachedBackend(Wrapper):
 
 
 def key_of(request: Request, card: Card | None) -> str:
-    """Return the key of a trace: SHA-256 of the request with its pixels and of the model's card."""
+    """Return the cache key of a trace.
+
+    It is the SHA-256 of the request, its input data and the model's card.
+    """
     entries = asdict(replace(request, picture=None, sound=None, clip=None))
-    # Requests had none of these fields when the stored traces were written, and keys must stay.
+    # These fields did not exist when the stored traces were written, and the keys must not change.
     del entries["sound"], entries["clip"]
     if not request.attribution:
         del entries["attribution"]

@@ -1,16 +1,17 @@
-"""How long a question will take, known before it runs, so that no reader asks for too much at once.
+"""Prediction of a question's run time, so that no user takes too much computing time at once.
 
-The processor time of a question is predicted from what is read, how much is written and how wide
-the beam is:
+The processor time of a question is predicted from the input length, the output length and the beam
+width:
 
     start + steps * (step + item * beam * (read + steps / 2) * areas) + gradients
 
-`read` counts the items that the model attends to. `steps / 2` is the mean length of what was
-already written. `areas` is the largest area asked for, as a share of the one that the model was
-trained with. Where attribution is asked for, each output takes a pass backwards.
+`read` is the number of items that the model attends to. `steps / 2` is the mean length of the
+output so far. `areas` is the requested largest area divided by the trained one. With attribution,
+each output takes one backward pass.
 
-`costs.json` has the factors of every shipped model; `python -m benchmarks.costs --write` measures
-them. This machine may be faster or slower: every run of a question corrects the prediction.
+`costs.json` contains the factors of every shipped model; `python -m benchmarks.costs --write`
+measures them. This machine may be faster or slower, so every run of a question corrects the
+prediction.
 """
 
 from __future__ import annotations
@@ -34,31 +35,29 @@ TABLE = "costs.json"
 # A run that takes this many times its limit is stopped, because its prediction was wrong.
 OVERRUN = 2.0
 
-# The share of the newest run in the speed of a model on this machine, and the bounds of the speed.
-# A machine that is busy for a while must not refuse what it answers at other times.
+# Weight of the newest run in a model's speed on this machine, and bounds of the speed. The bounds
+# keep a temporarily busy machine from refusing questions that it usually answers.
 NEWEST, SLOWEST, FASTEST = 0.2, 2.0, 0.125
 
-# Items that are read: characters of a token or word on average, cells of a picture, and items of a
-# second of sound.
+# Characters per token or word on average, cells of a picture, and items per second of sound.
 CHARACTERS, CELLS, ITEMS_PER_SECOND = 4.3, 64, 12.5
 
-# Outputs beyond this number get no gradients (`areaviz/attention/gradients.py`).
+# No gradients are computed if there are more outputs than this (`areaviz/attention/gradients.py`).
 MOST_GRADIENTS = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a model takes on the machine that was measured, in seconds of one processor.
+    """The costs of a model on the reference machine, in seconds of one processor.
 
     Args:
-        start: for reading the input and recording the trace.
-        step: for writing an item.
-        item: for attending to one item in one step of one hypothesis.
-        written: items that are written for each item read, 0 where the number does not depend on
-            what is read.
-        fixed: items that are written in any case.
-        gradient: for the pass backwards from one output.
-        gradient_item: more of it for each item read or written.
+        start: reading the input and recording the trace.
+        step: writing an item.
+        item: attending to one item in one step of one hypothesis.
+        written: items written per item read, 0 if the number does not depend on the input.
+        fixed: items that are always written.
+        gradient: the backward pass from one output.
+        gradient_item: added to `gradient` for each item read or written.
     """
 
     start: float = 0.05
@@ -75,22 +74,22 @@ class Costs:
 
     Args:
         cards: the models, by name.
-        table: the cost of models, by name; a model without one is never refused in advance.
+        table: the costs of models, by name; a model without costs is never refused in advance.
     """
 
     def __init__(self, cards: Mapping[str, Card], table: Mapping[str, Cost] | None = None) -> None:
         self._cards = cards
         self._table = read_costs() if table is None else table
-        # How many times longer than predicted runs take here, by model.
+        # Run times on this machine divided by the predictions, by model.
         self._speeds: dict[str, float] = {}
 
     def predict(self, request: Request) -> float:
-        """Return the seconds of one processor that a request will take, about."""
+        """Return the approximate time of a request, in seconds of one processor."""
         cost = self._table.get(request.model, Cost())
         return self._speeds.get(request.model, 1.0) * _seconds(cost, request, self._card(request))
 
     def learn(self, request: Request, seconds: float) -> None:
-        """Correct the predictions for a model by how long a request really took."""
+        """Correct the predictions for a model by the actual time of a request."""
         predicted = _seconds(self._table.get(request.model, Cost()), request, self._card(request))
         seen = min(max(seconds / max(predicted, 1e-3), FASTEST), SLOWEST)
         before = self._speeds.get(request.model, 1.0)
@@ -100,7 +99,7 @@ class Costs:
         """Refuse a question that would take too long.
 
         Raises:
-            InputError: it would; the message says what to do.
+            InputError: if it would; the message says what to do.
         """
         seconds, most = self.predict(request), QUESTION_SECONDS.value()
         if seconds > most and request.model in self._table:
@@ -110,10 +109,10 @@ class Costs:
             )
 
     def check_running(self, jobs: Iterable[Job], seconds: float) -> None:
-        """Stop a run of readers that has taken much longer than one question may.
+        """Stop a run of users that has far exceeded the time limit of a question.
 
         Raises:
-            InputError: it has; the message says what to do.
+            InputError: if it has; the message says what to do.
         """
         running = list(jobs)
         most = OVERRUN * QUESTION_SECONDS.value() * len(running)
@@ -138,7 +137,7 @@ def read_costs() -> dict[str, Cost]:
 
 
 def items_read(request: Request, card: Card | None) -> float:
-    """Return how many items a model reads of a request, about."""
+    """Return the approximate number of items that a model reads for a request."""
     is_by_character = card is not None and card.level == "character"
     items = len(request.text) / (1.0 if is_by_character else CHARACTERS)
     if request.picture is not None:
@@ -151,7 +150,7 @@ def items_read(request: Request, card: Card | None) -> float:
 
 
 def attended(request: Request, card: Card | None, steps: float) -> float:
-    """Return how many items are attended to by all hypotheses in one step, on average."""
+    """Return how many items all hypotheses attend to in one step, on average."""
     beam = request.beam if request.method == "beam" else 1
     trained = card.config.get("area_size", 0) if card is not None else 0
     areas = request.area_size / trained if request.area_size and trained else 1.0
@@ -171,7 +170,7 @@ def _seconds(cost: Cost, request: Request, card: Card | None) -> float:
 
 
 def _written(cost: Cost, request: Request, card: Card | None) -> float:
-    """Return how many items are written, about."""
+    """Return the approximate number of items that are written."""
     if request.target is not None:
         return items_read(Request(request.model, request.target), card)
     read = items_read(request, card)
@@ -179,7 +178,7 @@ def _written(cost: Cost, request: Request, card: Card | None) -> float:
     limit = card.length_limit if card is not None else None
     if limit is None or request.picture is not None:
         return written
-    # A wide beam searches until no open hypothesis can win, which is often at the limit.
+    # A wide beam continues until no open hypothesis can win, which often happens only at the limit.
     most = float(limit(round(read)))
     return most if request.method == "beam" and request.beam > 4 else min(written, most)
 
@@ -189,7 +188,7 @@ def _rounded(seconds: float) -> str:
 
 
 def _advice(request: Request) -> str:
-    """Return what a reader can change about a question so that it takes less time."""
+    """Return how a user can change a question so that it takes less time."""
     ways = ["shorten the text"] if request.text else []
     if request.method == "beam":
         ways.append("choose a smaller beam")

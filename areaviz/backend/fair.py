@@ -1,4 +1,4 @@
-"""A backend in front of all others of an app: no reader has too many questions there at a time."""
+"""A backend in front of an app's other backends that limits the questions of each user."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from areaviz.trace.request import Progress, Request
 
 
 class FairBackend(Wrapper):
-    """Wraps a backend and refuses questions beyond the share of their reader or address.
+    """A backend that refuses questions beyond the share of their user or network address.
 
     Analyses are counted by their jobs (`areaviz/analysis/jobs.py`), not here.
 
     Attributes:
-        questions: how many questions each reader has running or waiting.
+        questions: number of running and waiting questions per user.
 
     Args:
         inner: runs the requests.
@@ -34,13 +34,13 @@ class FairBackend(Wrapper):
         self.questions = Shares(QUESTIONS_AT_ONCE)
         self._table = read_costs()
         self._lock = threading.Lock()
-        # The predicted seconds of those questions, by reader.
+        # The predicted seconds of these questions, by user.
         self._seconds: defaultdict[str, float] = defaultdict(float)
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run a request, see `Backend`; raise OverLimit where its reader has too many."""
+        """Run a request, see `Backend`; raise OverLimit if its user has too many questions."""
         with self._counted(request, caller):
             return self._inner.trace(request, progress, caller)
 
@@ -57,11 +57,11 @@ class FairBackend(Wrapper):
             return super().logits(request, site, layer, progress, caller)
 
     def load_by_reader(self) -> list[dict[str, object]]:
-        """Return how much each reader asks for at the moment, for the operator.
+        """Return the current load of each user, for the operator.
 
         Returns:
-            For each reader with questions a mark, how many questions run or wait, and their
-            predicted seconds of computation.
+            For each user with questions: a mark, the number of running and waiting questions, and
+            their predicted seconds of computation.
         """
         found: list[dict[str, object]] = []
         for reader, count in self.questions.by_reader().items():
@@ -93,7 +93,7 @@ class FairBackend(Wrapper):
 
 
 def mark_of(reader: str) -> str:
-    """Return a short mark of a reader for the operator; it does not open the reader's session."""
+    """Return a short mark of a user for the operator; it does not give access to the session."""
     if not reader:
         return "without a cookie"
     return hashlib.sha256(reader.encode()).hexdigest()[:8]

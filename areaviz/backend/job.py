@@ -1,4 +1,4 @@
-"""One request on its way through the worker, and the errors that readers see."""
+"""A request in the worker, and the conversion of errors to messages for users."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True, eq=False)
 class Job:
-    """A request that waits, runs or has ended; the thread that asked reads what the worker writes.
+    """A request that waits, runs or has ended. The calling thread reads what the worker writes.
 
     Args:
-        request: what to run.
-        caller: who asked.
+        request: the request.
+        caller: the caller.
         seconds: the predicted time of one processor.
-        work: replaces the run of the model, for work that gives no trace. It runs alone.
+        work: replaces the run of the model for work that returns no trace. It runs on its own.
     """
 
     request: Request
@@ -40,7 +40,7 @@ class Job:
 
     @property
     def visitor(self) -> Visitor | None:
-        """The reader who asked; None for a command or a program."""
+        """The user who sent the request; None for a command or a program."""
         return self.caller.visitor
 
     @property
@@ -57,11 +57,11 @@ class Job:
 
 
 class AllLeft(Exception):
-    """Nobody waits for the batch any more."""
+    """No caller waits for the batch any more."""
 
 
 def as_sentence(error: BaseException) -> Exception:
-    """Return an error whose message is a sentence for people, and log what nobody foresaw."""
+    """Return an error with a message for users, and log unexpected errors."""
     if isinstance(error, InputError | BackendError | AllLeft):
         return error
     log.error("While a model ran", exc_info=error)

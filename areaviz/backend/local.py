@@ -1,4 +1,4 @@
-"""Models in this process: on CUDA, MPS or the CPU, loaded when first needed."""
+"""Models in this process, on CUDA, MPS or the CPU, which are loaded on first use."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ _NO_DIGESTS = (
 
 
 class LocalBackend:
-    """Runs the checkpoints of a folder and of installed packages; one thread owns the device.
+    """Runs the checkpoints of a folder and of installed packages; one thread uses the device.
 
     Args:
-        checkpoints: a folder with a folder for each model.
+        checkpoints: a folder with one folder per model.
         device: "auto", "cuda", "mps" or "cpu".
-        folders: external models, by their folder or their name on the hub; see
+        folders: external models, by folder or by name on the Hugging Face Hub; see
             docs/your_models.md.
     """
 
@@ -57,7 +57,8 @@ class LocalBackend:
     ) -> None:
         self._device = choose_device(device)
         self._cards: dict[str, Card] = {}
-        # The folder of each model; and the names of external models, or why they are refused.
+        # The folder of each model. For each external model, its name or the reason why it is
+        # refused.
         self._places: dict[str, Path] = {}
         self._named: dict[str, str | InputError] = {}
         self._problems: list[str] = []
@@ -73,7 +74,7 @@ class LocalBackend:
         self._worker = Worker(self._run, self._costs, can_pause=self._can_pause)
 
     def models(self) -> dict[str, Card]:
-        """Return the models that can be asked, by name, without damaged checkpoints."""
+        """Return the available models by name, without damaged checkpoints."""
         return dict(self._cards)
 
     def problems(self) -> tuple[str, ...]:
@@ -81,10 +82,10 @@ class LocalBackend:
         return tuple(self._problems)
 
     def name_of(self, folder: str) -> str:
-        """Return the name of the model in one of the folders.
+        """Return the name of the model in one of the external folders.
 
         Raises:
-            InputError: the model cannot be used.
+            InputError: if the model cannot be used.
         """
         found = self._named[folder]
         if isinstance(found, InputError):
@@ -92,7 +93,7 @@ class LocalBackend:
         return found
 
     def device(self) -> str:
-        """Return where the models run, for people."""
+        """Return a description of the device."""
         return describe_device(self._device, answering_threads())
 
     def trace(
@@ -123,15 +124,15 @@ class LocalBackend:
         return self._worker.alone(checked, explain, progress, caller)
 
     def trace_together(self, requests: Sequence[Request]) -> list[Trace | InputError]:
-        """Run requests that share their options, in this thread and past the queue.
+        """Run requests with equal options in this thread, without the queue.
 
-        This is for a process that answers nobody else, such as a process of an analysis.
+        This is for a process that serves no users, such as a process of an analysis.
 
         Returns:
-            For each request its trace, or why it cannot be run.
+            For each request, its trace or the reason why it cannot run.
 
         Raises:
-            BackendError: the model cannot be run at all.
+            BackendError: if the model cannot run at all.
         """
         try:
             return [*self._run([self._checked(one) for one in requests], _ignore)]
@@ -141,17 +142,17 @@ class LocalBackend:
                 if isinstance(told, InputError):
                     return [told]
                 raise told from error
-        # A request that is too long or too large must not spoil the other requests.
+        # A request that is too long or too large must not make the other requests fail.
         return [self.trace_together([one])[0] for one in requests]
 
     def waiting(self) -> int:
-        """Return how many requests wait behind those that run."""
+        """Return the number of waiting requests."""
         return self._worker.waiting()
 
     def load(self, request: Request) -> Model:
-        """Return the loaded model of a request; the models unused for longest are dropped."""
+        """Return the loaded model of a request; drop the least recently used models."""
         card = self._cards[request.model]
-        # One copy serves every size of areas if areas are no part of the model.
+        # One copy serves all area sizes if the model has no areas.
         key = (card.name, None if "areas" in card.lacks else request.area_size)
         if key not in self._loaded:
             self._loaded[key] = self._load(card, key[1])
@@ -197,7 +198,7 @@ class LocalBackend:
         """Return a request that a model here can run.
 
         Raises:
-            InputError: no model here can run it.
+            InputError: if no model here can run it.
         """
         checked = request.checked()
         card = self._cards[known_model(checked.model, self._cards)]
@@ -207,7 +208,7 @@ class LocalBackend:
         return checked
 
     def _allowed(self, request: Request, caller: Caller) -> Request:
-        """Return a checked request that its caller may ask; readers have a limit of time."""
+        """Return a checked request that its caller may send; users have a time limit."""
         checked = self._checked(request)
         if caller.visitor is not None and not caller.in_background:
             self._costs.check(checked)
@@ -216,8 +217,8 @@ class LocalBackend:
     def _can_pause(self, request: Request) -> bool:
         """Return whether other requests can run between two steps of a request.
 
-        A changed run of an external model cannot pause, because hooks of the run are installed in
-        the model and would change the other requests as well.
+        A run of an external model with changes cannot pause: its hooks are installed in the model
+        and would change the other requests, too.
         """
         return self._cards[request.model].family != FAMILY or not request.changes
 
@@ -227,13 +228,13 @@ class LocalBackend:
 
     @contextmanager
     def _computing(self, report: Progress) -> Iterator[None]:
-        """Prepare the thread for work on the device, and name what the device lacks."""
-        # The number of threads is a setting of the thread that computes, which is the worker's.
+        """Prepare the thread for work on the device, and report a lack of memory."""
+        # The number of threads is a setting of the computing thread, which is the worker's.
         use_threads(answering_threads())
         try:
             report(0.0, "Loading the model")
-            # The run that this one interrupts may have turned gradients off. A model that is loaded
-            # without them could never give attribution.
+            # An interrupted run may have turned gradients off. A model loaded in that state could
+            # never compute attribution.
             with torch.inference_mode(False), torch.enable_grad():
                 yield
         except Exception as error:
@@ -245,8 +246,8 @@ class LocalBackend:
             ) from error
 
     def _load(self, card: Card, area_size: int | None) -> Model:
-        """Read a model; if there is no room for it, drop all other models first."""
-        # External models come in folders of their own.
+        """Load a model; if there is no room for it, drop all other models first."""
+        # External models have folders of their own.
         family: Family = FolderModel if card.family == FAMILY else MODELS[card.family]
         load, place = family.load, self._places[card.name]
         try:
@@ -260,9 +261,9 @@ class LocalBackend:
 
 
 def _counted(report: Progress) -> OnStep:
-    """Return what a model reports its steps to."""
+    """Return a callback for the steps of a model that reports them as progress."""
     return lambda done, most: report(done / most, f"Writing item {done}")
 
 
 def _ignore(share: float, what: str) -> None:
-    """Ignore the progress of a run that nobody watches."""
+    """Ignore the progress of a run."""

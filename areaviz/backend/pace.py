@@ -1,4 +1,4 @@
-"""How long runs take, and how many requests of analyses run together while readers wait."""
+"""Measurement of run times, and the batch size of analyses while users wait."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from dataclasses import dataclass
 
 from areaviz.trace.request import Request
 
-# The longest time of a batch of analyses while readers are active.
+# Longest time of an analysis batch while users are active.
 SLICE_SECONDS = 0.15
 
-# A reader is active for this long after a request.
+# A user counts as active for this time after a request.
 ACTIVE_SECONDS = 10.0
 
-# How many kinds of requests have their time remembered.
+# Number of request kinds whose time is kept.
 KINDS = 32
 
-# How often a run looks at how long it has taken.
+# Interval at which a run checks its time.
 CHECK_SECONDS = 0.05
 
-# The share of the newest batch in the average time of a request; the older batches have the rest.
+# Weight of the newest batch in the average time of a request.
 NEWEST = 0.5
 
 
 @dataclass(slots=True)
 class RunClock:
-    """Counts the processor time of one run, without the runs that it gives way to.
+    """The processor time of one run, without the runs to which it gives way.
 
-    It starts with the first step, because a model may be loaded before.
+    It starts with the first step, because the model may have to be loaded before.
 
     Attributes:
-        started: when it started, None before that.
-        paused: the seconds of the runs that it gave way to.
+        started: start time, None before the start.
+        paused: seconds of the runs to which it gave way.
     """
 
     started: float | None = None
@@ -41,14 +41,14 @@ class RunClock:
     _checked: float = float("-inf")
 
     def start(self) -> None:
-        """Start the clock, unless it runs."""
+        """Start the clock if it is not running."""
         if self.started is None:
             self.started = time.thread_time()
 
     def is_check_due(self) -> bool:
-        """Return whether the time of the run should be looked at, at most every `CHECK_SECONDS`.
+        """Return whether to check the time of the run, at most every `CHECK_SECONDS`.
 
-        The processor time of a thread is slow to read, and a run has hundreds of steps.
+        Reading the processor time of a thread is slow, and a run has hundreds of steps.
         """
         now = time.monotonic()
         if now - self._checked < CHECK_SECONDS:
@@ -57,17 +57,17 @@ class RunClock:
         return True
 
     def seconds(self) -> float:
-        """Return the seconds of this thread's processor since the start, without the pauses."""
+        """Return the processor seconds of this thread since the start, without the pauses."""
         return 0.0 if self.started is None else time.thread_time() - self.started - self.paused
 
 
 class Pace:
-    """Measures how long requests of a kind take in a batch, and how many fit into a slice.
+    """Measures the batch times of each request kind, and computes the batch size for a slice.
 
     One thread uses it, except for `reader_came`.
 
     Args:
-        clock: returns seconds that never go back.
+        clock: returns monotonic seconds.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -76,23 +76,23 @@ class Pace:
         self._seconds: OrderedDict[Request, float] = OrderedDict()
 
     def reader_came(self) -> None:
-        """Note a request that a reader waits for."""
+        """Note that a user sent a request."""
         self._reader_came = self._clock()
 
     @property
     def readers_active(self) -> bool:
-        """Whether a reader sent a request a short while ago, and is likely to send another."""
+        """True if a user sent a request recently and is likely to send another one."""
         return self._clock() - self._reader_came < ACTIVE_SECONDS
 
     def batch_size(self, kind: Request, max_batch: int) -> int:
-        """Return how many requests of a kind may run together now; 1 if their time is unknown."""
+        """Return how many requests of a kind may run together; 1 if their time is unknown."""
         if not self.readers_active:
             return max_batch
         seconds = self._seconds.get(kind, SLICE_SECONDS)
         return max(1, min(max_batch, int(SLICE_SECONDS / max(seconds, 1e-6))))
 
     def add(self, kind: Request, count: int, seconds: float) -> None:
-        """Note how long a batch of requests of a kind took."""
+        """Record the time of a batch of requests of a kind."""
         new = seconds / count
         old = self._seconds.pop(kind, new)
         self._seconds[kind] = NEWEST * new + (1 - NEWEST) * old

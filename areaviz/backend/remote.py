@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
 
-# How long the server's descriptions are kept, and how long if the server did not answer.
+# How long the server's descriptions are valid, and the retry interval if the server did not answer.
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
 
 CONNECTIONS = 32
@@ -45,17 +45,17 @@ _ADDRESS = re.compile(r"https?://[^/?#@\s]+(/[^?#\s]*)?")
 class RemoteBackend:
     """The models of a server, over HTTP.
 
-    A request only reads, so a request that is lost with a replica is sent once more. If it fails
-    again, that is a `BackendError`. The weights of large maps stay at the server and are fetched
-    layer by layer when a view reads them.
+    Requests change nothing on the server, so a request that is lost with a replica is sent once
+    more. A second failure is a `BackendError`. The weights of large maps stay on the server and are
+    fetched layer by layer when a view reads them.
 
     Args:
-        address: such as "http://127.0.0.1:8000".
+        address: URL such as "http://127.0.0.1:8000".
         token: the server's access token.
         answer_seconds: how long to wait for a result.
 
     Raises:
-        BackendError: the address is not one.
+        BackendError: if the address is not such a URL.
     """
 
     def __init__(self, address: str, token: str, answer_seconds: float = ANSWER_SECONDS) -> None:
@@ -69,28 +69,28 @@ class RemoteBackend:
         self._http.headers["Authorization"] = f"Bearer {token}"
         for scheme in ("http://", "https://"):
             self._http.mount(scheme, HTTPAdapter(pool_connections=1, pool_maxsize=CONNECTIONS))
-        # Makes the marks of readers, which only this process can tell apart by their ids.
+        # Key for the marks of users, so that only this process can link a mark to an id.
         self._secret = secrets.token_bytes(32)
         self._about = wire.About({}, (), self._address)
         self._about_until = 0.0  # monotonic seconds; 0 before the first answer
         self._about_lock = threading.Lock()
 
     def models(self) -> dict[str, Card]:
-        """Return the server's models, or the last known ones while it does not answer."""
+        """Return the server's models, or the last known ones if it does not answer."""
         return dict(self._described().models)
 
     def problems(self) -> tuple[str, ...]:
-        """Return the server's problems, or that it does not answer."""
+        """Return the server's problems, including that it does not answer."""
         return self._described().problems
 
     def device(self) -> str:
-        """Return where the server's models run."""
+        """Return a description of the server's device."""
         return f"{self._described().device}, at {self._address}"
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        """Run a request at the server, see `Backend`."""
+        """Run a request on the server, see `Backend`."""
         checked = request.checked()
         if progress:
             progress(0.0, "Waiting for the server of the models")
@@ -130,7 +130,7 @@ class RemoteBackend:
         return key_of(checked, self.models().get(checked.model))
 
     def _marked(self, caller: Caller) -> Caller:
-        """Return a caller with marks instead of the reader's id, which is a secret."""
+        """Return a caller with marks instead of the user's id, which is a secret."""
         visitor = caller.visitor
         if visitor is None:
             return caller
@@ -151,14 +151,14 @@ class RemoteBackend:
     def _described(self) -> wire.About:
         """Return the server's descriptions, which one caller at a time fetches.
 
-        While one caller fetches, other callers get the last descriptions and do not wait. They wait
-        only for the very first ones.
+        While one caller fetches, other callers get the last descriptions without waiting. They wait
+        only for the first ones.
         """
         is_first = not self._about_until
         if time.monotonic() < self._about_until or not self._about_lock.acquire(blocking=is_first):
             return self._about
         try:
-            if time.monotonic() >= self._about_until:  # nobody fetched while this caller waited
+            if time.monotonic() >= self._about_until:  # another caller may have fetched them
                 self._fetch_about()
         finally:
             self._about_lock.release()
@@ -177,11 +177,11 @@ class RemoteBackend:
     def _send(
         self, path: str, most: int, body: bytes = b"", key: str = "", seconds: float = 0.0
     ) -> bytes:
-        """Return the content of the server's answer; a request that is lost is sent once more.
+        """Return the content of the server's answer; send a lost request once more.
 
         Args:
             path: the route.
-            most: bytes that the answer may have.
+            most: largest size of the answer in bytes.
             body: the body of a POST; empty for a GET.
             key: the key of the trace, by which the server chooses a replica.
             seconds: how long to wait; 0 for the time of a result.
@@ -191,7 +191,7 @@ class RemoteBackend:
             try:
                 return once()
             except requests.Timeout:
-                raise  # the server may still be at work on it
+                raise  # the server may still be working on it
             except _LOST as error:
                 kind = type(error).__name__
                 log.warning("The request for %s was lost (%s); it is sent once more", path, kind)
@@ -229,7 +229,7 @@ class RemoteBackend:
 
 
 class _Broken(Exception):
-    """The answer of a proxy or of Ray Serve if no replica answered."""
+    """An answer from a proxy or from Ray Serve because no replica answered."""
 
 
 _LOST = (requests.ConnectionError, requests.exceptions.ChunkedEncodingError, _Broken)
@@ -240,7 +240,7 @@ _STRANGE = (
 
 
 def _failure(status: int, content: bytes) -> Exception:
-    """Return the error to raise for an answer that is a failure."""
+    """Return the error for an answer that reports a failure."""
     kind, sentence = wire.failure_from_json(content)
     if kind == "input":
         return InputError(sentence)
@@ -259,7 +259,7 @@ def _failure(status: int, content: bytes) -> Exception:
 
 
 def _answers(found: Request, asked: Request) -> bool:
-    """Return whether a trace is of this request; its picture may be the part that was seen."""
+    """Return whether a trace belongs to this request; its picture may be the visible part only."""
     if found.picture is None or asked.picture is None:
         return found == asked
     is_picture = found.picture.name == asked.picture.name
@@ -268,7 +268,7 @@ def _answers(found: Request, asked: Request) -> bool:
 
 @contextmanager
 def _damage_as_backend_error() -> Iterator[None]:
-    """Raise a BackendError for a damaged answer, which is not a fault of the reader's input."""
+    """Raise a BackendError for a damaged answer, which the user's input did not cause."""
     try:
         yield
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""A backend that answers with stored traces, without torch: for demonstrations and page tests."""
+"""A backend that answers with stored traces, without torch, for demonstrations and page tests."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from areaviz.trace.request import Progress, Request
 
 
 class ReplayBackend:
-    """Serves the traces of a folder: `*.npz` files, and `cards/*.json`, one a model.
+    """Serves the traces of a folder: `*.npz` files, and `cards/*.json`, one per model.
 
-    A request is answered when a stored trace was made by an equal one. `problems` lists the files
-    that cannot be read and the traces whose model has no card.
+    A request is answered if a stored trace belongs to an equal request. `problems` lists files that
+    cannot be read and traces whose model has no card.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -38,11 +38,11 @@ class ReplayBackend:
         return {name: card for name, card in self._cards.items() if name in used}
 
     def problems(self) -> tuple[str, ...]:
-        """Return one sentence for each file that was left out."""
+        """Return one message for each file that was left out."""
         return tuple(self._problems)
 
     def device(self) -> str:
-        """Return that nothing is computed here."""
+        """Return a text that says that no model runs here."""
         return "stored traces"
 
     def requests(self) -> tuple[Request, ...]:
@@ -55,8 +55,8 @@ class ReplayBackend:
         """Return the stored trace of an equal request.
 
         Raises:
-            InputError: there is none.
-            BackendError: its file can no longer be read.
+            InputError: if there is no such trace.
+            BackendError: if its file can no longer be read.
         """
         if request not in self._paths:
             raise InputError(

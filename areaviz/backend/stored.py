@@ -1,8 +1,8 @@
-"""Traces on disk of the most frequent questions, so that pages open without running a model.
+"""Stored traces of the most frequent questions, so that pages open without running a model.
 
-A file is named by the key of its request and of the model's weights. So a model that was trained
-again never answers with an older trace, and new results on its card change nothing.
-`RecordingBackend` writes such a folder, `StoredBackend` reads it.
+The file name is the key of the request and of the model's weights. A retrained model therefore
+never answers with an older trace, and new results on its card do not matter. `RecordingBackend`
+writes such a folder, and `StoredBackend` reads it.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 
 log = logging.getLogger(__name__)
-# How many digits of the key a file's name has.
+# Number of digits of the key in a file name.
 DIGITS = 16
 
 
 class StoredBackend(Wrapper):
-    """Wraps a backend, and answers from a folder where it can.
+    """A backend that answers from a folder if possible.
 
     Args:
         inner: runs every other request.
@@ -52,7 +52,7 @@ class StoredBackend(Wrapper):
 
 
 class RecordingBackend(StoredBackend):
-    """Runs every request, and stores its trace in the folder.
+    """A backend that runs every request and stores its trace in the folder.
 
     Attributes:
         written: the paths, in the order of the requests.
@@ -74,10 +74,10 @@ class RecordingBackend(StoredBackend):
 
 
 def path_of(folder: Path, request: Request, cards: Mapping[str, Card]) -> Path:
-    """Return the path of the trace of a request."""
+    """Return the path of a request's trace."""
     card = cards.get(request.model)
     if card is not None and card.files:
-        # What the output depends on: the weights, and how they are used.
+        # The output depends on the weights and on how they are used.
         used = [dict(card.files), dict(card.config), card.recipe.get("length_limit")]
         if card.length_penalty is not None:
             used.append({"length_penalty": card.length_penalty})

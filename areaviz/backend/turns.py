@@ -1,7 +1,7 @@
-"""The queue of questions: readers take turns, however many questions each of them has.
+"""The queue of questions, in which users take turns regardless of how many questions they have.
 
-Network addresses take turns first, then the readers of one address, so that fresh cookies bring no
-further turns. Readers without a known address take turns by themselves.
+Network addresses take turns first, then the users of one address, so new cookies bring no extra
+turns. A user without a known address takes turns as if it were an address.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _Readers = OrderedDict[str, deque[Job]]
 
 
 class TurnQueue:
-    """Jobs that wait. It has no lock of its own: the worker holds one."""
+    """A queue of waiting jobs. It has no lock: the worker holds one."""
 
     def __init__(self) -> None:
-        # By address, then by reader. Whoever was served last is last.
+        # By address, then by user. The one served last is at the end.
         self._addresses: OrderedDict[str, _Readers] = OrderedDict()
         self._count = 0
 
@@ -31,17 +31,17 @@ class TurnQueue:
         return readers is not None and job in readers.get(reader, ())
 
     def add(self, job: Job) -> None:
-        """Put a job behind the other jobs of its reader."""
+        """Add a job behind the other jobs of its user."""
         address, reader = _place(job)
         readers = self._addresses.setdefault(address, OrderedDict())
         readers.setdefault(reader, deque()).append(job)
         self._count += 1
 
     def remove(self, job: Job) -> None:
-        """Take a job out because it is served or nobody waits for it; its reader's turn is over.
+        """Remove a job that is served or abandoned, and end its user's turn.
 
         Raises:
-            ValueError: the job is not in the queue.
+            ValueError: if the job is not in the queue.
         """
         address, reader = _place(job)
         readers = self._addresses.get(address, OrderedDict())
@@ -58,7 +58,7 @@ class TurnQueue:
             del self._addresses[address]
 
     def in_order(self) -> Iterator[Job]:
-        """Yield the jobs in the order in which they will be served if no other job comes."""
+        """Yield the jobs in the order in which they will be served if no other job arrives."""
         addresses = deque(
             deque(deque(jobs) for jobs in readers.values()) for readers in self._addresses.values()
         )
@@ -72,7 +72,7 @@ class TurnQueue:
                 addresses.append(readers)
 
     def count_before(self, job: Job) -> int:
-        """Return how many jobs will be served before this one."""
+        """Return the number of jobs that will be served before this one."""
         for count, other in enumerate(self.in_order()):
             if other is job:
                 return count
@@ -80,7 +80,7 @@ class TurnQueue:
 
 
 def _place(job: Job) -> tuple[str, str]:
-    """Return the address and the reader that a job is queued under."""
+    """Return the address and the user under which a job is queued."""
     visitor = job.visitor
     if visitor is None:
         return "", ""

@@ -1,15 +1,15 @@
-"""What goes over the network between the app and a server of models: JSON and npz, never pickle.
+"""The messages between the app and a model server, as JSON and npz, never pickle.
 
     GET  /models                                          -> JSON: cards, problems, device
     POST /trace   JSON: request, background, visitor      -> npz: trace, large maps without weights
     POST /layer   JSON: request, key, site, layer         -> npz: weights [heads, queries, areas]
     POST /logits  JSON: as /layer                         -> npz: the terms of the layer's logits
 
-"background" is true for requests of analyses. "visitor" is a list of two marks, one of the reader
-and one of the network address. The server gives readers turns by these marks, which are digests
-with a secret of the app, so they tell the server nothing else. Messages of older apps have neither
-entry. Every route needs the header "Authorization: Bearer TOKEN". A failure is JSON: "error", one
-of `FAILURES`, and "sentence".
+"background" is true for requests of analyses. "visitor" is a list of two marks, one of the user and
+one of the network address. The server uses them to let users take turns. The marks are digests with
+a secret of the app, so they reveal nothing else. Messages of older apps have neither entry. Every
+route requires the header "Authorization: Bearer TOKEN". A failure is JSON: "error", one of
+`FAILURES`, and "sentence".
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from areaviz.trace.request import Request
 MODELS, TRACE, LAYER, LOGITS = "/models", "/trace", "/layer", "/logits"
 JSON, NPZ = "application/json", "application/zip"
 
-# Header with the trace's key: requests of one key go to one replica, which has the trace.
+# Header with the trace's key: requests with equal keys go to one replica, which has the trace.
 AFFINITY = "X-Session-Id"
 
 # A request with the largest picture has 1.6 MiB.
@@ -43,7 +43,7 @@ MAX_REQUEST_BYTES = 4 * 2**20
 MAX_ABOUT_BYTES = 8 * 2**20
 MAX_MARK = 64
 
-# Maps of more bytes travel without their weights.
+# Larger maps are sent without their weights.
 INLINE_BYTES = 2**20
 
 # Kinds of failure, and their HTTP status.
@@ -61,7 +61,7 @@ FAILURES = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """A server's answer to /models: the three descriptions of `Backend`."""
+    """A server's answer to /models: the three descriptions of a `Backend`."""
 
     models: dict[str, Card]
     problems: tuple[str, ...]
@@ -73,8 +73,8 @@ class TraceMessage:
     """The body of /trace.
 
     Args:
-        request: what to run.
-        caller: who asks; its visitor has marks instead of the reader's id and address.
+        request: the request.
+        caller: the caller; its visitor has marks instead of the user's id and address.
     """
 
     request: Request
@@ -86,7 +86,7 @@ class LayerMessage:
     """The body of /layer and /logits: one layer of one site of a trace.
 
     Args:
-        request: what the trace was made of, for replicas that no longer have it.
+        request: the request of the trace, for replicas that no longer have the trace.
         key: the key of the trace, see `cached.key_of`.
         site: the name of the attention map.
         layer: 0-based.
@@ -101,28 +101,32 @@ class LayerMessage:
 
 
 def about_to_json(backend: Backend) -> bytes:
-    """Return the descriptions of a backend."""
+    """Encode the descriptions of a backend."""
     cards = [card.entries for card in backend.models().values()]
     return _dumps({"models": cards, "problems": backend.problems(), "device": backend.device()})
 
 
 def about_from_json(content: bytes) -> About:
-    """Read the descriptions of a server; raise ValueError where they are damaged."""
+    """Decode the descriptions of a server.
+
+    Raises:
+        ValueError: if they are damaged.
+    """
     models, problems, device = _typed(_loads(content), models=list, problems=list, device=str)
     cards = [card_of(entry) for entry in models]
     return About({card.name: card for card in cards}, tuple(map(str, problems)), device)
 
 
 def trace_to_json(message: TraceMessage) -> bytes:
-    """Return a message for /trace, with the pixels of its picture."""
+    """Encode a message for /trace, with its input data."""
     return _dumps(_request_entries(message.request) | _caller_entries(message.caller))
 
 
 def trace_from_json(content: bytes) -> TraceMessage:
-    """Read a message for /trace whose request is not yet checked.
+    """Decode a message for /trace; its request is not yet checked.
 
     Raises:
-        InputError: the message is damaged.
+        InputError: if the message is damaged.
     """
     with _as_input_error():
         entries = _stranger_entries(content)
@@ -130,16 +134,16 @@ def trace_from_json(content: bytes) -> TraceMessage:
 
 
 def layer_to_json(message: LayerMessage) -> bytes:
-    """Return a message for /layer or /logits."""
+    """Encode a message for /layer or /logits."""
     where = {"key": message.key, "site": message.site, "layer": message.layer}
     return _dumps(_request_entries(message.request) | where | _caller_entries(message.caller))
 
 
 def layer_from_json(content: bytes) -> LayerMessage:
-    """Read a message for /layer or /logits whose request is not yet checked.
+    """Decode a message for /layer or /logits; its request is not yet checked.
 
     Raises:
-        InputError: the message is damaged.
+        InputError: if the message is damaged.
     """
     with _as_input_error():
         entries = _stranger_entries(content)
@@ -148,12 +152,12 @@ def layer_from_json(content: bytes) -> LayerMessage:
 
 
 def failure_to_json(kind: str, sentence: str) -> bytes:
-    """Return a failure with its sentence."""
+    """Encode a failure with its message."""
     return _dumps({"error": kind, "sentence": sentence})
 
 
 def failure_from_json(content: bytes) -> tuple[str, str]:
-    """Return the kind of a failure and its sentence; ("", "") if something else answered."""
+    """Decode the kind of a failure and its message; ("", "") for any other content."""
     try:
         kind, sentence = _typed(_loads(content), error=str, sentence=str)
     except (ValueError, RecursionError):
@@ -173,7 +177,7 @@ def _caller_entries(caller: Caller) -> dict[str, Any]:
 
 
 def _caller(entries: dict[str, Any]) -> Caller:
-    """Return who asks; a message without these entries comes from an older app."""
+    """Decode the caller; a message without these entries comes from an older app."""
     in_background = entries.get("background") is True
     match entries.get("visitor"):
         case [str(reader), str(address)] if max(len(reader), len(address)) <= MAX_MARK:
@@ -225,7 +229,7 @@ def _frames(entry: Any) -> np.ndarray[Any, np.dtype[np.uint8]]:
 
 @contextmanager
 def _as_input_error() -> Iterator[None]:
-    """Raise an InputError for whatever a stranger's message lacks."""
+    """Raise an InputError for errors in an untrusted message."""
     try:
         yield
     except InputError:
@@ -253,7 +257,11 @@ def _loads(content: bytes) -> dict[str, Any]:
 
 
 def _typed(entries: Any, **kinds: type[Any]) -> list[Any]:
-    """Return the values of these keys; raise ValueError for a missing one or a wrong type."""
+    """Return the values of these keys.
+
+    Raises:
+        ValueError: if one is missing or has the wrong type.
+    """
     values = []
     for key, kind in kinds.items():
         value = entries.get(key) if isinstance(entries, dict) else None

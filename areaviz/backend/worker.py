@@ -1,8 +1,8 @@
-"""The one owner of the device: a thread that runs questions of readers in turn, then analyses.
+"""The thread that owns the device; it runs questions of users in turn, then analyses.
 
-A question may take seconds. At each of its steps it gives way to a short question of another
-reader, which runs in between on the same thread. Analyses give way to every reader at each step.
-So nothing is run twice, and nobody waits for more than a step of somebody else's long run.
+A question may take seconds. At each of its steps it gives way to a short question of another user,
+which then runs on the same thread. Analyses give way to every user at each step. No work is
+therefore done twice, and no user waits for more than one step of another user's long run.
 """
 
 from __future__ import annotations
@@ -27,33 +27,34 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Runs requests that differ in their input and given output only; raises for the whole batch.
+# Runs requests that differ only in their input and given output; raises an error for the whole
+# batch.
 Run = Callable[[Sequence[Request], Progress], list[Trace]]
 
-# A run gives way to other readers once it has taken this long.
+# A run gives way to other users after this time.
 LONG_SECONDS = 0.25
 
-# The most predicted seconds of a batch, so that batches of readers stay short.
+# Largest predicted time of a batch, so that batches of users stay short.
 BATCH_SECONDS = 1.0
 
-# How long a caller waits between two looks at its job, and the longest and shortest time between
-# two calls of its progress. A page that was left ends its thread at such a call.
+# Interval at which a caller checks its job, and the longest and shortest interval of progress
+# calls. If the user has left the page, its thread ends at such a call.
 LOOK_SECONDS, PROGRESS_SECONDS, SOONEST_SECONDS = 0.05, 0.5, 0.2
 
 
 class Worker:
-    """Runs requests in batches: readers in turn, analyses when no reader waits.
+    """Runs requests in batches: those of users in turn, and analyses when no user waits.
 
-    A batch that fails is run again one by one, so that a request too large for the device fails
-    alone. If the thread ends, the callers whose requests it ran get an error that says so, and the
-    next request runs.
+    If a batch fails, its requests run again one at a time, so that a request that is too large for
+    the device fails alone. If the thread ends, the callers of its requests get an error that says
+    so, and the next request runs in a new thread.
 
     Args:
         run: runs a batch.
-        costs: predicts how long requests take, and learns from those that ran.
-        max_waiting: how many questions may wait, and how many requests of analyses; None for the
-            limit of the table of shares.
-        max_batch: how many requests run together.
+        costs: predicts the time of requests, and learns from completed runs.
+        max_waiting: largest number of waiting questions, and of waiting requests of analyses; None
+            for the limit of the table of shares.
+        max_batch: largest number of requests that run together.
         can_pause: returns whether a running request can give way at its steps.
     """
 
@@ -71,12 +72,12 @@ class Worker:
         self._pace = Pace()
         self._changed = threading.Condition()
         self._waiting, self._background = TurnQueue(), TurnQueue()
-        # The jobs that run, and those that gave way to them.
+        # The running jobs, including those that gave way.
         self._running: list[Job] = []
         self._thread = self._start()
 
     def waiting(self) -> int:
-        """Return how many requests wait behind those that run."""
+        """Return the number of waiting requests."""
         with self._changed:
             return len(self._waiting) + len(self._background)
 
@@ -85,11 +86,11 @@ class Worker:
     ) -> Trace:
         """Wait for the trace of a request, and call `progress` in the calling thread.
 
-        An error that `progress` raises ends the waiting and is raised. The request is then no
-        longer run.
+        An error raised by `progress` ends the waiting and is raised again. The request is then
+        dropped.
 
         Raises:
-            Busy: too many requests are waiting.
+            Busy: if too many requests are waiting.
             InputError, BackendError: as the run raises; any other error becomes a BackendError.
         """
         job = Job(request, caller, self._costs.predict(request))
@@ -103,16 +104,16 @@ class Worker:
         progress: Progress | None = None,
         caller: Caller = OWN_WORK,
     ) -> T:
-        """Do work on a request in the worker's thread, in a batch of its own.
+        """Run work for a request in the worker's thread, in a batch of its own.
 
         Args:
-            request: what the work is on.
-            work: gets a function that reports its progress.
+            request: the request.
+            work: called with a function that reports its progress.
             progress: as in `submit`.
             caller: as in `submit`.
 
         Returns:
-            What `work` returns.
+            The result of `work`.
         """
         result: T = self._answer(Job(request, caller, self._costs.predict(request), work), progress)
         return result
@@ -157,7 +158,7 @@ class Worker:
                 progress(*state)
 
     def _state(self, job: Job) -> tuple[float, str]:
-        """Return the progress of a job, or how many requests are before it."""
+        """Return the progress of a job, or the number of requests before it."""
         with self._changed:
             queue = self._queue(job)
             if job not in queue:
@@ -177,7 +178,7 @@ class Worker:
                 self._queue(job).remove(job)
 
     def _revive(self) -> None:
-        """Start a new thread if the old one has ended, which only an outside cause can do."""
+        """Start a new thread if the old one has ended, which only an external cause can do."""
         with self._changed:
             if self._thread.is_alive():
                 return
@@ -203,14 +204,14 @@ class Worker:
             self._serve(jobs)
 
     def _next_batch(self, queue: TurnQueue, most: int = 0, seconds: float = 1e9) -> list[Job]:
-        """Take the first job in turn that can run now, and jobs behind it that can run with it.
+        """Remove the first job in turn that can run now, and later jobs that can run with it.
 
         Args:
-            queue: where the jobs wait; the lock is held.
-            most: how many run together, 0 for the usual number.
-            seconds: the longest first job, as predicted.
+            queue: the queue of jobs; the lock must be held.
+            most: largest number of jobs, 0 for the default.
+            seconds: longest predicted time of the first job.
         """
-        # A reader has one running question at a time.
+        # Each user has at most one running question.
         served = {job.visitor for job in self._running if job.visitor is not None}
         found: list[Job] = []
         total = 0.0
@@ -238,10 +239,10 @@ class Worker:
         )
 
     def _serve(self, jobs: list[Job]) -> None:
-        """Run jobs to their end, whatever happens, and wake their callers."""
+        """Run jobs to their end, even if they fail, and wake their callers."""
         try:
             self._run_jobs(jobs)
-        # One request's failure, of whatever kind, must not end the thread all others wait for.
+        # A failure of any kind must not end the thread, because all other requests wait for it.
         except BaseException as error:
             self._run_singly(jobs, error)
         with self._changed:
@@ -276,11 +277,11 @@ class Worker:
             self._costs.learn(first.request, clock.seconds())
 
     def _give_way(self, jobs: list[Job], clock: RunClock) -> float:
-        """Run what goes before the rest of a run; return the processor time that it took.
+        """Run requests with priority over the rest of a run; return their processor time.
 
         An analysis gives way to all questions. A long question gives way to one batch of other
-        readers' questions for each of its own steps, so that it ends even if they never stop
-        asking. These are half as long at most, so few runs are begun and unfinished at a time.
+        users' questions for each of its own steps, so that it ends even if they never stop. These
+        questions have at most half its predicted time, so few runs are unfinished at any time.
         """
         if not self._waiting or not self._can_pause(jobs[0].request):
             return 0.0

@@ -1,1 +1,1 @@
-"""The server of models: its answers as a function of bytes (`api`), and Ray Serve (`on_ray`)."""
+"""The model server: its answers as a function of bytes (`api`), and Ray Serve (`on_ray`)."""

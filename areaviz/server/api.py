@@ -1,7 +1,7 @@
-"""The server of models without its network: a request comes in as bytes, a reply goes out as bytes.
+"""The model server without its network: a request as bytes in, a reply as bytes out.
 
-Whatever listens (Ray Serve, a test's small server) passes every request to `Api.answer`, so that
-the token and the sizes are checked in one place.
+Every listener (Ray Serve, the small server of a test) passes all requests to `Api.answer`, so the
+token and the sizes are checked in one place.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ ROUTES: Mapping[str, str] = {
     wire.LAYER: "POST",
     wire.LOGITS: "POST",
 }
-"""Every path with its method; docs/openapi.json is made of them."""
+"""All paths with their method; docs/openapi.json is generated from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer: HTTP status, type of the content, content."""
+    """An answer: HTTP status, content type and content."""
 
     status: int
     kind: str
@@ -39,16 +39,16 @@ class Reply:
 
     @classmethod
     def failed(cls, kind: str, sentence: str) -> Reply:
-        """A failure of a kind of `wire.FAILURES`."""
+        """Return a failure of a kind in `wire.FAILURES`."""
         return cls(wire.FAILURES[kind], wire.JSON, wire.failure_to_json(kind, sentence))
 
 
 class Api:
-    """Answers clients who have the token.
+    """Answers clients that have the token.
 
     Args:
-        backend: runs the models; it should remember traces (`CachedBackend`).
-        digest: of the token; see `access.digest_of`.
+        backend: runs the models; it should cache traces (`CachedBackend`).
+        digest: digest of the token; see `access.digest_of`.
     """
 
     def __init__(self, backend: Backend, digest: str) -> None:
@@ -61,12 +61,15 @@ class Api:
         }
 
     def refusal(self, method: str, path: str, authorization: str, length: int) -> Reply | None:
-        """Why a request is refused by its head alone, or None.
+        """Return a refusal that follows from a request's head alone, or None.
 
         Args:
-            length: of its body, in bytes.
+            method: the HTTP method.
+            path: the path.
+            authorization: the header "Authorization".
+            length: size of the body in bytes.
         """
-        # The token first: without it nobody learns which routes there are.
+        # The token is checked first, so that a client without it cannot discover the routes.
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not is_token(token.strip(), self._digest):
             return Reply.failed("token", "This server wants its access token; name the right one.")
@@ -85,7 +88,7 @@ class Api:
         return None
 
     def answer(self, method: str, path: str, authorization: str, body: bytes) -> Reply:
-        """The reply to a request; never raises."""
+        """Return the reply to a request; never raise."""
         if refused := self.refusal(method, path, authorization, len(body)):
             return refused
         try:
@@ -111,7 +114,10 @@ class Api:
         return Reply(200, wire.NPZ, codec.to_bytes(trace, without=wire.large_sites(trace)))
 
     def _layer(self, body: bytes) -> Reply:
-        """Runs the request again if it was another replica that answered it."""
+        """Return a layer's weights.
+
+        The request runs again if a different replica answered it.
+        """
         message = self._about_layer(body)
         attention = self._backend.trace(message.request, caller=message.caller).maps.get(
             message.site
@@ -121,7 +127,10 @@ class Api:
         return Reply(200, wire.NPZ, codec.layer_to_bytes(attention.weights[message.layer]))
 
     def _logits(self, body: bytes) -> Reply:
-        """Runs the request again, for nobody keeps what logits are made of."""
+        """Return the terms of a layer's logits.
+
+        The request runs again because these terms are not stored.
+        """
         message = self._about_layer(body)
         if not isinstance(self._backend, Explaining):
             raise InputError("This server cannot say what a weight is made of; update it.")
@@ -131,9 +140,9 @@ class Api:
         return Reply(200, wire.NPZ, logits_to_bytes(found))
 
     def _about_layer(self, body: bytes) -> wire.LayerMessage:
-        """A question about a layer of a trace, which was made by the model that is here now."""
+        """Decode a request about a layer, and check that the current model made its trace."""
         message = wire.layer_from_json(body)
-        # The key has the model's card in it: layers of two models must not be mixed in one trace.
+        # The key contains the model's card: layers of two models must not be mixed in one trace.
         card = self._backend.models().get(message.request.model)
         if message.key != key_of(message.request.checked(), card):
             raise BackendError("The model was exchanged since this was run; run it again.")

@@ -1,4 +1,4 @@
-"""The models on Ray Serve: replicas on the GPUs and nodes there are, behind one address."""
+"""The models on Ray Serve: replicas on the available GPUs and nodes, behind one address."""
 
 from __future__ import annotations
 
@@ -27,31 +27,34 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-# Opens a backend in the process of a replica; must be importable there.
+# Opens a backend in a replica's process; it must be importable there.
 Open = Callable[[], Backend]
 
 NAME = "areaviz"
 
-# Requests with the same `wire.AFFINITY` go to one replica, which remembers the trace, or to the
-# next if it dies.
+# Requests with equal `wire.AFFINITY` go to one replica, which caches the trace. If it dies, they go
+# to the next replica.
 ROUTER = "ray.serve.experimental.consistent_hash_router:ConsistentHashRouter"
 REQUEST_SECONDS, START_SECONDS = 150.0, 180.0
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How many replicas of the models there are, and what each may use.
+    """The number of replicas of the models and the resources of each.
 
     Args:
-        replicas: how many there are, or the fewest while `most_replicas` is set.
-        most_replicas: up to how many Ray Serve adds while requests wait; None: it adds none.
+        replicas: number of replicas, or the smallest number if `most_replicas` is set.
+        most_replicas: largest number of replicas that Ray Serve may start while requests wait; None
+            for a fixed number.
         cpus: processors of each replica.
-        gpus: GPUs of each replica; 0.5 puts two replicas on one.
-        together: requests a replica works on at once; like ones run in batches of at most 8.
-        waiting: requests that may wait for a replica before others are refused as busy.
+        gpus: GPUs of each replica; 0.5 puts two replicas on one GPU.
+        together: number of requests that a replica handles at once; similar ones run in batches of
+            at most 8.
+        waiting: number of requests that may wait for a replica before further ones are refused as
+            busy.
 
     Raises:
-        InputError: the numbers cannot be.
+        InputError: if the numbers are not possible.
     """
 
     replicas: int = 1
@@ -82,12 +85,12 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the server is.
+    """The address of the server.
 
     Args:
-        host: the address to listen at.
-        port: likewise.
-        cluster: the address of a Ray cluster ("auto" on one of its nodes, or "ray://head:10001");
+        host: the address to listen on.
+        port: the port to listen on.
+        cluster: the address of a Ray cluster ("auto" on one of its nodes, or "ray://head:10001").
             None starts Ray on this machine alone and ends it with the server.
     """
 
@@ -97,7 +100,7 @@ class Place:
 
 
 class Replica:
-    """One copy of the models, whose worker runs like requests in batches."""
+    """One copy of the models, whose worker runs similar requests in batches."""
 
     def __init__(self, open_backend: Open, digest: str, together: int) -> None:
         _stay_on_loopback()
@@ -122,18 +125,18 @@ class Replica:
 
 @contextmanager
 def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iterator[str]:
-    """Serve a backend while the block runs; gives the address.
+    """Serve a backend while the block runs, and yield its address.
 
-    Afterwards the server ends, on a cluster its own application and nothing else there.
+    Afterwards the server ends. On a cluster, only its own application ends.
 
     Args:
-        open_backend: run in every replica.
-        digest: of the token that clients need.
-        scale: how many replicas.
-        place: where to listen.
+        open_backend: called in every replica.
+        digest: digest of the token that clients need.
+        scale: the number of replicas.
+        place: the address to listen on.
 
     Raises:
-        BackendError: Ray is not installed or does not start, or the cluster does not answer.
+        BackendError: if Ray is not installed or does not start, or the cluster does not answer.
     """
     with joined_ray(place.cluster):
         from ray import serve
@@ -150,17 +153,22 @@ def serving(open_backend: Open, digest: str, scale: Scale, place: Place) -> Iter
 
 
 def _start(app: Any, place: Place) -> None:
-    """Listen, and wait until the replicas answer; raises BackendError."""
+    """Listen, and wait until the replicas answer.
+
+    Raises:
+        BackendError: if Ray Serve does not start.
+    """
     from ray import serve
     from ray.exceptions import RayError
 
     options = {"host": place.host, "port": place.port, "request_timeout_s": REQUEST_SECONDS}
     try:
-        # Ray waits for 60 s, in which a busy machine may not get so far; it goes on starting.
+        # Ray waits for 60 s, which may not be enough on a busy machine. It continues to start in
+        # the background.
         with suppress(TimeoutError):
             serve.start(http_options=options)
         serve.run(app, name=NAME, route_prefix="/")
-        # The nodes of a cluster need not be reachable from here.
+        # The nodes of a cluster may not be reachable from here.
         if place.cluster is None:
             _wait_for(f"{local_address(place.host, place.port)}/-/healthz")
     except (RayError, RuntimeError) as error:
@@ -172,7 +180,11 @@ def _start(app: Any, place: Place) -> None:
 
 
 def _wait_for(address: str) -> None:
-    """Wait until an address answers; RuntimeError where it does not in `START_SECONDS`."""
+    """Wait until an address answers.
+
+    Raises:
+        RuntimeError: if it does not answer within `START_SECONDS`.
+    """
     late = time.monotonic() + START_SECONDS
     while time.monotonic() < late:
         with suppress(requests.RequestException):
@@ -183,7 +195,7 @@ def _wait_for(address: str) -> None:
 
 
 def application(open_backend: Open, digest: str, scale: Scale) -> Any:
-    """The Ray Serve application, for `serve.run`."""
+    """Return the Ray Serve application, for `serve.run`."""
     from ray import serve
     from ray.serve.config import RequestRouterConfig
 
@@ -208,9 +220,9 @@ def application(open_backend: Open, digest: str, scale: Scale) -> Any:
 
 
 def open_local(checkpoints: Path, device: str, folders: Sequence[str] = ()) -> Backend:
-    """The models of a folder, and those of others in folders of their own.
+    """Open the models of a folder, and external models in their own folders.
 
-    Every node must have these; torch is imported in the replica only.
+    Every node must have these folders. torch is imported only in the replica.
     """
     from areaviz.backend.local import LocalBackend
 
@@ -218,11 +230,11 @@ def open_local(checkpoints: Path, device: str, folders: Sequence[str] = ()) -> B
 
 
 def _stay_on_loopback() -> None:
-    """Have Ray Serve open a replica's port for other deployments on loopback alone.
+    """Make Ray Serve open a replica's port for other deployments on the loopback address only.
 
-    Behind it requests are pickled and need no token, and no option closes it (Ray 2.60). There is
-    one deployment here, which nobody calls that way. A Ray without this function ends the replica
-    before it opens anything.
+    Requests on that port are pickled and need no token, and no option closes it (Ray 2.60). There
+    is only one deployment here, and no caller uses that port. With a Ray version that lacks this
+    function, the replica ends before it opens anything.
     """
     replica: Any = import_module("ray.serve._private.replica")
     bind = replica.add_port_to_grpc_server
@@ -230,7 +242,7 @@ def _stay_on_loopback() -> None:
 
 
 def _length(request: Request) -> int:
-    """The length that the head gives; a body without one is counted while it is read."""
+    """Return the length in the head; a body without one is counted while it is read."""
     given = request.headers.get("content-length", "0")
     return int(given) if given.isascii() and given.isdigit() else wire.MAX_REQUEST_BYTES + 1
 

@@ -1,4 +1,4 @@
-"""A description of the server of models by OpenAPI 3.1, made of its routes.
+"""An OpenAPI 3.1 description of the model server, generated from its routes.
 
 python -m areaviz.server.openapi > docs/openapi.json
 """
@@ -117,7 +117,7 @@ def _failure() -> Json:
 
 
 def text() -> str:
-    """Return the description as a file."""
+    """Return the description as the text of a file."""
     return json.dumps(openapi(), indent=2) + "\n"
 
 
