@@ -115,8 +115,8 @@ class NeighbourConvolution(nn.Module):
     """A depthwise convolution that mixes neighbouring keys and values: out = x + conv(x).
 
     It is the control for area attention: it shows the gain from neighbours without any areas (So et
-    al.
-    2021, Primer, section 4). It starts as the identity, so training starts from plain attention.
+    al. 2021, Primer, section 4). It starts as the identity, so training starts from plain
+    attention.
 
     Args:
         width: W, the number of channels, each with its own taps.

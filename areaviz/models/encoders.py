@@ -1,10 +1,10 @@
 """Picture encoders that turn pixels into grids of features.
 
 One is small and trained here. Another is ResNet-152 (He et al. 2016) up to its stage res4, which
-the successors of Show, attend and tell use (Arslan et al. 2018, section 4): it turns 224 x 224
-pixels into
-14 x 14 cells of 1024 features. Its weights have the names of torchvision's file resnet152-*.pth,
-which this module reads without torchvision. The third is in `efficientnet`.
+the successors of Show, attend and tell use (Arslan et al. 2018, section 4). It turns 224 x 224
+pixels into 14 x 14 cells of 1024 features. Its weights have the names of torchvision's file
+resnet152-*.pth, which this module reads without torchvision. The third encoder is in
+`efficientnet`.
 
 Shapes: B pictures, H = W their side in pixels, C channels, G side of the grid, M = G * G cells.
 """
