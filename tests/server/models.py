@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -70,7 +71,11 @@ class FakeModels:
 
 
 class MortalModels(FakeModels):
-    """Ends its process in mid-request: at "die once" once a folder, at "die always" each time."""
+    """Ends its process, or waits to be killed, as words in the text say.
+
+    "die once" ends the first process in a folder that gets a text of this length. "wait for a kill"
+    writes a file with the number of the process as its name, and waits for half a minute.
+    """
 
     def __init__(self, folder: Path) -> None:
         super().__init__()
@@ -79,8 +84,11 @@ class MortalModels(FakeModels):
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK
     ) -> Trace:
-        if "die always" in request.text or ("die once" in request.text and self._is_first(request)):
+        if "die once" in request.text and self._is_first(request):
             os.kill(os.getpid(), signal.SIGKILL)
+        if "wait for a kill" in request.text:
+            (self._folder / f"{os.getpid()}.waiting").touch()
+            time.sleep(30)
         found = super().trace(request, progress, caller)
         return replace(found, details={"process": str(os.getpid())})
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import stat
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -26,8 +29,15 @@ LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with served(partial(MortalModels, tmp_path_factory.mktemp("deaths"))) as running:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder in which replicas say that they wait or died."""
+    return tmp_path_factory.mktemp("deaths")
+
+
+@pytest.fixture(scope="module")
+def address(folder: Path) -> Iterator[str]:
+    """Serve models on two replicas, which die as texts say; gives the address."""
+    with served(partial(MortalModels, folder)) as running:
         yield running
 
 
@@ -118,9 +128,30 @@ def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) 
     )
 
 
-def test_where_every_replica_dies_it_is_told_and_the_next_request_works(
-    backend: RemoteBackend,
+def test_killed_replicas_cost_only_the_asker_a_sentence(
+    backend: RemoteBackend, address: str, folder: Path
 ) -> None:
-    with pytest.raises(BackendError, match="Your input is kept"):
-        backend.trace(Request("char-area", "Please die always."))
+    """The question is lost with two replicas, and questions of another reader go on meanwhile."""
+    other = RemoteBackend(address, TOKEN, answer_seconds=60)
+    with ThreadPoolExecutor(1) as pool:
+        question = pool.submit(backend.trace, Request("char-area", "Please wait for a kill."))
+        for kill in range(2):
+            os.kill(waiting_process(folder), signal.SIGKILL)
+            for number in range(3):
+                text = f"Sentence {number} after kill {kill}."
+                found = other.trace(Request("char-area", text))
+                assert found.fields["target"].raw == text[::-1]
+        with pytest.raises(BackendError, match="Your input is kept") as told:
+            question.result(60)
+    assert "\n" not in str(told.value) and str(told.value).endswith("Try again in a moment.")
     assert backend.trace(Request("char-area", "A dog runs.")).request.text == "A dog runs."
+
+
+def waiting_process(folder: Path) -> int:
+    """Return the number of the process that waits for a kill, once there is one."""
+    late = time.monotonic() + 60
+    while not (found := list(folder.glob("*.waiting"))):
+        assert time.monotonic() < late, "no replica got the question"
+        time.sleep(0.05)
+    found[0].unlink()
+    return int(found[0].stem)
