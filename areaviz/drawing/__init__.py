@@ -1,5 +1,5 @@
-"""What figures are made of: looks, labels, axes, pictures, and the parts that several views share.
+"""Building blocks of figures: theme, labels, axes, pictures, and parts that several views share.
 
-Doors: `base.View` is what a view is, `theme` begins a figure for the screen or for paper, and
-`export` writes figures and tables as files.
+`base.View` defines a view, `theme` starts a figure for the screen or for print, and `export` writes
+figures and tables as files.
 """

@@ -1,4 +1,4 @@
-"""Axes, colour bars, keys and unseen marks that several figures have, on screen and on paper."""
+"""Axes, colour bars, keys and invisible marks for figures on screen and in print."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from areaviz.drawing.theme import (
 from areaviz.trace.record import FloatArray
 
 STEPS = np.linspace(0, 1, 25)
-"""Along a curve, from its beginning to its end."""
+"""Positions along a curve, from its start to its end."""
 HOVER = "%{text}<extra></extra>"
-"""Plotly shows a mark's text on hovering, and nothing else."""
+"""Plotly hover template that shows only the text of a mark."""
 
 
 def screen_labels(
@@ -39,7 +39,7 @@ def screen_labels(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """Which of these visible labels a screen axis of `room` px shows."""
+    """Choose the visible labels that fit on a screen axis of `room` px."""
     return ticks(labels, room, SCREEN_FONT, upright, longest)
 
 
@@ -49,31 +49,31 @@ def print_labels(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """Which of these visible labels an axis of `room` pt shows, as the print font can draw them."""
+    """Choose the visible labels that fit on a print axis of `room` pt, as the font can draw them."""
     return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
 
 
 def screen_ticks(shown: Ticks) -> Layout:
-    """Tick settings of a plotly axis."""
+    """Return the tick settings of a Plotly axis."""
     return {
         "tickmode": "array",
         "tickvals": shown.positions,
         "ticktext": [escape(text) for text in shown.texts],
-        # Level labels turn where a narrow screen has less room than was reckoned with.
+        # If a screen is narrower than expected, Plotly may rotate horizontal labels.
         "tickangle": -shown.angle or None,
         "autotickangles": [0, -90],
     }
 
 
 def depth(shown: Ticks) -> float:
-    """How many px the labels of a horizontal screen axis take up, across it."""
+    """Return the height in px of the labels below or above a horizontal screen axis."""
     if not shown.angle:
         return 20
     return 12 + 0.45 * SCREEN_FONT * max(map(len, shown.texts), default=1)
 
 
 def refitted(figure: Figure, room: float) -> Figure:
-    """A screen figure whose horizontal axes show as many labels as `room` px hold."""
+    """Change a screen figure to show as many horizontal labels as fit in `room` px."""
     layout = figure.layout
     for axis, labels in layout.meta["labels"].items():
         before, after = screen_labels(labels), screen_labels(labels, room)
@@ -90,9 +90,9 @@ def refitted(figure: Figure, room: float) -> Figure:
 
 
 def headless(figure: Figure) -> Figure:
-    """A screen figure without its title and note, for a page that sets them as text."""
+    """Remove title and note from a screen figure, for a page that shows them as text."""
     layout = figure.layout
-    # A little air stays over the plot.
+    # Keep 8 px of space above the plot.
     less = layout.meta["heading"] - 8
     return figure.update_layout(
         title={"text": "", "subtitle": {"text": ""}},
@@ -102,7 +102,11 @@ def headless(figure: Figure) -> Figure:
 
 
 def common_top(figures: Sequence[Figure]) -> float | None:
-    """Where one colour scale for all figures ends; None where they have none that can be moved."""
+    """Return the end of a colour scale that covers all figures.
+
+    Returns:
+        The largest end, or None if a figure has no colour scale or one that cannot be changed.
+    """
     tops = [figure.layout.coloraxis.cmax for figure in figures]
     if None in tops or not all(map(_can_move, figures)):
         return None
@@ -110,13 +114,16 @@ def common_top(figures: Sequence[Figure]) -> float | None:
 
 
 def _can_move(figure: Figure) -> bool:
-    """Whether another end of the colour scale changes what is drawn: not that of a picture."""
+    """Return whether changing the end of the colour scale changes the figure.
+
+    It does not if the matrix was drawn as an image.
+    """
     is_heatmap = any(isinstance(trace, Heatmap) for trace in figure.data)
     return is_heatmap or not figure.layout.images
 
 
 def rescaled(figure: Figure, top: float | None) -> Figure:
-    """A screen figure whose colour scale ends at `top`, as others do; None leaves it."""
+    """Change the end of a screen figure's colour scale to `top`; None leaves it unchanged."""
     scale = figure.layout.coloraxis
     if top is None or scale.cmax == top or scale.cmin != 0:
         return figure
@@ -126,7 +133,12 @@ def rescaled(figure: Figure, top: float | None) -> Figure:
 
 
 def legend(y: float, **more: object) -> Layout:
-    """A key in one line of a screen figure, from its left; y: 0 at the foot, 1 over the plot."""
+    """Return the settings of a horizontal key, aligned left.
+
+    Args:
+        y: 0 for the bottom of the figure, 1 for directly above the plot.
+        more: other settings of Plotly's legend.
+    """
     key: Layout = {
         "orientation": "h",
         "x": 0,
@@ -139,7 +151,7 @@ def legend(y: float, **more: object) -> Layout:
 
 
 def eased(start: float, end: float) -> FloatArray:
-    """From one value to another at `STEPS`, slowly at both ends: float32 [25]."""
+    """Interpolate from `start` to `end` at `STEPS`, slowly at both ends: float32 [25]."""
     change = 3 * STEPS**2 - 2 * STEPS**3
     return (start + (end - start) * change).astype(np.float32)
 
@@ -147,11 +159,11 @@ def eased(start: float, end: float) -> FloatArray:
 def hover_points(
     x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float, **more: object
 ) -> Scatter:
-    """Unseen points that show escaped texts on hovering.
+    """Return invisible points that show escaped texts on hovering.
 
     Args:
-        size: in px.
-        more: other settings of plotly's Scatter.
+        size: diameter of a point in px.
+        more: other settings of Plotly's Scatter.
     """
     return Scatter(
         x=x,
@@ -173,11 +185,11 @@ def written(
     side: str | None = None,
     **more: object,
 ) -> Scatter:
-    """Escaped texts in a screen figure.
+    """Write escaped texts into a screen figure.
 
     Args:
-        side: where a text lies from its place, such as "bottom right"; else around it.
-        more: other settings of plotly's Scatter.
+        side: position of a text relative to its point, such as "bottom right"; None centres it.
+        more: other settings of Plotly's Scatter.
     """
     style = {
         "textposition": side,
@@ -200,7 +212,7 @@ def frame(
     width: float,
     height: float,
 ) -> Layout:
-    """A frame around what is focused, in the units of a screen figure's axes."""
+    """Return a frame around a focused part, in the units of a screen figure's axes."""
     line = {"color": SECOND, "width": 2}
     return {
         "type": "rect",
@@ -219,11 +231,11 @@ def lay_picture(
     box: tuple[float, float, float, float],
     is_signed: bool = False,
 ) -> None:
-    """Lay a matrix into a screen figure as a picture on the colour scale 0 to `scale`.
+    """Add a matrix to a screen figure as an image, on a colour scale from 0 to `scale`.
 
     Args:
-        is_signed: the scale begins at -`scale`.
         box: left, top, width and height in the units of the axes.
+        is_signed: whether the scale starts at -`scale`.
     """
     left, top, width, height = box
     figure.add_layout_image(
@@ -237,7 +249,7 @@ def lay_picture(
         sizing="stretch",
         layer="below",
     )
-    # A picture brings no colour bar along: an unseen point does.
+    # An image has no colour bar, so add an invisible point that has one.
     figure.add_trace(
         Scatter(
             x=[left],
@@ -256,7 +268,7 @@ def print_ticks(
     shown: Ticks,
     top: bool = False,
 ) -> None:
-    """Ticks along the horizontal axis of a matplotlib figure, under it or on top."""
+    """Set the ticks of the horizontal axis of a matplotlib figure, below or above the plot."""
     axes.set_xticks(shown.positions, shown.texts)
     if top:
         axes.xaxis.tick_top()
@@ -274,7 +286,7 @@ def print_ticks(
 
 
 def print_shares(axes: Axes) -> None:
-    """A vertical axis of shares on paper: per cent, with rules across."""
+    """Format a vertical axis of shares for print: percentages, with horizontal grid lines."""
     axes.grid(axis="y", color=PRINT_RULE, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.yaxis.set_major_formatter(PercentFormatter(1, 0))
@@ -285,7 +297,7 @@ def print_titles(
     across: str,
     down: str = "",
 ) -> None:
-    """What the axes on paper are."""
+    """Set the titles of the axes of a print figure."""
     axes.set_xlabel(across, fontsize=8)
     axes.set_ylabel(down, fontsize=8)
 
@@ -298,7 +310,7 @@ def print_scale(
     top: float,
     short: bool = False,
 ) -> None:
-    """The colour bar of a print, 0 to `top` in per cent, with its unit; see `theme.colour_axis`."""
+    """Draw the colour bar of a print figure, 0 to `top` in per cent; see `theme.colour_axis`."""
     step = scale_step(top, short)
     bar = figure.colorbar(
         mappable,
@@ -317,7 +329,7 @@ def print_scale(
 def print_signed_scale(
     figure: PrintFigure, axes: Axes, mappable: ScalarMappable, unit: str, top: float
 ) -> None:
-    """The colour bar of doublings on paper, see `theme.signed_axis`."""
+    """Draw the colour bar of log₂ ratios in a print figure; see `theme.signed_axis`."""
     steps = range(-int(top), int(top) + 1)
     bar = figure.colorbar(
         mappable,

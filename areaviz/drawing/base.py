@@ -1,4 +1,4 @@
-"""What a view is: it finds something in a trace, draws it for screen and paper, and lists it."""
+"""Definition of a view: it finds something in a trace, draws it, and lists its numbers."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from areaviz.trace.record import Gaze, Trace
 from areaviz.trace.request import Focus, Request
 
 Row = tuple[str | int | float, ...]
-"""One line of a table."""
+"""One row of a table."""
 Drawn = TypeVar("Drawn")
 At = Callable[[Trace, Focus], Drawn]
-"""What is worked out from a trace at a focus."""
+"""Function from a trace and a focus to the data of a figure."""
 ScreenFigure = Figure
-"""A figure that a page draws: the pages' name for it, which know no plotly."""
+"""Plotly's figure type under a name for pages, which must not import Plotly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The numbers of a figure: for CSV, for JSON, and as text beside the picture."""
+    """The numbers of a figure, for CSV, for JSON, and as text next to the figure."""
 
     columns: tuple[str, ...]
     rows: Sequence[Row]
 
     def filled(self) -> Table:
-        """The table without the columns that have nothing in any row."""
+        """Return the table without columns that are empty in every row."""
         kept = [k for k in range(len(self.columns)) if any(row[k] != "" for row in self.rows)]
         names = tuple(self.columns[k] for k in kept)
         return Table(names, [tuple(row[k] for k in kept) for row in self.rows])
@@ -41,46 +41,46 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Takeaway:
-    """What can be taken away as files."""
+    """A figure and table that users can download."""
 
-    # Part of the file names, and of a view its key in links.
+    # Part of the file names; for a view, also its key in links.
     name: str
     table: At[Table]
-    # By matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
+    # Draws with matplotlib's object-oriented Figure (never pyplot), for SVG, PDF and PNG.
     print: At[PrintFigure]
-    # An animated GIF, where time is part of the picture.
+    # Renders an animated GIF, for figures in which time matters.
     movie: At[bytes] | None = None
-    # What the marks of the picture mean, in two lines of text.
+    # Explains the marks of the figure in about two lines.
     how_to_read: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Played(Drawing):
-    """Pictures that the page shows one after another, each with one word of a sentence marked."""
+    """Pictures that a page shows one after another, each with one word of a sentence marked."""
 
-    # Visible texts, markup unescaped.
+    # Visible texts, not HTML-escaped.
     words: tuple[str, ...]
-    # As data addresses: one for each word, all of one size.
+    # Data URLs of the pictures, one per word, all of equal size.
     pictures: tuple[str, ...]
-    # How long each picture stays.
+    # Duration of each picture.
     milliseconds: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View(Takeaway):
-    """One way of looking at a trace: one file, one line in the registry."""
+    """One view of a trace: one module and one line in the registry."""
 
-    # For people.
+    # Title for users.
     title: str
-    # The one question it answers.
+    # The one question that the view answers.
     question: str
-    # Whether it has something to show for this trace and focus.
+    # Returns whether the view has something to show for a trace and focus.
     fits: At[bool]
-    # For the screen.
+    # Draws the figure for the screen.
     figure: At[Figure]
-    # Whether a page may open with it, where nobody has chosen a view yet.
+    # Returns whether a page may show this view by default.
     leads: At[bool] = lambda trace, focus: True
-    # Of a view that is played: what the page shows in place of `figure`.
+    # For a view that plays: what the page shows instead of `figure`.
     played: At[Played] | None = None
 
 
@@ -96,7 +96,7 @@ def view(
     how_to_read: str = "",
     leads: At[bool] = lambda trace, focus: True,
 ) -> View:
-    """A view whose figure, table and print are made of one record, which `find` works out."""
+    """Build a view whose figure, table and print all use one record, found by `find`."""
     return View(
         name=name,
         title=title,
@@ -111,7 +111,7 @@ def view(
 
 
 ALL = "all heads"
-"""A caption's words for a focus on no head."""
+"""Words for "no head is focused" in a caption."""
 
 
 def caption(
@@ -119,15 +119,16 @@ def caption(
     focus: Focus,
     all_layers: bool = False,
 ) -> str:
-    """One line under every figure: model, decoding, site, layer, head and normalisation.
+    """Describe model, decoding, site, layer, head and normalisation in one line.
 
-    Of the only layer, or the only head, nothing is said.
-
-    Of a gaze: model, site, steps, scales, and how places were chosen and read. A print carries the
-    line itself; a screen figure has it in `layout.meta["caption"]`, and the page sets it as text.
+    Layer and head are left out if there is only one. For a gaze, the line has the model, site,
+    steps, scales, and how places were chosen and read. A print includes the line in the figure. A
+    screen figure has it in `layout.meta["caption"]`, and the page shows it as text.
 
     Args:
-        all_layers: the figure shows every layer, not the focused one.
+        trace: the trace of the figure.
+        focus: the focus of the figure.
+        all_layers: whether the figure shows every layer, not only the focused one.
     """
     if focus.site not in trace.maps:
         return _gaze_caption(trace.request, trace.gazes[focus.site])
@@ -148,7 +149,7 @@ def caption(
 
 
 def model_words(trace: Trace) -> str:
-    """The model and, where it wrote a text item by item, how it chose the items."""
+    """Name the model and, if it wrote a text item by item, its decoding method."""
     request = trace.request
     if "history" not in trace.fields:
         return request.model
@@ -157,18 +158,18 @@ def model_words(trace: Trace) -> str:
 
 
 def given_words(trace: Trace) -> str:
-    """That an output was given, in words; "" where it was written."""
+    """Return "given text" for a given output, else the decoding noted in the trace, or ""."""
     is_given = trace.request.target is not None
     return "given text" if is_given else trace.details.get("decoding", "")
 
 
 def changes_words(request: Request) -> str:
-    """How many changes a run had, so that nobody takes its figures for those of another."""
+    """Describe the number of changes to a run, so that it is not mistaken for an unchanged run."""
     return f" · with {counted(len(request.changes), 'change')}" if request.changes else ""
 
 
 def areas_words(grid: AreaGrid) -> str:
-    """The largest area: of a text in items, of a picture in rows and columns of cells."""
+    """Describe the largest area: in items for a text, in cells for a picture."""
     is_text = grid.height == 1
     if grid.max_height == grid.max_width == 1:
         return "single items" if is_text else f"single cells of {grid.height}×{grid.width}"
@@ -179,7 +180,7 @@ def areas_words(grid: AreaGrid) -> str:
 
 
 def _gaze_caption(request: Request, gaze: Gaze) -> str:
-    """A gaze has no layers, heads and areas, but steps, scales and pixels."""
+    """Describe a gaze, which has steps, scales and pixels instead of layers, heads and areas."""
     steps, scales, side, _ = gaze.seen.shape
     site, places = gaze.site, ", most probable places"
     reading = "labels: softmax over classes"

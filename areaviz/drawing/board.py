@@ -1,4 +1,4 @@
-"""A square to click points into: a lattice of unseen marks takes the clicks."""
+"""A square for entering points by clicking: a lattice of invisible marks receives the clicks."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from areaviz.trace.points import EXTENT
 from areaviz.trace.record import IntArray
 
 STEP = 25
-"""From mark to mark of the lattice, in units of the points."""
+"""Distance between marks of the lattice, in units of the points."""
 _MARGIN = 0.04 * EXTENT
 
 
 def board(points_N2: IntArray, most: int) -> Figure:
-    """The points placed so far, in a square that answers clicks.
+    """Draw the points placed so far in a square that receives clicks.
 
     Args:
-        points_N2: x and y, 0 to 1,000, y upwards.
-        most: points there may be.
+        points_N2: x and y from 0 to 1,000, y upwards.
+        most: maximum number of points.
     """
     about = Drawing(
         f"{len(points_N2)} of at most {most} points",
@@ -39,7 +39,12 @@ def board(points_N2: IntArray, most: int) -> Figure:
 
 
 def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
-    """Points with their numbers, counted from 1, beside them; `more` as Plotly takes it."""
+    """Draw points with their numbers, counted from 1, next to them.
+
+    Args:
+        points_N2: x and y from 0 to 1,000, y upwards.
+        more: other settings of Plotly's Scatter.
+    """
     x, y = points_N2.T
     numbers = [str(number) for number in range(1, len(points_N2) + 1)]
     sides = [f"{down} {across}" for down, across in outward(points_N2)]
@@ -47,9 +52,9 @@ def numbered_points(points_N2: IntArray, **more: Any) -> Scatter:
 
 
 def outward(points_N2: IntArray) -> list[tuple[str, str]]:
-    """On which side of each point its number stands: away from the middle of all.
+    """Choose the side of each point for its number: away from the centre of all points.
 
-    Lines of a hull or a tour seldom leave a point that way, so that no number stands on one.
+    Lines of a hull or a tour rarely leave a point in that direction, so they seldom cross a number.
     """
     found = []
     middle_2 = points_N2.mean(0) if len(points_N2) else np.zeros(2)
@@ -76,9 +81,9 @@ def _lattice() -> Scatter:
 
 
 def clicked(points_N2: IntArray, x: int, y: int, most: int) -> IntArray:
-    """The points after a click: without the one that lies there, or with one more.
+    """Return the points after a click, which removes the point at (x, y) or adds one.
 
-    Where `most` are placed, a click beside them changes nothing.
+    If there are already `most` points, a click elsewhere changes nothing.
     """
     there_N = (points_N2 == (x, y)).all(1)
     if there_N.any():

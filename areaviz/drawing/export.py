@@ -20,45 +20,47 @@ from areaviz.trace.limits import check_range
 
 FORMATS = ("svg", "pdf", "png")
 _ACTIVE = r"=+\-@\t\r＝＋－＠"
-"""What begins a formula; some programs read the wide forms of East Asian writing alike."""
+"""Characters that start a formula; some programs also accept the East Asian full-width forms."""
 _BEGINNING = r"(^|[;\t\r\n])"
-"""Where a cell begins, also in a program that separates by semicolons or tabs and so takes no
-notice of quotes.
-"""
+"""Start of a cell, including in programs that split at semicolons or tabs and ignore quotes."""
 _RUN = re.compile(rf"""{_BEGINNING}(?='|[ "]*[{_ACTIVE}])""")
 _HELD = re.compile(rf"{_BEGINNING}'")
 
 
 WIDTHS = {"A column": 3.35, "A page": PRINT_WIDTH, "A slide": 12.0}
-"""Of figures, in inches."""
+"""Widths offered for figures, in inches."""
 LETTERS = (6.0, PRINT_FONT, 9.0, 12.0, 18.0)
-"""Sizes that are offered for the letters of a figure, in points."""
+"""Font sizes offered for the labels of a figure, in points."""
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """How large a figure is in print.
+    """Size of a figure in print.
 
     Args:
         width: in inches, 2 to 20.
-        letters: size of its labels in points, 4 to 40; titles are larger in proportion.
+        letters: font size of labels in points, 4 to 40; titles scale with it.
     """
 
     width: float = PRINT_WIDTH
     letters: float = PRINT_FONT
 
     def checked(self) -> Paper:
-        """This paper; raises InputError for a number outside its range."""
+        """Return this paper if its values are valid.
+
+        Raises:
+            InputError: a value is outside its range.
+        """
         check_range("width", self.width, (2, 20))
         check_range("letters", self.letters, (4, 40))
         return self
 
 
 def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
-    """The figure, changed so that it has the width and the letters of a paper.
+    """Change a figure to the width and font size of a paper.
 
-    Its title, note and caption, the first three texts, are wrapped anew, and what they leave is for
-    the plot, as high as its letters need.
+    Its title, note and caption, the first three texts, are wrapped again. The height of the plot
+    grows by the factor of the width or of the font size, whichever is larger.
     """
     if paper == Paper():
         return figure
@@ -87,10 +89,15 @@ def on_paper(figure: PrintFigure, paper: Paper) -> PrintFigure:
 
 
 def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> bytes:
-    """A print figure as an SVG, PDF or PNG (300 dpi, white paper) file, on paper of a size.
+    """Write a print figure as an SVG, PDF or PNG file (300 dpi, white background).
+
+    Args:
+        figure: the figure.
+        kind: one of `FORMATS`.
+        paper: size of the figure; None keeps its size.
 
     Raises:
-        ValueError: when `kind` is none of FORMATS.
+        ValueError: `kind` is not in `FORMATS`.
     """
     if kind not in FORMATS:
         raise ValueError(
@@ -98,7 +105,7 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
         )
     if paper is not None:
         on_paper(figure, paper)
-    # A date would make two files of one figure differ, and so would ids that are drawn by chance.
+    # Dates and random ids would make two files of one figure differ.
     dateless = {
         "svg": {"Date": None},
         "pdf": {"CreationDate": None},
@@ -111,11 +118,12 @@ def figure_bytes(figure: PrintFigure, kind: str, paper: Paper | None = None) -> 
 
 
 def table_csv(table: Table) -> str:
-    """A table as CSV with a header line; numbers stay numbers, a missing number is an empty cell.
+    """Write a table as CSV with a header line; a missing number is an empty cell.
 
-    A text that a spreadsheet would run as a formula (it starts with = + - @, a tab or a carriage
-    return, or a part of it behind a semicolon, a tab or a line break does), and a text or part that
-    starts with an apostrophe, gets an apostrophe in front; `unescape` takes it off again.
+    Text that a spreadsheet would run as a formula gets an apostrophe in front. Such text starts
+    with = + - @, a tab or a carriage return, or has a part after a semicolon, a tab or a line break
+    that does. Text or parts that start with an apostrophe get one as well. `unescape` removes the
+    apostrophes.
     """
     buffer = io.StringIO()
     writer = csv.writer(buffer)
@@ -125,22 +133,22 @@ def table_csv(table: Table) -> str:
 
 
 def csv_bytes(table: Table) -> bytes:
-    """A table as a CSV file that Excel, too, reads as UTF-8."""
+    """Write a table as a CSV file with a byte order mark, so that Excel also reads it as UTF-8."""
     return table_csv(table).encode("utf-8-sig")
 
 
 def escape(text: str) -> str:
-    """`text` so that no spreadsheet runs it, whatever it takes for a separator."""
+    """Escape text so that no spreadsheet runs it as a formula, whatever its separator."""
     return _RUN.sub(r"\1'", text)
 
 
 def unescape(text: str) -> str:
-    """The text that `escape` was given."""
+    """Undo `escape`."""
     return _HELD.sub(r"\1", text)
 
 
 def table_json(table: Table) -> str:
-    """A table as JSON: an object with "columns" and "rows"; a missing number is null."""
+    """Write a table as a JSON object with "columns" and "rows"; a missing number is null."""
     rows = [[None if _missing(value) else value for value in row] for row in table.rows]
     return json.dumps({"columns": table.columns, "rows": rows}, ensure_ascii=False, allow_nan=False)
 

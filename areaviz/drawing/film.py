@@ -1,7 +1,7 @@
-"""The frames of a film: for every word the picture, dimmed where nothing attends.
+"""Frames of a film: for every word the picture, dimmed where there is little attention.
 
-The idea is that of Xu et al. (2015), figure 3. Shapes: G rows and M columns of cells, H height and
-W width in pixels, Q queries, N cells, R runs of queries.
+The idea is from Xu et al. (2015), Fig. 3. Shapes: G rows and M columns of cells, H height and W
+width in pixels, Q queries, N cells, R runs of queries.
 """
 
 from __future__ import annotations
@@ -24,31 +24,34 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 MOST_FRAMES = 200
-"""Words or items of one film: a frame takes .05 s, and a longer text would hold up the page."""
+"""Maximum number of frames of a film; a frame takes 0.05 s, so more would delay the page."""
 DIM = 0.2
-"""Brightness of what receives no attention."""
+"""Brightness of cells without attention."""
 GROUND = 96
-"""The grey that black becomes in frames of a dark picture: light on black is not seen."""
+"""Grey level that replaces black in frames of a dark picture; dimming black would not be
+visible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Frame:
-    """One word or item."""
+    """The frame of one word or item."""
 
-    # Its first item, 0-based.
+    # First item, 0-based.
     first: int
     label: str
-    # Of all its items, given those before; None where the model did not produce them.
+    # Product of its items' probabilities, each given the items before it; None if the model did not
+    # produce them.
     probability: float | None
-    # Item shares: float32 [G, M], which sum to 1.
+    # Item shares, which sum to 1: float32 [G, M].
     shares: FloatArray
-    # How bright each cell is, 0..1: float32 [G, M]; some cell is 1 in every frame that looks.
+    # Brightness of each cell, 0..1: float32 [G, M]; every frame with attention has a cell at 1.
     light: FloatArray
-    # The area with most weight, on the mean of its items; None where nothing has any.
+    # Top area of the mean over the word's items; None if all weights are zero.
     heaviest: Attended | None
-    # Whether it is locked.
+    # Whether the word is locked.
     marked: bool
-    # Of hard attention what each drawn head read, in pixels of the picture, and its colour.
+    # For hard attention, the area that each drawn head read, in pixels of the picture, and its
+    # colour.
     read: Sequence[tuple[Box, str]]
 
 
@@ -61,11 +64,11 @@ class Film(Drawing):
     frames: Sequence[Frame]
 
     def stills(self, longest: int, dim: float = DIM) -> Stills:
-        """What draws the frames.
+        """Return the renderer of the frames.
 
         Args:
-            longest: of the sides, in pixels.
-            dim: brightness of what receives no attention.
+            longest: maximum side in pixels.
+            dim: brightness of cells without attention.
         """
         small = fitted(self.picture, longest)
         return Stills(
@@ -79,19 +82,19 @@ class Film(Drawing):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stills:
-    """Draws the frames of a film as pictures of one size."""
+    """Renderer of the frames of a film, as pictures of equal size."""
 
     film: Film
     # The picture itself: uint8 [H, W, 3].
     plain: Pixels
-    # The same, `lifted`.
+    # The picture after `lifted`.
     light: FloatArray
-    # How wide outlines are, in pixels.
+    # Width of outlines in pixels.
     line: int
     dim: float
 
     def of(self, frame: Frame) -> Pixels:
-        """A frame: uint8 [H, W, 3]."""
+        """Render a frame: uint8 [H, W, 3]."""
         whole, drawn = self.film.picture.shape, self.plain.shape
         lit_HW = spread(frame.light, self.film.cells, whole, drawn)
         light_HW = self.dim + (1 - self.dim) * np.clip(lit_HW, 0, 1)
@@ -102,7 +105,7 @@ class Stills:
 
 
 def fits_film(trace: Trace, focus: Focus) -> bool:
-    """Whether text attends to cells of a picture, and a film can be as long as what is focused."""
+    """Return whether a text attends to a picture and has at most `MOST_FRAMES` frames to show."""
     if not fits_map(trace, focus) or trace.request.picture is None:
         return False
     attention = trace.maps[focus.site]
@@ -113,10 +116,11 @@ def fits_film(trace: Trace, focus: Focus) -> bool:
 
 
 def film(trace: Trace, focus: Focus) -> Film:
-    """The frames of all words, the focused ones marked; of a text too long for that, those alone.
+    """Find the frames of all words, with the focused ones marked.
 
-    With `focus.unit` "word" items are joined to words. Each frame is lit on a scale of its own, up
-    to its brightest cell: by the share of a cell, or by how much more it gets than on average.
+    If there are too many words, only the focused ones get frames. With `focus.unit` "word", items
+    are merged into words. Each frame has its own brightness scale up to its brightest cell: by the
+    share of a cell, or by how much more it gets than on average.
     """
     chosen = select(trace, focus)
     assert trace.request.picture is not None
@@ -148,9 +152,10 @@ def film(trace: Trace, focus: Focus) -> Film:
 
 
 def brightest(light_N: FloatArray, against: str) -> float:
-    """What is drawn at full brightness in a frame.
+    """Return the value that is drawn at full brightness in a frame.
 
-    Against the average it is at least one doubling, as a frame that is all average stays dark.
+    Against the average it is at least 1, a doubling, so that a frame with average attention stays
+    dark.
     """
     most = float(light_N.max())
     return max(most, 1.0) if against == "average" else most or 1.0
@@ -159,13 +164,15 @@ def brightest(light_N: FloatArray, against: str) -> float:
 def spread(
     shares_GM: FloatArray, cells: Field, size: tuple[int, ...], drawn: tuple[int, ...]
 ) -> FloatArray:
-    """Shares at every drawn pixel, bilinear between the middles of the cells: float32 [H, W].
+    """Interpolate shares for every drawn pixel: float32 [H, W].
 
-    Where there are no cells the share is 0.
+    Interpolation is bilinear between the centres of the cells. The share is 0 outside all cells.
 
     Args:
+        shares_GM: share of each cell.
+        cells: the field of the picture's cells.
         size: height and width of the picture.
-        drawn: the same as it is drawn.
+        drawn: height and width of the picture as drawn.
     """
     boxes = cells.anchors.reshape(*shares_GM.shape, 4)
     left_M, right_M = boxes[..., 0].mean(0), boxes[..., 2].mean(0)
@@ -176,7 +183,7 @@ def spread(
 
 
 def lifted(pixels_HWC: Pixels) -> FloatArray:
-    """The picture, of a dark one with a grey ground and its light parts as they are: float32."""
+    """Replace black by grey in a dark picture, and keep its bright parts: float32."""
     ground = GROUND if np.median(pixels_HWC) < 32 else 0
     return (ground + pixels_HWC * np.float32(1 - ground / 255)).astype(np.float32)
 
@@ -187,7 +194,7 @@ def _along(
     length: int,
     drawn: int,
 ) -> FloatArray:
-    """How much each of the cells along one axis counts at every drawn pixel: [drawn, cells]."""
+    """Return the weight of each cell along one axis for every drawn pixel: [drawn, cells]."""
     places = (np.arange(drawn) + 0.5) * length / drawn
     middles = (starts + ends) / 2
     weights = np.stack([np.interp(places, middles, unit) for unit in np.eye(len(starts))], 1)
@@ -196,9 +203,10 @@ def _along(
 
 
 def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
-    """The runs that get a frame: focused ones and those that stand for text, else all.
+    """Choose the runs that get a frame.
 
-    Where these are too many, the focused ones alone.
+    These are the focused runs and the runs that contain visible text, or all runs if there are
+    none. If there are too many, only focused runs are kept.
     """
     anchors, raw = chosen.query.anchors, chosen.query.raw
     focused, found = [], []
@@ -214,7 +222,7 @@ def _shown(chosen: FocusedMap, runs: Runs) -> Sequence[int]:
 
 
 def _is_marked(chosen: FocusedMap, run: tuple[int, int]) -> bool:
-    """Whether a run holds a locked item."""
+    """Return whether a run contains a locked item."""
     return chosen.focused and not set(chosen.queries).isdisjoint(range(*run))
 
 
@@ -245,7 +253,7 @@ def _frame(
 
 
 def _read(chosen: FocusedMap, items: range) -> Iterator[tuple[Box, str]]:
-    """What hard attention read for items, by head."""
+    """Yield the box that each head read under hard attention, with the colour of the head."""
     attention = chosen.attention
     if attention.chosen is None:
         return
@@ -260,7 +268,7 @@ def area_box(
     cells: Field,
     index: int,
 ) -> Box:
-    """The pixels of the picture that an area of cells takes up."""
+    """Return the pixels of the picture that an area of cells covers."""
     grid = attention.grid
     area = grid.area(index)
     boxes = cells.anchors.reshape(grid.height, grid.width, 4)
@@ -271,7 +279,7 @@ def area_box(
 
 
 def unit_name(field: Field, unit: str) -> str:
-    """What is looked at one by one: "word", also where every item is a whole word, else "item"."""
+    """Return "word" if items are merged into words or are whole words, else "item"."""
     runs = query.words(field)
     are_words = len(runs) > 2 and all(end - start == 1 for start, end in runs)
     return "word" if unit == "word" or are_words else "item"

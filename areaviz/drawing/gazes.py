@@ -1,4 +1,4 @@
-"""What a focus picks out of a gaze: the places of a picture that were read one after the other.
+"""Selection of steps of a gaze: the places of a picture that were read one after another.
 
 Shapes: Q steps, K scales, S side of a patch.
 """
@@ -17,25 +17,25 @@ from areaviz.trace.record import FloatArray, Gaze, Trace
 from areaviz.trace.request import Focus
 
 GLIMPSES, TRANSFORMER, CANVAS = "glimpses", "transformer", "canvas"
-# Of a model with a coarse look first: that look, and the glimpses without it.
+# Sites of a model with a coarse look first: that look, and the glimpses without it.
 CONTEXT, WITHOUT = "context", "without context"
-# Where the colours of steps begin on the scale: all of them stand out from a black picture.
+# Position of the first step's colour on the colour scale; darker colours are hard to see on black.
 _DARKEST = 0.4
 
 
 def has_gaze(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a gaze that saw something of a picture that can be shown."""
+    """Return whether the focus is on a gaze that read patches of a picture in the request."""
     gaze = trace.gazes.get(focus.site)
     return gaze is not None and gaze.seen.size > 0 and trace.request.picture is not None
 
 
 def fits_glimpses(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names glimpses that this trace has, all of them or some steps."""
+    """Return whether the focus is on glimpses of this trace: all of them or some steps."""
     return _fits(trace, focus, GLIMPSES) and has_items(focus, len(trace.gazes[GLIMPSES].seen))
 
 
 def fits_transformer(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a spatial transformer, with all its output or pixels of it."""
+    """Return whether the focus is on a spatial transformer: all its output or some pixels."""
     if not _fits(trace, focus, TRANSFORMER):
         return False
     return has_items(focus, trace.gazes[TRANSFORMER].seen[:, 0].size)
@@ -50,19 +50,23 @@ def _fits(
 
 
 def picture_of(trace: Trace) -> Pixels:
-    """The request's picture: uint8 [H, W, 3]."""
+    """Return the request's picture: uint8 [H, W, 3]."""
     assert trace.request.picture is not None
     return trace.request.picture.pixels
 
 
 def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]:
-    """What a network cut from, uint8 [H, W, 1 or 3], and corners of the picture in its pixels.
+    """Return the network's input, and corners of the picture in pixels of that input.
 
-    It is smaller than a large picture, grey, and perhaps inverted. Where it was not recorded it is
-    the picture itself.
+    The input may be a reduced, grey, or inverted version of the picture. If it was not recorded,
+    the picture itself is returned.
 
     Args:
+        trace: a trace with a picture.
         corners_42: (x, y) in pixels of the request's picture.
+
+    Returns:
+        The input, uint8 [H, W, 1 or 3], and the corners in its pixels.
     """
     canvas = trace.gazes.get(CANVAS)
     if canvas is None:
@@ -74,35 +78,35 @@ def source_of(trace: Trace, corners_42: FloatArray) -> tuple[Pixels, FloatArray]
 
 
 def chosen_steps(gaze: Gaze, focus: Focus) -> tuple[int, ...]:
-    """The focused steps, all where none is focused."""
+    """Return the focused steps, or all steps if none is focused."""
     return tuple(sorted(set(focus.items))) or tuple(range(len(gaze.seen)))
 
 
 def centres(gaze: Gaze) -> FloatArray:
-    """The middle (x, y) of what was read at each step, in pixels of the picture: float32 [Q, 2]."""
+    """Return the centre (x, y) of each step in pixels of the picture: float32 [Q, 2]."""
     middle_Q2: FloatArray = gaze.corners[:, 0].mean(1)
     return middle_Q2
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a model had in mind after a step."""
+    """A model's prediction after a step."""
 
-    # Visible.
+    # Visible label.
     label: str
-    # None where the output has none for steps.
+    # None if the output has no probabilities per step.
     probability: float | None
 
     @property
     def text(self) -> str:
-        """The label and its probability, in words."""
+        """The label, with its probability if known."""
         if self.probability is None:
             return self.label
         return f"{self.label} ({self.probability:.0%})"
 
 
 def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
-    """The answer after each step."""
+    """Return the prediction after each step."""
     labels = map(visible, trace.fields[gaze.query].labels)
     if trace.output.field != gaze.query:
         return tuple(Answer(label, None) for label in labels)
@@ -110,20 +114,20 @@ def step_answers(trace: Trace, gaze: Gaze) -> tuple[Answer, ...]:
 
 
 def step_colour(step: int, steps: int) -> str:
-    """The colour of a step (0-based) of `steps`, from early to late along the theme's sequence."""
+    """Return the colour of a step (0-based) of `steps`, dark for early and light for late steps."""
     late = step / (steps - 1) if steps > 1 else 1
     return colour_at(_DARKEST + (1 - _DARKEST) * late)
 
 
 def channels(colour: str) -> tuple[int, int, int]:
-    """Red, green and blue of a colour "#rrggbb", 0..255."""
+    """Return red, green and blue of a colour "#rrggbb", 0..255."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
 
 
 def ink_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour ("#rrggbb")."""
+    """Return black or white, whichever is more legible on a colour ("#rrggbb")."""
     red, green, blue = channels(colour)
-    # How bright the eye takes a colour to be (ITU-R BT.601).
+    # Perceived brightness of a colour (ITU-R BT.601).
     return "#111111" if 0.299 * red + 0.587 * green + 0.114 * blue > 120 else "#FFFFFF"
 
 
@@ -132,7 +136,7 @@ def view_box(
     corners: FloatArray,
     beyond: float = 0.3,
 ) -> Box:
-    """What a figure shows: the picture and the corners around it.
+    """Return the box that a figure shows: the picture and the corners around it.
 
     Args:
         pixels: the picture.

@@ -1,8 +1,8 @@
-"""A print figure as SVG inside a page, which shows it under the strictest policy.
+"""A print figure as inline SVG that is allowed by the strictest content security policy.
 
-A host's policy may forbid scripts, style attributes and pictures in data addresses. It cannot
-forbid elements of the page itself. So every style becomes a presentation attribute, and a picture
-becomes a mosaic of coloured paths.
+A host's policy may forbid scripts, style attributes and data URLs. It cannot forbid elements of the
+page itself. Every style therefore becomes a presentation attribute, and a picture becomes a mosaic
+of coloured paths.
 """
 
 from __future__ import annotations
@@ -20,10 +20,11 @@ from PIL import Image
 from areaviz.drawing.markup import Markup, element
 
 MOSAIC_CELLS, MOSAIC_COLOURS = 64, 48
-"""Cells along the longer side of a picture, and the number of its colours."""
+"""Cells along the longer side of a picture, and its number of colours."""
 MOSAIC_DPI = 72
-"""Fine enough for the cells of a mosaic: a picture of an inch has more dots than cells."""
-# Clip paths are addresses, "url(#...)", which pages do not have. Marks lie inside their axes.
+"""Resolution of pictures; enough for a mosaic, as an inch of picture has more dots than cells."""
+# Clip paths are referenced as "url(#...)", which the pages do not allow. They are not needed,
+# because marks are inside their axes.
 _LEFT_OUT = ("metadata", "style", "clipPath")
 _KEPT = (
     *("d", "x", "y", "width", "height", "transform", "href", "id", "viewBox", "role"),
@@ -36,14 +37,14 @@ _FONTS = "DejaVu Sans, Verdana, sans-serif"
 
 
 def inline_svg(figure: PrintFigure, alt: str) -> Markup:
-    """Return a print figure as an `svg` element without styles and outside addresses.
+    """Return a print figure as an `svg` element without styles and external URLs.
 
     Args:
-        figure: what is drawn.
-        alt: says what it shows, for a screen reader.
+        figure: the figure.
+        alt: description for screen readers.
     """
     root = fromstring(_svg_of(figure))
-    # matplotlib's own style sheet says these two of every line.
+    # matplotlib's style sheet sets these two properties for every line.
     root.attrib |= {"stroke-linejoin": "round", "stroke-linecap": "butt"}
     root.attrib |= {"role": "img", "aria-label": alt}
     return _markup(root)
@@ -76,7 +77,7 @@ def _markup(node: Element) -> Markup:
         attributes[key.strip()] = value.strip()
     if name == "text":
         attributes["font-family"] = _FONTS
-    # Numbers of figures, axes and patches are no targets, and would repeat between figures.
+    # Ids of figures, axes and patches are not referenced, and would repeat between figures.
     if name not in ("path", "symbol"):
         attributes.pop("id", None)
     kept = {key: " ".join(attributes[key].split()) for key in _KEPT if key in attributes}
@@ -85,12 +86,12 @@ def _markup(node: Element) -> Markup:
 
 
 def _local(name: str) -> str:
-    """Return a name without its namespace, which HTML knows by the `svg` element."""
+    """Return a name without its namespace, which the `svg` element implies in HTML."""
     return name.rpartition("}")[2]
 
 
 def _mosaic(image: dict[str, str]) -> Markup:
-    """Return a picture as one path for each colour, in the place of its `image` element."""
+    """Return one path per colour in place of a picture's `image` element."""
     data = base64.b64decode(image["href"].partition(",")[2])
     picture = Image.open(BytesIO(data)).convert("RGBA")
     white = Image.new("RGBA", picture.size, "white")

@@ -1,4 +1,4 @@
-"""Labels a reader can see: invisible characters named, markup escaped, as many as there is room."""
+"""Readable labels: invisible characters named, markup escaped, and only as many as fit."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ _UNSEEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
     "\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 )
-# A single blank between two characters that can be seen.
+# A single space between two visible characters.
 _BETWEEN = re.compile(r"(?<=\S) (?=\S)")
 
 
 LONGEST = 16
-"""Characters of an axis label, where nothing else is said."""
+"""Default maximum number of characters of an axis label."""
 
 
 def visible(label: str) -> str:
-    """`label` with blanks, controls, direction marks and lone combining marks made visible."""
+    """Make spaces, control characters, direction marks and lone combining marks visible."""
     text = "".join(map(_visible_character, label))
-    # A combining mark needs something to stand on.
+    # A combining mark needs a base character.
     if text and unicodedata.category(text[0]).startswith("M"):
         return f"◌{text}"
     return text
@@ -47,7 +47,7 @@ def _visible_character(character: str) -> str:
     if character in _MARKS:
         return _MARKS[character]
     is_selector = 0xFE00 <= ord(character) <= 0xFE0F
-    # Controls, formats, surrogates, private and unassigned code points, and separators.
+    # Control, format, surrogate, private-use and unassigned code points, and separators.
     hidden = is_selector or unicodedata.category(character)[0] in "CZ"
     return _code_point(character) if hidden else character
 
@@ -57,10 +57,10 @@ def _code_point(character: str) -> str:
 
 
 def readable(text: str) -> str:
-    """Running text with direction marks, zero-width and control characters as codes: ⟨U+200B⟩.
+    """Replace direction marks, zero-width and control characters by codes such as ⟨U+200B⟩.
 
-    Blanks and line breaks stay as they are, and so does the zero-width joiner where it joins: emoji
-    and several scripts are written with it.
+    Spaces and line breaks are kept. So are zero-width joiners between characters, because emoji and
+    several scripts use them.
     """
     return _UNSEEN.sub(_named, text)
 
@@ -73,27 +73,27 @@ def _named(found: re.Match[str]) -> str:
 
 
 def clip(label: str, length: int = LONGEST) -> str:
-    """`label` cut to `length` characters, the last one an ellipsis where something was cut."""
+    """Cut `label` to `length` characters, with an ellipsis as the last one if it was cut."""
     return label if len(label) <= length else label[: length - 1] + "…"
 
 
 def counted(count: int, noun: str) -> str:
-    """A number and its noun: "1 item", "3 items"."""
+    """Join a number and its noun: "1 item", "3 items"."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def escape(text: str) -> str:
-    """Text as plotly takes it: HTML escaped, and no dollar sign that could start a formula."""
+    """Escape text for Plotly: as HTML, and without dollar signs, which could start a formula."""
     return html.escape(text, quote=False).replace("$", "&#36;")
 
 
 def lines(texts: Sequence[str]) -> str:
-    """Texts escaped for plotly, one below the other."""
+    """Escape texts for Plotly and join them by line breaks."""
     return "<br>".join(map(escape, texts))
 
 
 def drawable(text: str) -> str:
-    """Text as the print font can draw it: a character it lacks is written as its code point."""
+    """Replace characters that the print font lacks by their code points."""
     return "".join(map(_drawable_character, text))
 
 
@@ -108,27 +108,27 @@ def _print_font() -> FT2Font:
 
 
 def for_screen(label: str) -> str:
-    """A label made visible and escaped for plotly."""
+    """Make a label visible and escape it for Plotly."""
     return escape(visible(label))
 
 
 def for_print(label: str) -> str:
-    """A label made visible and drawable in print."""
+    """Make a label visible and drawable in print."""
     return drawable(visible(label))
 
 
 def words_for_print(label: str) -> str:
-    """The same, but one blank between what can be seen stays a blank: it shows as the gap it is."""
+    """Prepare a label for print, but keep single spaces between visible characters as spaces."""
     return " ".join(map(for_print, _BETWEEN.split(label)))
 
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """Which labels an axis shows."""
+    """The labels that an axis shows."""
 
     # 0-based items, unless moved.
     positions: tuple[float, ...]
-    # Visible, one for each position.
+    # Visible texts, one per position.
     texts: tuple[str, ...]
     # In degrees: 0 or 45.
     angle: int = 0
@@ -141,15 +141,16 @@ def ticks(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """As many visible labels as fit along an axis without overlap.
+    """Choose as many visible labels as fit along an axis without overlap.
 
-    Where there are far more items than letters fit, positions (counted from 1) take their place.
+    If there are far more items than labels that fit, positions (counted from 1) replace the labels.
 
     Args:
+        labels: visible labels of all items.
         room: length of the axis, in the unit of `font`.
-        font: size of the letters.
-        upright: the axis is vertical, so that a label takes up its height.
-        longest: characters of a label.
+        font: font size.
+        upright: whether the axis is vertical, where a label needs its height.
+        longest: maximum number of characters of a label.
     """
     texts = [clip(label, longest) for label in labels]
     pitch = room / max(len(texts), 1)
@@ -164,7 +165,7 @@ def ticks(
 
 
 def _usual(extents: Sequence[float]) -> float:
-    """The extent that four of five labels stay below."""
+    """Return the 80th percentile of the extents."""
     return sorted(extents)[int(0.8 * (len(extents) - 1))]
 
 
@@ -174,8 +175,11 @@ def _greedy(
     pitch: float,
     angle: int = 0,
 ) -> Ticks:
-    """Every s-th label for the smallest s most of them fit, less those that would still touch."""
-    # The small number keeps labels that fit exactly from being thinned by a rounding error.
+    """Show every s-th label, for the smallest s at which most labels fit.
+
+    Labels that would still touch their neighbour are left out.
+    """
+    # Subtract a small number, or a rounding error would thin labels that fit exactly.
     stride = max(1, ceil(_usual(extents) / pitch - 1e-9))
     chosen: list[int] = []
     for i in range(0, len(texts), stride):
@@ -190,7 +194,7 @@ def _numbers(
     font: float,
     upright: bool,
 ) -> Ticks:
-    """Positions at a round step: 1, then every 10, 20, 50 ... items."""
+    """Show positions at a round step: 1, then every 10, 20, 50, ... items."""
     ems = 1.5 if upright else 0.6 * len(str(count)) + 1.5
     step = round_up(ems * font * count / room)
     chosen = [*range(int(step), count + 1, int(step))] or [1]
@@ -198,13 +202,16 @@ def _numbers(
 
 
 def round_up(value: float, slack: float = 0) -> float:
-    """The smallest 1, 2 or 5 times a power of ten that reaches `value`, less a share of `slack`."""
+    """Return the smallest 1, 2 or 5 times a power of ten that is at least `value`.
+
+    The result may fall short of `value` by the share `slack`.
+    """
     power = 10.0 ** floor(log10(value))
     return next(m * power for m in (1, 2, 5, 10) if m * power >= value * (1 - slack))
 
 
 def _ems(text: str) -> float:
-    """About how wide a text is, in units of the font size."""
+    """Estimate the width of a text in units of the font size."""
     return sum(map(_em, text))
 
 

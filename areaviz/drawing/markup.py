@@ -1,6 +1,6 @@
-"""HTML that is safe by its type, and a page of it in one file that fetches nothing.
+"""HTML that is safe by its type, and standalone pages that load nothing.
 
-Text becomes markup only by way of `escaped`, and `element` escapes what is no markup.
+Text becomes markup only through `escaped`; `element` escapes everything that is not `Markup`.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ _VOID = ("img", "meta")
 
 
 class Markup(str):
-    """HTML as it stands in a page; a plain `str` is text."""
+    """HTML that is inserted without escaping; a plain `str` is text."""
 
     __slots__ = ()
 
 
 def escaped(text: str) -> Markup:
-    """Text as markup that shows it, everything invisible in it named."""
+    """Escape text as markup, and name the invisible characters in it."""
     return Markup(html.escape(readable(text)))
 
 
 def joined(parts: Iterable[str]) -> Markup:
-    """Texts and markup one after the other."""
+    """Concatenate texts and markup, escaping the texts."""
     return Markup("".join(part if isinstance(part, Markup) else escaped(part) for part in parts))
 
 
 def element(tag: str, /, *content: str, **attributes: str) -> Markup:
-    """An element with texts and markup in it.
+    """Return an element that contains texts and markup.
 
     Args:
-        attributes: `class_` and `data_x` stand for "class" and "data-x".
+        tag: name of the element.
+        content: texts, which are escaped, and markup.
+        attributes: attributes; `class_` and `data_x` become "class" and "data-x".
     """
     start = f"<{tag}"
     for key, value in attributes.items():
@@ -45,10 +47,10 @@ def element(tag: str, /, *content: str, **attributes: str) -> Markup:
 
 
 def raw(tag: str, content: str, /, **attributes: str) -> Markup:
-    """A style sheet or script, whose text stands in the page as it is.
+    """Return a style sheet or script, whose content is inserted without escaping.
 
     Raises:
-        ValueError: the text would end the element, or a browser would read it otherwise.
+        ValueError: the content would end the element, or browsers would parse it differently.
     """
     if f"</{tag}" in content.lower() or "<!--" in content or "\r" in content or "\0" in content:
         raise ValueError(f"The content of a {tag} element must not have its end in it.")
@@ -56,14 +58,14 @@ def raw(tag: str, content: str, /, **attributes: str) -> Markup:
 
 
 def data_block(content: object, /, **attributes: str) -> Markup:
-    """Plain values as JSON for a script of the page; nothing in it can end the element."""
-    # Without "<" the text can hold neither an end of the element nor a comment.
+    """Return plain values as JSON for a script of the page; they cannot end the element."""
+    # Without "<", the text cannot contain the end of the element or a comment.
     text = json.dumps(content, separators=(",", ":")).replace("<", "\\u003c")
     return raw("script", text, type="application/json", **attributes)
 
 
 def hash_of(content: str) -> str:
-    """The source expression by which a content security policy knows an inline style or script."""
+    """Return the source expression of an inline style or script in a content security policy."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -74,15 +76,15 @@ def document(
     scripts: Sequence[str],
     body: Iterable[Markup],
 ) -> Markup:
-    """A page that leads nowhere, and in which nothing but its own scripts can run.
+    """Return a page that loads nothing and runs only its own scripts.
 
     Args:
-        title: of the tab.
-        styles: style sheets; the first one is the page's, the others are in its body.
-        scripts: modules in its body.
-        body: what the page holds.
+        title: title of the tab.
+        styles: style sheets; the first one is added to the head, the rest are in the body.
+        scripts: modules in the body.
+        body: content of the page.
     """
-    # Only what these hashes name can style the page or run in it.
+    # Only styles and scripts with these hashes are allowed.
     allowed = " ".join(map(hash_of, scripts)) or "'none'"
     policy = [
         "default-src 'none'",

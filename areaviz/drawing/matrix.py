@@ -1,4 +1,4 @@
-"""A labelled matrix on one colour scale, on screen and on paper, and its numbers as a table."""
+"""A labelled matrix on one colour scale, on screen and in print, and its numbers as a table."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ from areaviz.trace.record import FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Outlined:
-    """What is outlined in a row."""
+    """The outlined area of a row."""
 
     # Columns, the end exclusive.
     start: int
     end: int
-    # What it is, how many items it takes, and its share 0..1, for the table.
+    # Text, number of items and share (0..1) of the area, for the table.
     text: str
     items: int
     share: float
@@ -58,62 +58,62 @@ class Outlined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Matrix(Drawing):
-    """What is drawn."""
+    """A labelled matrix with one colour scale."""
 
-    # float32 [R, C], NaN where there is nothing.
+    # float32 [R, C], NaN for no value.
     values: FloatArray
     # Visible labels.
     rows: tuple[str, ...]
     columns: tuple[str, ...]
-    # What rows and columns are.
+    # Titles of the axes.
     row_title: str
     column_title: str
-    # What a value is, beside the colour bar.
+    # Meaning of the values, next to the colour bar.
     unit: str
-    # The end of the scale.
+    # End of the scale.
     top: float
     # Rows and columns that get a frame.
     marked_rows: tuple[int, ...] = ()
     marked_columns: tuple[int, ...] = ()
-    # Characters of a row's label.
+    # Maximum number of characters of a row's label.
     longest: int = LONGEST
-    # How many rows and columns a value is the mean of.
+    # Number of rows and columns that each value averages.
     row_block: int = 1
     column_block: int = 1
-    # Whether values are doublings, from -top to top.
+    # Whether values are log₂ ratios on a scale from -top to top.
     is_signed: bool = False
-    # What the outlines are, and for each row its own, or None; () for no outlines.
+    # Name of the outlined areas, and for each row its area or None; () for no outlines.
     outline: str = ""
     outlined: Sequence[Outlined | None] = ()
 
     @property
     def right(self) -> float:
-        """The edge of the last column; the first one begins at -0.5."""
+        """Right edge of the last column; the first one begins at -0.5."""
         return len(self.columns) - 0.5
 
     @property
     def bottom(self) -> float:
-        """The same of the last row."""
+        """Lower edge of the last row; the first one begins at -0.5."""
         return len(self.rows) - 0.5
 
     @property
     def bottom_of_scale(self) -> float:
-        """Where the scale begins."""
+        """Start of the scale."""
         return -self.top if self.is_signed else 0.0
 
     @property
     def has_numbers(self) -> bool:
-        """Whether the table says what is outlined; of averaged rows it cannot."""
+        """Whether the table lists the outlined areas; this is not possible for averaged rows."""
         return bool(self.outlined) and self.row_block == 1
 
     @property
     def is_picture(self) -> bool:
-        """Whether there are too many rows or columns for cells one by one, and for outlines."""
+        """Whether there are too many rows or columns to draw cells and outlines one by one."""
         return max(len(self.rows), len(self.columns)) > CELLS
 
 
 def reduced(matrix: Matrix) -> Matrix:
-    """The matrix averaged down to what a picture may hold, which its title then says."""
+    """Average a matrix to the maximum size of a picture, and say so in its title."""
     rows, columns = (block_size(side) for side in matrix.values.shape)
     if rows == columns == 1:
         return matrix
@@ -129,7 +129,7 @@ def reduced(matrix: Matrix) -> Matrix:
 
 
 def draw(matrix: Matrix) -> Figure:
-    """The matrix for the screen: cells with hover text, or one picture where there are too many."""
+    """Draw the matrix for the screen: cells with hover text, or a picture if there are too many."""
     shown = reduced(matrix)
     rows, columns = len(shown.rows), len(shown.columns)
     height = tall(rows)
@@ -156,7 +156,7 @@ def draw(matrix: Matrix) -> Figure:
         box = -0.5, -0.5, columns, rows
         lay_picture(figure, shown.values, shown.top, box, shown.is_signed)
     else:
-        # Gaps between many cells would take up much of the picture.
+        # Gaps between many cells would fill much of the figure.
         gap = 1 if max(shown.values.shape) <= 48 else 0
         figure.add_trace(
             Heatmap(
@@ -174,14 +174,14 @@ def draw(matrix: Matrix) -> Figure:
 
 
 def value_texts(matrix: Matrix) -> list[list[str]]:
-    """What hovering says of every value: a share, or how many times as much as on average."""
+    """Write the hover text of every value: a percentage, or a multiple of the average."""
     if matrix.is_signed:
         return [[f"{2.0**value:.2g} times the average" for value in row] for row in matrix.values]
     return [[f"{value:.1%}" for value in row] for row in matrix.values]
 
 
 def _outlines(matrix: Matrix) -> list[Scatter]:
-    """A line around what is outlined in each row, light on dark so that it shows on any cell."""
+    """Draw a line around the outlined area of each row, light on dark to be visible on any cell."""
     x: list[float | None] = []
     y: list[float | None] = []
     for left, top, width, height in _outline_boxes(matrix):
@@ -198,25 +198,28 @@ def _outlines(matrix: Matrix) -> list[Scatter]:
 
 
 def _outline_boxes(matrix: Matrix) -> Iterator[Box]:
-    """Left, top, width and height of the outlines, just inside their cells."""
+    """Yield left, top, width and height of the outlines, just inside their cells."""
     for row, one in enumerate(matrix.outlined):
         if one is not None:
             yield one.start - 0.44, row - 0.42, one.end - one.start - 0.12, 0.84
 
 
 def tall(rows: int) -> float:
-    """How many px so many rows take: roomy while they are few, then as close as labels stand."""
+    """Return the height of a matrix in px.
+
+    Few rows are drawn tall. Many rows shrink to the height of a label.
+    """
     return float(np.clip(21 * rows, 84, np.clip(14.5 * rows, 460, 800)))
 
 
 def pair_texts(rows: Sequence[str], columns: Sequence[str]) -> list[list[str]]:
-    """What hovering says of every cell: its row and its column, escaped for plotly."""
+    """Write the hover text of every cell: its row and its column, escaped for Plotly."""
     names = [escape(column) for column in columns]
     return [[f"{escape(row)} → {name}" for name in names] for row in rows]
 
 
 def draw_print(matrix: Matrix) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the matrix for print."""
     shown = reduced(matrix)
     height = float(np.clip(0.17 * len(shown.rows), 0.6, 5.5))
     figure, axes = print_figure(shown, height)
@@ -249,7 +252,7 @@ def draw_print(matrix: Matrix) -> PrintFigure:
 
 
 def tabulate(matrix: Matrix) -> Table:
-    """The numbers drawn: one line a row of the matrix, one column a column or block of columns."""
+    """Tabulate the values: one row per row of the matrix, one column per column or block."""
     shown = reduced(matrix)
     names = _names(shown.rows, shown.row_block) if shown.row_title else shown.rows
     columns = (shown.row_title or "row", *_names(shown.columns, shown.column_block))
@@ -262,7 +265,7 @@ def tabulate(matrix: Matrix) -> Table:
 
 
 def _numbers(matrix: Matrix, row: int) -> Row:
-    """What the table has of a row's outline."""
+    """Return the table cells that describe a row's outlined area."""
     if not matrix.has_numbers:
         return ()
     one = matrix.outlined[row]
@@ -274,7 +277,7 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
     cmap = DIVERGING if matrix.is_signed else SEQUENCE
     right, bottom = matrix.right, matrix.bottom
     rows, columns = values.shape
-    # As pixels, large matrices stay small files in vector formats too.
+    # Draw large matrices as pixels, which keeps files small in vector formats too.
     if values.size > 2500 or max(rows, columns) > CELLS:
         return axes.imshow(
             values,
@@ -300,7 +303,7 @@ def _print_cells(axes: Axes, matrix: Matrix) -> ScalarMappable:
 
 
 def _frames(matrix: Matrix) -> Iterator[Box]:
-    """Left, top, width and height of every run of marked rows or columns."""
+    """Yield left, top, width and height of every run of marked rows or columns."""
     width, height = len(matrix.columns), len(matrix.rows)
     for start, end in neighbours(sorted(set(matrix.marked_rows))):
         yield -0.5, start - 0.5, width, end - start
@@ -309,12 +312,12 @@ def _frames(matrix: Matrix) -> Iterator[Box]:
 
 
 def _names(labels: Sequence[str], block: int) -> list[str]:
-    """A name for every row or column, no two alike: "3 a", or "9-16" for a block."""
+    """Return a unique name for every row or column, such as "3 a", or "9-16" for a block."""
     if block == 1:
         return [f"{number} {label}" for number, label in enumerate(labels, 1)]
     return block_names(len(labels), block)
 
 
 def block_names(count: int, block: int) -> list[str]:
-    """Blocks of `block` items, counted from 1: "9-16"."""
+    """Name blocks of `block` items, counted from 1: "9-16"."""
     return [f"{i + 1}-{min(i + block, count)}" for i in range(0, count, block)]

@@ -1,4 +1,4 @@
-"""Numbers as they are printed: a minus sign instead of a hyphen, a dash for none."""
+"""Numbers in print: a minus sign instead of a hyphen, and a dash for a missing number."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ NONE = "–"
 
 
 def number_text(value: float, form: str) -> str:
-    """A number as `format` writes it, with a minus sign; a dash where it is not finite.
+    """Format a number with a minus sign, or as a dash if it is not finite.
 
     Args:
         value: the number.
-        form: of Python's format, such as "+.2f".
+        form: a format specification of Python, such as "+.2f".
     """
     return format(value, form).replace("-", "−") if isfinite(value) else NONE
 
 
 def three_digits(value: float) -> str:
-    """A number in three digits, a whole one in all of them; a dash where it is not finite."""
+    """Format a number with three digits, or a whole number with all of its digits.
+
+    A number that is not finite becomes a dash.
+    """
     return number_text(value, ",.0f" if isfinite(value) and value == round(value) else ".3g")

@@ -1,4 +1,4 @@
-"""Pictures inside figures: brought to a size, outlined, averaged, and written as data addresses.
+"""Pictures inside figures: resized, outlined, averaged, and written as data URLs.
 
 Shapes: H height and W width in pixels, C channels, R rows and C columns of a matrix.
 """
@@ -22,27 +22,27 @@ Box = tuple[float, float, float, float]
 """Left, top, right, bottom, the last two exclusive."""
 
 CASING = "#111111"
-"""The dark edge of lines on pictures: a bright line shows on dark pictures, its edge on bright."""
+"""Dark edge of lines on pictures: the line is visible on dark pictures, its edge on bright ones."""
 CELLS = 96
 """A matrix with more rows or columns than this is drawn as a picture."""
 PIXELS = 400
-"""The longest side of such a picture: even noise then stays below 300 KB."""
+"""Maximum side of such a picture; even noise then stays below 300 KB."""
 _COLOURS = 256
-# The place in the colour table that stands for no value, and is clear.
+# Index in the colour table for a missing value, which is transparent.
 _OUTSIDE = 255
 _STEPS = np.minimum(np.arange(_COLOURS) / (_OUTSIDE - 1), 1)
 _TABLE, _SIGNED_TABLE = SEQUENCE(_STEPS)[:, :3] * 255, DIVERGING(_STEPS)[:, :3] * 255
 
 
 def coloured(grey_HW: Pixels) -> Pixels:
-    """Grey values [H, W] as red, green and blue [H, W, 3]."""
+    """Convert grey values [H, W] to red, green and blue [H, W, 3]."""
     return np.repeat(grey_HW[..., None], 3, 2)
 
 
 def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
-    """A picture with sides of at most `longest` pixels.
+    """Resize a picture so that its sides have at most `longest` pixels.
 
-    Small pictures are enlarged by a whole factor, so that their pixels stay sharp squares.
+    Small pictures are enlarged by a whole factor, which keeps their pixels sharp squares.
     """
     height, width = pixels_HWC.shape[:2]
     side = max(height, width)
@@ -53,7 +53,7 @@ def fitted(pixels_HWC: Pixels, longest: int) -> Pixels:
 
 
 def widened(pixels_HWC: Pixels, least: int) -> Pixels:
-    """A picture with both sides of at least `least` pixels: a thin one is repeated, to be seen."""
+    """Repeat the pixels of a picture until both sides have at least `least` pixels."""
     height, width = pixels_HWC.shape[:2]
     return _enlarged(pixels_HWC, ceil(least / height), ceil(least / width))
 
@@ -67,7 +67,7 @@ def _enlarged(
 
 
 def scaled(box: Box, scale: float) -> Box:
-    """A box in a picture that was brought to another size, on whole pixels."""
+    """Scale a box to a resized picture, rounded to whole pixels."""
     left, top, right, bottom = (round(side * scale) for side in box)
     return left, top, right, bottom
 
@@ -77,10 +77,12 @@ def outlined(
     boxes: Sequence[tuple[Box, str]],
     line: int = 3,
 ) -> Pixels:
-    """The picture with boxes in colours ("#rrggbb") just inside their edges.
+    """Draw boxes in colours ("#rrggbb") just inside their edges.
 
     Args:
-        line: how wide the lines are, in pixels; a dark edge comes on top.
+        pixels_HWC: the picture.
+        boxes: boxes in pixels of the picture, with their colours.
+        line: width of the lines in pixels, without their dark edge.
     """
     image = Image.fromarray(pixels_HWC)
     pen = ImageDraw.Draw(image)
@@ -93,7 +95,7 @@ def outlined(
 
 
 def uri(pixels_HWC: Pixels) -> str:
-    """A picture as a data address: PNG where it has few colours and so stays exact, else JPEG."""
+    """Encode a picture as a data URL: exactly as PNG if it has few colours, else as JPEG."""
     image = Image.fromarray(pixels_HWC)
     if image.getcolors(_COLOURS) is None:
         return _address(image, "jpeg", quality=85, subsampling=0)
@@ -102,7 +104,7 @@ def uri(pixels_HWC: Pixels) -> str:
 
 
 def block_size(count: int, limit: int = PIXELS) -> int:
-    """How many items share a pixel so that `count` items take at most `limit` pixels."""
+    """Return the number of items per pixel for `count` items to fit in `limit` pixels."""
     return ceil(count / limit)
 
 
@@ -111,10 +113,10 @@ def average(
     rows: int,
     columns: int,
 ) -> FloatArray:
-    """Means of blocks of `rows` x `columns` cells: float32 [ceil(R/rows), ceil(C/columns)].
+    """Average blocks of `rows` x `columns` cells: float32 [ceil(R/rows), ceil(C/columns)].
 
-    The last blocks may be smaller. NaN cells (outside the picture) are left out of the mean; a
-    block of only such cells stays NaN.
+    The last blocks may be smaller. NaN cells (outside the picture) are left out of the mean. A
+    block that contains only NaN stays NaN.
     """
     inside_RC = ~np.isnan(values_RC)
     kept_RC = values_RC if inside_RC.all() else np.where(inside_RC, values_RC, 0)
@@ -133,17 +135,16 @@ def _block_sums(
 
 
 def matrix_uri(values_RC: FloatArray, top: float, is_signed: bool = False) -> str:
-    """A matrix as the data address of a PNG: 0 to `top` in the theme's colours, NaN clear.
+    """Encode a matrix as the data URL of a PNG in the theme's colours, with NaN transparent.
 
-    Where values are signed: -`top` to `top`.
+    The scale goes from 0 to `top`, or from -`top` to `top` if values are signed.
     """
     relative_RC = np.nan_to_num(values_RC) / top
     if is_signed:
         relative_RC = (relative_RC + 1) / 2
     scaled_RC = np.clip(relative_RC, 0, 1) * (_OUTSIDE - 1)
     index_RC = np.where(np.isnan(values_RC), _OUTSIDE, scaled_RC.round()).astype(np.uint8)
-    # The browser smooths what it enlarges, so cells are enlarged here; repeated cells cost next to
-    # nothing.
+    # Enlarge cells here, because browsers smooth what they enlarge. Repeated cells compress well.
     rows, columns = index_RC.shape
     large = _enlarged(index_RC, max(1, PIXELS // rows), max(1, PIXELS // columns))
     image = Image.fromarray(large, "P")

@@ -1,4 +1,4 @@
-"""What a focus picks out of a trace: its map, fields, layer, heads and queries, and their names."""
+"""What a focus selects from a trace: map, fields, layer, heads and queries, and their names."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ _NAMES = {
     "history": "output so far",
 }
 LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
-"""Kinds of fields whose items are named one by one, by their labels."""
+"""For kinds of fields whose items are named one by one: the format of an item's label."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words(Field):
-    """A text whose items are whole words: see `areaviz.drawing.worded`."""
+    """A text whose items are whole words; see `areaviz.drawing.worded`."""
 
 
 def noun(field: Field) -> str:
-    """What the items of a field are called: "word" or "item"."""
+    """Return the noun for the items of a field: "word" or "item"."""
     return "word" if isinstance(field, Words) else "item"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FocusedMap:
-    """The attention that a focus names."""
+    """The attention that a focus selects."""
 
     attention: AttentionMap
     query: Field
@@ -47,19 +47,19 @@ class FocusedMap:
     layer: int
     # None for all heads together.
     head: int | None
-    # All of them where none is focused, or where the focus is on memory items.
+    # All queries if none is focused, or if the focus is on memory items.
     queries: tuple[int, ...]
     # Whether queries are focused.
     focused: bool
 
     @property
     def heads(self) -> range:
-        """The heads to draw, 0-based: the focused one alone, or all."""
+        """The heads to draw, 0-based: the focused head alone, or all heads."""
         return heads_of(self.attention, self.head)
 
     @property
     def subject(self) -> str:
-        """Whose attention is drawn, in words, markup unescaped."""
+        """Description of the queries whose attention is drawn, not HTML-escaped."""
         name = field_name(self.query)
         if not self.focused:
             return f"Mean over all {len(self.query)} {name} {noun(self.query)}s"
@@ -68,21 +68,21 @@ class FocusedMap:
 
     @property
     def head_words(self) -> str:
-        """Which head is drawn, in words."""
+        """Description of the drawn heads."""
         heads = self.attention.heads
         if heads == 1:
             return "the only head"
         return f"mean of {heads} heads" if self.head is None else f"head {self.head + 1}"
 
     def weights(self, queries: slice | list[int]) -> FloatArray:
-        """Area weights of some queries, averaged over them and the drawn heads: float32 [A]."""
+        """Return area weights averaged over the given queries and the drawn heads: float32 [A]."""
         weights_HQA = self.attention.weights[self.layer, self.heads.start : self.heads.stop]
         mean_A: FloatArray = weights_HQA[:, queries].mean((0, 1))
         return mean_A
 
 
 def fits_map(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus names a map, layer, head and items that this trace has."""
+    """Return whether the trace has the map, layer, head and items of the focus."""
     attention = trace.maps.get(focus.site)
     if attention is None or not attention.weights.size:
         return False
@@ -95,12 +95,12 @@ def fits_map(trace: Trace, focus: Focus) -> bool:
 
 
 def has_items(focus: Focus, count: int) -> bool:
-    """Whether all focused items are among `count`."""
+    """Return whether all focused items are below `count`."""
     return all(0 <= item < count for item in focus.items)
 
 
 def fits_text(trace: Trace, focus: Focus) -> bool:
-    """Whether `fits_map` holds and both sides are texts, whose items can be laid out in a row."""
+    """Return whether `fits_map` holds and both sides are texts, whose items form a row."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
@@ -108,7 +108,7 @@ def fits_text(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_spans(trace: Trace, focus: Focus) -> bool:
-    """Whether `fits_map` holds and both sides lie in texts, item after item."""
+    """Return whether `fits_map` holds and both sides are spans of texts in 1-D order."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
@@ -117,7 +117,7 @@ def fits_spans(trace: Trace, focus: Focus) -> bool:
 
 
 def select(trace: Trace, focus: Focus) -> FocusedMap:
-    """The part of `trace` that `focus` looks at."""
+    """Return the part of `trace` that `focus` selects."""
     attention = trace.maps[focus.site]
     query, memory = sides(trace, focus.site)
     focused = bool(focus.items) and focus.side == "query"
@@ -134,22 +134,23 @@ def select(trace: Trace, focus: Focus) -> FocusedMap:
 
 
 def heads_of(attention: AttentionMap, head: int | None) -> range:
-    """The focused head alone, or all heads, 0-based."""
+    """Return the focused head alone, or all heads, 0-based."""
     return range(attention.heads) if head is None else range(head, head + 1)
 
 
 def sides(trace: Trace, site: str) -> tuple[Field, Field]:
-    """What attends at a site and what is attended to, under the names that readers know."""
+    """Return the query field and the memory field of a site, under the names that users know."""
     attention = trace.maps[site]
     return known_as(trace, attention.query), known_as(trace, attention.memory)
 
 
 def known_as(trace: Trace, name: str) -> Field:
-    """A field with the name that it has for readers: a language model has one text, and for each
-    item what stands before it.
+    """Return a field under the name that users know.
+
+    A language model has one text, called "text". The part before each item is called "text so far".
     """
     field = trace.fields[name]
-    # The decoders of others attend from the text itself, also to a picture.
+    # Decoders of external models attend from the text itself, also to a picture.
     is_whole = any(attention.query == "history" for attention in trace.maps.values())
     if name not in SAME_TEXT or not (is_whole or is_one_text(trace)):
         return field
@@ -158,29 +159,29 @@ def known_as(trace: Trace, name: str) -> Field:
 
 
 def field_name(field: Field) -> str:
-    """What a field is called in front of a reader."""
+    """Return the name of a field for users."""
     return _NAMES.get(field.name, field.name)
 
 
 def shown(field: Field) -> tuple[str, ...]:
-    """What the items of a field show, everything invisible made visible."""
+    """Return the labels of a field's items with invisible characters made visible."""
     return tuple(map(visible, field.labels))
 
 
 def groups(field: Field, unit: str) -> Runs:
-    """The items of a field one by one, or those of a text in runs of a word each."""
+    """Return the items of a field one by one, or the words of a text as runs of items."""
     if unit == "word" and field.kind == "text":
         return words(field)
     return [(item, item + 1) for item in range(len(field))]
 
 
 def word_groups(field: Field, unit: str) -> Runs:
-    """As `groups`, but a word takes the blanks before it along, so that no row is blank."""
+    """Return the runs of `groups`, but join spaces to the next word, so that no row is blank."""
     found: list[tuple[int, int]] = []
     blank_from = None
     for start, end in groups(field, unit):
         is_blank = unit == "word" and "".join(field.labels[start:end]).isspace()
-        # A blank before a symbol, such as the end, belongs to nothing.
+        # A space before a symbol, such as the end symbol, stays on its own.
         if is_blank and end < len(field) and field.anchors[end, 0] < field.anchors[end, 1]:
             blank_from = start
             continue
@@ -190,7 +191,7 @@ def word_groups(field: Field, unit: str) -> Runs:
 
 
 def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
-    """What runs of items read as, a word without the blanks around it."""
+    """Return the visible labels of runs of items, without spaces around a word."""
     labels = []
     for start, end in runs:
         text = "".join(field.labels[start:end])
@@ -201,18 +202,18 @@ def group_labels(field: Field, runs: Runs) -> tuple[str, ...]:
 
 
 def spoken_words(field: Field) -> list[tuple[int, int]]:
-    """The words of a text, in runs of items; none that stands for no text."""
+    """Return the words of a text as runs of items, without runs that represent no text."""
     return [run for run in word_groups(field, "word") if word_text(field, run)]
 
 
 def word_text(field: Field, run: tuple[int, int]) -> str:
-    """What a word reads as, without the blanks around it."""
+    """Return the text of a word without the spaces around it."""
     start, end = run
     return field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]].strip()
 
 
 def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The runs of items of each word that both texts have, in the same order."""
+    """Match the words that two texts share in the same order, as pairs of runs of items."""
     first, second = spoken_words(one), spoken_words(other)
     texts = [word_text(one, run) for run in first], [word_text(other, run) for run in second]
     found: list[tuple[tuple[int, int], tuple[int, int]]] = []
@@ -222,7 +223,11 @@ def matched_words(one: Field, other: Field) -> list[tuple[tuple[int, int], tuple
 
 
 def matched_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
-    """The same in characters: where each word starts and ends in `one`, and starts in `other`."""
+    """Match the words that two texts share, as characters.
+
+    Returns:
+        For each word, its start and end in `one`, and its start in `other`.
+    """
     found = []
     for run, place in matched_words(one, other):
         starts = []
@@ -236,7 +241,10 @@ def matched_characters(one: Field, other: Field) -> list[tuple[int, int, int]]:
 
 
 def counterparts(one: Field, other: Field, items: Sequence[int]) -> tuple[int, ...]:
-    """The items of another text that stand for the same letters of common words."""
+    """Return the items of `other` that match the given items of `one`.
+
+    Items match if they contain the same characters of words that both texts share.
+    """
     found: set[int] = set()
     starts, ends = other.anchors.T
     for begin, end, place in matched_characters(one, other):
@@ -253,9 +261,9 @@ def quote(
     items: Sequence[int],
     length: int = 40,
 ) -> str:
-    """Items of a text as one quotation, cut to `length` characters.
+    """Quote items of a text, cut to `length` characters.
 
-    Where the text goes on between two items there is a blank.
+    A gap between two items becomes a space.
     """
     text, last = "", None
     for item in items:
@@ -268,7 +276,7 @@ def quote(
 
 
 def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
-    """An area as a quotation, by its labels, or as rows and columns of a picture's cells."""
+    """Describe an area: as a quotation, by labels, or by rows and columns of a picture's cells."""
     if memory.kind == "text":
         return f"{quote(memory, grid.items_of(area))} ({span_text(area)})"
     if memory.kind == "sound":
@@ -279,19 +287,19 @@ def area_words(memory: Field, grid: AreaGrid, area: Area) -> str:
 
 
 def label_words(field: Field, items: tuple[int, ...]) -> str:
-    """Facts as quotations, points by their numbers."""
+    """Describe items by their labels: facts as quotations, points by their numbers."""
     return ", ".join(LABELLED[field.kind].format(readable(field.labels[item])) for item in items)
 
 
 def moment_words(field: Field, items: Sequence[int]) -> str:
-    """Items of a sound, in order, as the seconds they reach over: "0.48 to 1.00 s"."""
+    """Describe consecutive items of a sound by the seconds that they cover: "0.48 to 1.00 s"."""
     seconds_M2 = field.anchors / RATE
     runs = [(seconds_M2[start, 0], seconds_M2[end - 1, 1]) for start, end in neighbours(items)]
     return ", ".join(f"{start:.2f} to {end:.2f} s" for start, end in runs)
 
 
 def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
-    """Runs of items that follow each other as (start, end), the end exclusive."""
+    """Group consecutive items into runs (start, end), the end exclusive."""
     runs: list[tuple[int, int]] = []
     for item in items:
         if runs and runs[-1][1] == item:
@@ -302,7 +310,7 @@ def neighbours(items: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def positions(items: Sequence[int], noun: str = "item") -> str:
-    """Items counted from 1, runs joined: "item 3", "items 3-5, 9"."""
+    """Describe items counted from 1, with runs joined: "item 3", "items 3-5, 9"."""
     runs = [
         str(end) if end - start == 1 else f"{start + 1}-{end}" for start, end in neighbours(items)
     ]

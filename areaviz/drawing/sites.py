@@ -1,4 +1,4 @@
-"""The sites of a trace: in which order they are offered, and what a reader knows them by."""
+"""Sites of a trace: their order on pages, and their names for users."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEXT_SITES = {
     "encoder self": "Within the source",
     "decoder self": "Within the translation",
 }
-"""Names where there is a source text, with or without a picture."""
+"""Names of sites if there is a source text, with or without a picture."""
 PICTURE_SITES = {
     "encoder-decoder": "Words to picture",
     "encoder-decoder picture": "Words to picture",
@@ -36,43 +36,43 @@ PICTURE_SITES = {
     "hops": "Question to facts",
     "pointer": "Answer to points",
 }
-"""Names where there is none."""
-# Where something else than a picture is attended to, by its field.
+"""Names of sites if there is no source text."""
+# Names of sites that attend to something other than a picture, by its field.
 _OTHER_SITES = {
     "sound": {"encoder-decoder": "Output to sound"},
     "clip": {"encoder-decoder": "Words to frames"},
 }
 ONE_TEXT = {"decoder self": "Within the text"}
-"""Names where what is read and what is written are one text."""
-# Where two texts were given and none was written.
+"""Names of sites if input and output are one text."""
+# Names of sites if both texts were given and none was written.
 _READ_SITES = {"encoder-decoder": "Target to source", "decoder self": "Within the target"}
-# Where a layer has another name.
+# Nouns for a layer of sites where "layer" is not used.
 _LAYERS = {"hops": "hop"}
-# Where the model itself attended otherwise.
+# Suffixes of derived maps, which differ from what the model itself attended to.
 _DERIVED = {AS_AREAS: ", as areas", SUMS: ", area sums"}
 
 
 def sites(trace: Trace) -> list[str]:
-    """The sites of a trace: from output to input first, then other maps, then the gazes.
+    """Return the sites of a trace: from output to input first, then other maps, then gazes.
 
-    What is derived or attributed stands behind the site that it belongs to.
+    Derived and attribution maps follow the site that they belong to.
     """
     bases = list(dict.fromkeys(map(_base, trace.maps)))
     order = [site for site in bases if site.startswith(f"{_FIRST[0]} ")]
     order += [site for site in _FIRST if site in bases]
     order += [site for site in bases if site not in order]
     found = [site for base in order for site in trace.maps if _base(site) == base]
-    # The canvas is what a network cut from: nothing was attended to there.
+    # The canvas is the input that a network cut from, not a place of attention.
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
 def layer_noun(site: str) -> str:
-    """What a reader calls a layer of a site, in lower case."""
+    """Return the noun for a layer of a site, in lower case."""
     return _LAYERS.get(_base(site), "layer")
 
 
 def site_name(trace: Trace, site: str) -> str:
-    """A site in words, and how it came about where the model itself attended otherwise."""
+    """Return the name of a site, with a suffix if the map was derived or is an attribution."""
     site, attributed = attributed_site(site)
     site, derived = base_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
@@ -88,7 +88,7 @@ def site_name(trace: Trace, site: str) -> str:
 
 
 def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
-    """Return a site in words, with the number of its picture where there are several."""
+    """Return the name of a site, with the number of its picture if there are several."""
     if site == "encoder-decoder" and "pictures" in trace.fields:
         return "Words to all pictures"
     numbered = _NUMBERED.fullmatch(site)
@@ -101,5 +101,5 @@ def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
 
 
 def _base(site: str) -> str:
-    """The site that a map is of, or beside."""
+    """Return the site that a map belongs to, without its derivation or attribution."""
     return base_site(attributed_site(site)[0])[0]

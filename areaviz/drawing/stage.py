@@ -1,4 +1,4 @@
-"""A picture with lines over it, in pixels of the picture, for the screen and for paper."""
+"""A picture with lines on it, in pixels of the picture, for the screen and for print."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from areaviz.drawing.theme import EDGE, PRINT_EDGE, unseen_axis
 from areaviz.trace.record import FloatArray
 
 Domain = tuple[float, float]
-"""From and to, in shares of a figure's side."""
+"""Start and end, in shares of a figure's side."""
 
-# How much wider the dark edge of a line is, in px or pt.
+# Additional width of a line's dark edge, in px or pt.
 _CASING = 2.0
 
 
@@ -22,9 +22,11 @@ def add_picture(
     pixels: Pixels,
     axis: str = "",
 ) -> None:
-    """Lay a picture into a screen figure.
+    """Add a picture to a screen figure.
 
     Args:
+        figure: the figure.
+        pixels: the picture.
         axis: "" for the first pair of axes, "2" for the second, and so on.
     """
     height, width = pixels.shape[:2]
@@ -58,11 +60,14 @@ def picture_axes(
     x: Domain = (0, 1),
     y: Domain = (0, 1),
 ) -> None:
-    """Unseen axes that show `box` (pixels of the picture) without distortion.
+    """Set invisible axes that show `box` (pixels of the picture) without distortion.
 
     Args:
-        x: where they lie, in shares of the figure's width.
-        y: the same of its height.
+        figure: the figure.
+        box: left, top, right and bottom.
+        axis: "" for the first pair of axes, "2" for the second, and so on.
+        x: horizontal position, in shares of the figure's width.
+        y: vertical position, in shares of the figure's height.
     """
     left, top, right, bottom = box
     across = unseen_axis(left, right)
@@ -89,7 +94,7 @@ def cased(
     dash: str = "solid",
     axis: str = "",
 ) -> list[Scatter]:
-    """A line through points (x, y) [P, 2] with a dark edge, so that it shows on any picture."""
+    """Draw a line through points (x, y) [P, 2], with a dark edge to be visible on any picture."""
     x, y = points_P2.T
     edge = CASING if dash == "solid" else "rgba(17,17,17,0.3)"
     return [
@@ -120,7 +125,7 @@ def print_picture(
     pixels: Pixels,
     box: Box,
 ) -> None:
-    """The picture on paper, with what `box` shows."""
+    """Draw a picture in print, cropped or extended to `box`."""
     height, width = pixels.shape[:2]
     smoothing = "nearest" if max(height, width) < 200 else "auto"
     axes.imshow(pixels, extent=(0, width, height, 0), interpolation=smoothing)
@@ -138,7 +143,7 @@ def print_picture(
 
 
 def show_box(axes: Axes, box: Box) -> None:
-    """Axes on paper that show `box` without ticks and distortion."""
+    """Set axes in print to show `box` without ticks and distortion."""
     left, top, right, bottom = box
     axes.set(
         xlim=(left, right),
@@ -157,7 +162,7 @@ def print_cased(
     opacity: float = 1,
     dash: str = "-",
 ) -> None:
-    """A line on paper with a dark edge."""
+    """Draw a line in print with a dark edge."""
     x, y = points_P2.T
     faint = opacity if dash == "-" else 0.3 * opacity
     axes.plot(

@@ -1,7 +1,7 @@
-"""How every figure looks: colours, fonts, margins, and how a figure begins, on screen and in print.
+"""Theme of all figures: colours, fonts, margins, and the start of a figure on screen and in print.
 
-Nothing here knows the page's theme: text colour is left to it, backgrounds are transparent, and
-lines are a grey that shows on white as on black.
+The module does not know the page's theme. The page sets the colour of text, backgrounds are
+transparent, and lines are a grey that is visible on white and on black.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from plotly.graph_objects import Figure
 
 from areaviz.drawing.labels import drawable, lines, round_up
 
-# Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four stand out 3:1 from light
-# and dark pages; the paler ones follow, and are drawn with an outline (EDGE). Darkening them would
-# make them alike to a colour-blind reader, so the hues stay as published.
+# Okabe and Ito (2008), https://jfly.uni-koeln.de/color/. The first four have a contrast of 3:1 with
+# light and dark pages. The paler ones follow and are drawn with an outline (EDGE). They keep their
+# published hues, because darker versions would be hard to distinguish for colour-blind readers.
 HEAD_COLOURS = (
     "#0072B2",
     "#D55E00",
@@ -40,43 +40,43 @@ CLEAR = "rgba(0,0,0,0)"
 PRINT_EDGE, PRINT_RULE, PRINT_MUTED = "#6E6E6E", "#DADADA", "#4A4A4A"
 
 FONT = "system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif"
-# px, of tick labels.
+# Font size of tick labels in px.
 SCREEN_FONT = 11.0
-# px, the plot area that labels are thinned for: half a page, as two models stand side by side, and
-# what a chart has that stands alone; see `axes.refitted`.
+# Widths in px of the plot area: the one that labels are thinned for, half a page, as for two models
+# side by side, and that of a single chart; see `axes.refitted`.
 SCREEN_WIDTH, WIDE = 400.0, 720.0
-# pt.
+# Font size in pt.
 PRINT_FONT = 7.5
-# Inches.
+# Width of a figure in inches.
 PRINT_WIDTH = 6.7
-# Letters in a line of a print's title, note and caption.
+# Maximum characters per line of a print's title, note and caption.
 PRINT_LETTERS = (84, 104, 118)
-# pt, the narrowest plot area on paper.
+# Narrowest plot area in print, in pt.
 PRINT_ROOM = 390.0
-# Where texts begin, as a share of a print's width.
+# Left edge of texts, as a share of a print's width.
 _LEFT = 0.012
 
 Layout = dict[str, object]
-"""A part of plotly's layout."""
+"""A part of Plotly's layout."""
 
 SEQUENCE: ListedColormap = colormaps["viridis"]  # type: ignore[assignment]
-"""The colours of shares, from 0 to 1."""
+"""Colours of shares, from 0 to 1."""
 
 
 def colour_at(share: float) -> str:
-    """The colour of a share 0..1 on the scale, as "#rrggbb"."""
+    """Return the colour of a share 0..1 on the scale, as "#rrggbb"."""
     return "#{:02x}{:02x}{:02x}".format(*SEQUENCE(share, bytes=True)[:3])
 
 
 DIVERGING = LinearSegmentedColormap.from_list("against", [ACCENT, "#E4E4E4", SECOND])
-"""The colours of what is signed, from less over as much to more."""
+"""Colours of signed values: from less, through equal, to more."""
 DIVERGING_STOPS = [[0, ACCENT], [0.5, "rgba(128,128,128,0.12)"], [1, SECOND]]
-"""The same on the screen, where what is as much is next to nothing."""
+"""Colours of signed values on screen, where equal is almost transparent."""
 SEQUENCE_STOPS = [[i / 8, colour_at(i / 8)] for i in range(9)]
 
 
 def head_colour(head: int) -> str:
-    """The colour of a head (0-based), as "#rrggbb".
+    """Return the colour of a head (0-based) as "#rrggbb".
 
     Colours repeat after eight heads, so heads are also named.
     """
@@ -84,19 +84,19 @@ def head_colour(head: int) -> str:
 
 
 def nice_top(value: float) -> float:
-    """The end of a scale: a round number that reaches `value`, so that scales of figures agree."""
+    """Return a round number that is at least `value`, so that the scales of figures agree."""
     return round_up(value, slack=1e-6) if value > 0 else 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawing:
-    """The texts around a figure; subclasses add what is drawn."""
+    """The texts around a figure; subclasses add the data."""
 
     # In bold above the figure.
     title: str
-    # Under the title, or "".
+    # Below the title, or "".
     note: str
-    # Under the figure: see `base.caption`.
+    # Below the figure; see `base.caption`.
     caption: str
 
 
@@ -110,21 +110,21 @@ def screen_figure(
     labels: Mapping[str, Sequence[str]] | None = None,
     **layout: object,
 ) -> Figure:
-    """An empty plotly figure in this theme: a bold title, a note under it, the plot below both.
+    """Create an empty Plotly figure in this theme: a bold title, a note, and the plot below them.
 
-    The title, the note and the caption travel in `layout.meta`, too: a page sets them as text, so
-    that they wrap and can be read aloud (see `axes.headless`). All of the layout is made at once:
-    plotly takes 15 times as long to update a figure as to make it.
+    The title, the note and the caption are also in `layout.meta`. A page shows them as text, which
+    can wrap and be read aloud (see `axes.headless`). The whole layout is created in one call,
+    because updating a figure takes Plotly 15 times as long as creating it.
 
     Args:
-        drawing: its title, note and caption.
-        height: of the plot, in px.
-        above: px over the plot, for labels.
-        below: the same under it.
+        drawing: title, note and caption.
+        height: height of the plot in px.
+        above: px above the plot, for labels.
+        below: px below the plot, for labels.
         across: the horizontal axis, see `axis`.
         down: the vertical axis.
-        labels: of each horizontal axis all labels, also those there was no room for.
-        layout: more of plotly's layout.
+        labels: all labels of each horizontal axis, including those that did not fit.
+        layout: more of Plotly's layout.
     """
     title, note = wrapped(drawing.title, 66), wrapped(drawing.note, 84)
     further_lines = title.count("<br>")
@@ -140,7 +140,7 @@ def screen_figure(
             "x": 0,
             "xref": "container",
             "xanchor": "left",
-            # Plotly hangs a title of several lines too high by half a line each.
+            # Plotly places a title of several lines half a line too high per line.
             "pad": {"l": 4, "t": 8 + 9 * further_lines},
             "y": 1,
             "yref": "container",
@@ -173,12 +173,17 @@ def screen_figure(
 
 
 def wrapped(text: str, length: int) -> str:
-    """Text escaped for plotly, broken into lines of at most `length` characters where it can be."""
+    """Escape text for Plotly and break it into lines of at most `length` characters if possible."""
     return lines(textwrap.wrap(text, length, break_long_words=False))
 
 
 def axis(title: str = "", **more: object) -> Layout:
-    """A plotly axis without ticks and grid, its labels with room; more: other settings of it."""
+    """Return a Plotly axis without ticks and grid.
+
+    Args:
+        title: title of the axis.
+        more: other settings of the axis.
+    """
     plain = {
         "showgrid": False,
         "zeroline": False,
@@ -197,7 +202,7 @@ def axis(title: str = "", **more: object) -> Layout:
 
 
 def unseen_axis(start: float, end: float) -> Layout:
-    """A plotly axis that only places things, from one value to another."""
+    """Return an invisible Plotly axis from one value to another."""
     return {
         "visible": False,
         "range": [start, end],
@@ -210,10 +215,12 @@ def colour_axis(
     unit: str,
     short: bool = False,
 ) -> Layout:
-    """The one colour scale of a figure, 0 to `top` (a share), with its unit beside the bar.
+    """Return the colour scale of a figure, from 0 to `top` (a share).
 
     Args:
-        short: the bar has room for three ticks only.
+        top: end of the scale.
+        unit: title of the colour bar.
+        short: whether the bar has space for three ticks only.
     """
     step = scale_step(top, short)
     bar = {
@@ -242,7 +249,7 @@ def colour_axis(
 
 
 def signed_axis(top: float, unit: str) -> Layout:
-    """The colour scale of doublings, -top to top, in words such as "4 times" and "1/4"."""
+    """Return the colour scale of log₂ ratios, -top to top, with ticks such as "4×" and "1/4"."""
     steps = range(-int(top), int(top) + 1)
     bar = {
         "title": {"text": unit, "side": "right", "font": {"size": SCREEN_FONT}},
@@ -256,22 +263,22 @@ def signed_axis(top: float, unit: str) -> Layout:
 
 
 def times(doublings: int) -> str:
-    """How many times as much so many doublings are."""
+    """Format a log₂ ratio as a factor."""
     return f"1/{2**-doublings}" if doublings < 0 else f"{2**doublings}×"
 
 
 def scale_step(top: float, short: bool) -> float:
-    """From tick to tick of a colour scale that ends at `top`."""
+    """Return the distance between ticks of a colour scale that ends at `top`."""
     return top / (2 if short else 5)
 
 
 def decimals(step: float) -> int:
-    """How many decimals a percentage needs so that multiples of `step` (a share) read apart."""
+    """Return the decimals that a percentage needs to show multiples of `step` (a share) exactly."""
     return next((n for n in range(7) if abs(round(100 * step, n) - 100 * step) < 1e-9), 6)
 
 
 def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
-    """A matplotlib figure with `height` inches of plot, its texts around it, and plain axes."""
+    """Create a matplotlib figure with `height` inches of plot, texts around it, and plain axes."""
     texts = (drawing.title, drawing.note, drawing.caption)
     title, note, caption = (
         textwrap.wrap(drawable(text), letters)
@@ -305,13 +312,13 @@ def print_figure(drawing: Drawing, height: float) -> tuple[PrintFigure, Axes]:
 
 
 def plain_axes(axes: Axes) -> None:
-    """Take frame and tick marks off axes on paper."""
+    """Remove the frame and tick marks of axes in print."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
 
 
 def finish(figure: PrintFigure) -> PrintFigure:
-    """The figure with no text that could be read as mathematics: comes last."""
+    """Stop matplotlib from reading any text of a finished figure as mathematics."""
     for text in figure.findobj(Text):
         text.set_parse_math(False)
     return figure

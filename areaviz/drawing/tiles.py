@@ -1,4 +1,4 @@
-"""Small pictures side by side with a few words under each, on screen and on paper."""
+"""Small pictures side by side with a few words below each, on screen and in print."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from areaviz.drawing.theme import (
     screen_figure,
 )
 
-# px and inches: a line of words, and the gap between two rows of tiles.
+# In px and inches: height of a line of words, and gap between two rows of tiles.
 _LINE_PX, _GAP_PX, _PRINT_LINE, _PRINT_GAP = 15.0, 12.0, 0.13, 0.1
-# What share of its column a picture may take up.
+# Maximum share of its column that a picture fills.
 _BROAD = 0.94
 
 
@@ -34,7 +34,7 @@ class Tile:
 
     # uint8 [H, W, 3].
     pixels: Pixels
-    # Visible lines under it, the first one bold.
+    # Visible lines below the picture, the first one bold.
     texts: Sequence[str]
     # Lines shown on hovering.
     hover: Sequence[str]
@@ -42,16 +42,16 @@ class Tile:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sheet(Drawing):
-    """Tiles row by row."""
+    """Tiles arranged row by row."""
 
     tiles: Sequence[Tile]
-    # How many are in a row.
+    # Number of tiles per row.
     across: int
-    # Of the box that each picture is fitted into, in px.
+    # Height in px of the box that each picture is fitted into.
     height: float
     # A name for each row, or none.
     rows: Sequence[str] = ()
-    # What the tiles show, where a sheet is all that a view has.
+    # Numbers behind the tiles, for a view that consists of one sheet.
     numbers: Table = Table((), ())
 
     def tops(
@@ -60,7 +60,7 @@ class Sheet(Drawing):
         line: float,
         gap: float,
     ) -> list[float]:
-        """Where every row begins, and the last one ends: each as high as its box and words."""
+        """Return the top of every row of boxes and words, and the bottom of the last one."""
         tops = [0.0]
         for start in range(0, len(self.tiles), self.across):
             row = self.tiles[start : start + self.across]
@@ -69,13 +69,13 @@ class Sheet(Drawing):
         return tops
 
     def placed(self, tops: list[float]) -> Iterator[tuple[Tile, float, float]]:
-        """Every tile, the middle of its column (columns are 1 wide), and the top of its row."""
+        """Yield every tile, the centre of its column of width 1, and the top of its row."""
         for number, tile in enumerate(self.tiles):
             yield tile, number % self.across + 0.5, tops[number // self.across]
 
 
 def draw(sheet: Sheet) -> Figure:
-    """The tiles for the screen; each keeps its proportions however wide the page makes a column."""
+    """Draw the tiles for the screen; each keeps its proportions at any column width."""
     box = sheet.height
     tops = sheet.tops(box, _LINE_PX, _GAP_PX)
     figure = screen_figure(sheet, tops[-1], above=8, below=4)
@@ -135,12 +135,12 @@ def draw(sheet: Sheet) -> Figure:
 
 
 def tabulate(sheet: Sheet) -> Table:
-    """What the tiles show, in numbers."""
+    """Return the numbers behind the tiles."""
     return sheet.numbers
 
 
 def draw_print(sheet: Sheet) -> PrintFigure:
-    """The same picture for paper."""
+    """Draw the tiles for print."""
     margin = 1.1 if sheet.rows else 0.3
     column = (PRINT_WIDTH - margin) / sheet.across
     high, wide = sheet.tiles[0].pixels.shape[:2]
@@ -175,7 +175,7 @@ def _print_tile(
     width: float,
     height: float,
 ) -> None:
-    """One tile on paper, its bottom centre at (x, y), inside `width` and `height` inches."""
+    """Draw one tile in print, its bottom centre at (x, y), inside `width` and `height` inches."""
     high, wide = tile.pixels.shape[:2]
     scale = min(width / wide, height / high)
     half = scale * wide / 2

@@ -1,4 +1,4 @@
-"""What views of a translation with a picture share: text and picture, attended to at once.
+"""Shared parts of views of a translation with a picture, which attends to text and picture.
 
 Shapes: H heads, Q queries.
 """
@@ -20,14 +20,14 @@ TEXT, PICTURE = "encoder-decoder", "encoder-decoder picture"
 
 
 def turned(focus: Focus, site: str) -> Focus:
-    """The same queries at another site; items of a memory belong to their own, and are left out."""
+    """Move a focus to another site, keeping its queries; focused memory items are dropped."""
     return replace(
         focus, site=site, side="query", items=focus.items if focus.side == "query" else ()
     )
 
 
 def fits_both(trace: Trace, focus: Focus) -> bool:
-    """Whether the focus is on one of the sites, and the same words attend to text and picture."""
+    """Return whether the focus is on one of the sites, and words attend to text and picture."""
     return (
         focus.site in (TEXT, PICTURE)
         and fits_map(trace, focus)
@@ -38,7 +38,7 @@ def fits_both(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_strengths(trace: Trace, focus: Focus) -> bool:
-    """The same, where the trace has the lengths of both contexts, head by head."""
+    """Return whether `fits_both` holds and the trace has the lengths of both contexts per head."""
     if not fits_both(trace, focus):
         return False
     text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
@@ -46,7 +46,10 @@ def fits_strengths(trace: Trace, focus: Focus) -> bool:
 
 
 def text_shares(trace: Trace, layer: int) -> FloatArray:
-    """The text's share of the two contexts' lengths: float32 [H, Q], 0..1, NaN where both are 0."""
+    """Return the text's share of the two contexts' lengths: float32 [H, Q], 0..1.
+
+    The share is NaN where both lengths are 0.
+    """
     text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength
     assert text is not None and picture is not None
     text_HQ = text[layer]
@@ -57,6 +60,6 @@ def text_shares(trace: Trace, layer: int) -> FloatArray:
 
 
 def both_caption(trace: Trace, focus: Focus) -> str:
-    """One line that names model and decoding, and both sites with layer, head and normalisation."""
+    """Describe model, decoding, and both sites with layer, head and normalisation, in one line."""
     text, picture = (caption(trace, turned(focus, site)) for site in (TEXT, PICTURE))
     return f"{text} · {picture.partition(' · ')[2]}"

@@ -1,11 +1,10 @@
-"""Words in place of pieces of words: a map as if each word of a text were one item.
+"""Words in place of subwords: a map in which each word of a text is one item.
 
-Attention to a word is the sum over its pieces, attention from a word the mean over its pieces, as
-alignment errors are measured (Och and Ney 2003; Ghader and Monz 2017). A view drawn of such a trace
-shows words without knowing of pieces.
+Attention to a word is the sum over its subwords, and attention from a word is the mean over its
+subwords, as in alignment error rates (Och and Ney 2003; Ghader and Monz 2017). A view of such a
+trace shows words and needs no code for subwords.
 
-Shapes: L layers, H heads, Q queries, N items, A areas, R and C words that attend and are attended
-to.
+Shapes: L layers, H heads, Q queries, N items, A areas, R query words, C memory words.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ JOINED = ", joined to words"
 
 
 def over_words(view: View, spans: bool = False) -> View:
-    """The view, of words where a reader points at words.
+    """Return a view that shows words if the focus has the unit "word".
 
     Args:
-        view: of a trace whose items may be anything.
-        spans: whether it shows areas, each then as the words that it touches; else it shows what
-            items receive.
+        view: a view of a trace with any items.
+        spans: whether the view shows areas, each widened to the words it touches; otherwise it
+            shows what items receive.
     """
 
     def at(draw: Callable[[Trace, Focus], Any]) -> Callable[[Trace, Focus], Any]:
@@ -50,12 +49,14 @@ def over_words(view: View, spans: bool = False) -> View:
 
 
 def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Focus]:
-    """The focused map over words, and the focus in it; both as they are where no word is meant.
+    """Return the focused map over words, and the focus in that map.
+
+    Both are returned unchanged if the focus is not on words.
 
     Args:
-        trace: of any kind; what is no text keeps its items.
-        focus: on a map.
-        spans: whether areas stay areas; else weights are shares of words.
+        trace: a trace of any kind; fields that are not texts keep their items.
+        focus: a focus on a map.
+        spans: whether areas stay areas; otherwise weights are shares of words.
     """
     attention = trace.maps.get(focus.site)
     if attention is None or focus.unit != "word":
@@ -83,7 +84,7 @@ def in_words(trace: Trace, focus: Focus, spans: bool = False) -> tuple[Trace, Fo
 
 
 def _joined(field: Field, runs: Runs) -> Field:
-    """A text with a word as each item; what is no text stays."""
+    """Return a text with one item per word; other fields are returned unchanged."""
     if field.kind != "text":
         return field
     anchors = [(field.anchors[first, 0], field.anchors[last - 1, 1]) for first, last in runs]
@@ -95,7 +96,10 @@ Fetch = Callable[[int], FloatArray]
 
 
 def _shares(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
-    """What words receive: shares of items, added up."""
+    """Return a grid of single words, and a function for the shares that words receive in a layer.
+
+    The share of a word is the sum over its items.
+    """
     grid = AreaGrid(1, len(columns), 1, 1)
     if attention.grid.height > 1:
         grid = replace(attention.grid, max_height=1, max_width=1)
@@ -108,7 +112,11 @@ def _shares_of_layer(attention: AttentionMap, rows: Runs, columns: Runs, layer: 
 
 
 def _spans(attention: AttentionMap, rows: Runs, columns: Runs) -> tuple[AreaGrid, Fetch]:
-    """Areas widened to whole words; the weights of those that become the same add up."""
+    """Widen areas to whole words, and add the weights of areas that become equal.
+
+    Returns:
+        The grid over words, and a function for the weights of a layer.
+    """
     word_N = np.repeat(np.arange(len(columns)), [last - first for first, last in columns])
     _, left_A, _, width_A = attention.grid.table().T
     first_A, last_A = word_N[left_A], word_N[left_A + width_A - 1]

@@ -95,7 +95,7 @@ class Balance(Drawing):
 
         Returns:
             Percentages such as "60% · 40%", "–" where the share is unknown, or empty strings if
-                there are too many words to label.
+            there are too many words to label.
         """
         if len(self.labels) > _MARKED:
             return [""] * len(self.labels)

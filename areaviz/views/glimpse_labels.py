@@ -24,7 +24,7 @@ def label_probabilities(trace: Trace) -> tuple[list[str], FloatArray]:
 
     Returns:
         The labels in rising order, numbers sorted as numbers, and float32 [labels, steps] of
-            probabilities, NaN where a label is not listed.
+        probabilities, NaN where a label is not listed.
     """
     output = trace.output
     listed = []
