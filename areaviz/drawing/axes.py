@@ -49,7 +49,7 @@ def print_labels(
     upright: bool = False,
     longest: int = LONGEST,
 ) -> Ticks:
-    """Choose the visible labels that fit on a print axis of `room` pt, as the font can draw them."""
+    """Choose the visible labels that fit on a print axis of `room` pt, drawable in its font."""
     return ticks([drawable(label) for label in labels], room, PRINT_FONT, upright, longest)
 
 

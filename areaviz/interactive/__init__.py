@@ -1,6 +1,6 @@
-"""The token ribbon and the image grid, which answer hovering in the browser.
+"""The token ribbon and the image grid, which respond to hovering in the browser.
 
-Doors: `ribbon` and `grid`, each with what the browser gets of one site and layer (`ribbon_payload`,
-`grid_payload`) and with the same as files (`TAKEAWAY`). The scripts that show it are in
-`areaviz/components`.
+`ribbon` and `grid` are the public modules. Each builds the data of one site and layer for the
+browser (`ribbon_payload`, `grid_payload`) and writes it as files (`TAKEAWAY`). The scripts that
+display it are in `areaviz/components`.
 """

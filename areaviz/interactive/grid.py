@@ -1,7 +1,7 @@
-"""The image grid: point at a word or a cell and see the areas of the picture every head attends to.
+"""Image grid: point at a word or a cell and see the areas of the picture each head attends to.
 
-The interaction happens in the browser (`areaviz/components/grid`); this module works out, once for
-a site and layer, all it needs. Shapes: H heads, Q queries, A areas, N cells, K kept.
+The interaction runs in the browser (`areaviz/components/grid`). This module computes the data that
+it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N cells, K kept.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP, Ranked
 
 SURE, KEPT = 4, 20
-"""Of a head's areas that can be drawn, how many are exact at any overlap, and how many are sent."""
+"""Number of areas per head that are exact at any overlap, and number sent to the browser."""
 OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""How much areas of a head may overlap: what can be asked for."""
-# How many areas at each of OVERLAPS, the usual one first; the heaviest, which come last, are those
-# of 1.
+"""Values of the maximum overlap that users can choose."""
+# Number of areas for each of `OVERLAPS`, the default one first. Overlap 1 needs no entry, because
+# the top areas are added at the end.
 _WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
 TAKEAWAY = Takeaway(
     name="grid",
@@ -50,11 +50,11 @@ TAKEAWAY = Takeaway(
         " received, all areas together."
     ),
 )
-"""The grid as files: in the browser it moves, on paper it shows the chosen items."""
+"""The grid as files: interactive in the browser, with the selected items in print."""
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Whether the site attends to cells of a picture, from a text or from the same picture."""
+    """Return whether the site attends to cells of a picture, from a text or from that picture."""
     attention = trace.maps.get(focus.site)
     if attention is None or trace.request.picture is None:
         return False
@@ -68,26 +68,28 @@ def grid_payload(
     focus: Focus,
     most: int = KEPT,
 ) -> dict[str, Any]:
-    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy).
+    """Build the data of one site and layer for the browser.
 
-    The arrays, all unsigned:
+    The result has a `header` of plain values and `arrays` (NumPy, all unsigned):
 
-    - `area` [H, Q, K]: indices into the grid's areas with `area_weight`, as `kept_areas` orders
-      them; `area_left` [H, Q]: the weight of the heaviest area that was not kept.
-    - `several`: the same of areas of two or more cells, where there are any.
+    - `area` [H, Q, K]: indices into the grid's areas with `area_weight`, in the order of
+      `kept_areas`; `area_left` [H, Q]: the weight of the top area that was not kept.
+    - `several`: as `area`, for areas of two or more cells, if there are any.
     - `share` [H, Q, N]: see `stored_shares`.
     - `cells` [N, 4] in pixels, and `picture`, a WebP file.
-    - of hard attention `read` and `read_weight` [H, Q].
-    - of a text that attends `start`, `end` and `word`, as in the ribbon.
-    - densest areas and averages, as in `readings.Readings`.
+    - for hard attention, `read` and `read_weight` [H, Q].
+    - if a text attends, `start`, `end` and `word`, as in the ribbon.
+    - smallest areas and averages, as in `readings.Readings`.
 
-    They depend on nothing of the focus but its site and layer.
+    The data depend only on the site and layer of the focus.
 
     Args:
-        most: areas kept of a query at the most.
+        trace: a trace with a picture.
+        focus: names the site and layer.
+        most: maximum number of areas per query.
 
     Raises:
-        ValueError: where `fits` does not hold.
+        ValueError: `fits` does not hold.
     """
     picture = trace.request.picture
     if picture is None or not fits(trace, focus):
@@ -121,7 +123,7 @@ def grid_payload(
         picture={
             "title": title(memory),
             "size": [picture.width, picture.height],
-            # What linked grids know the picture by.
+            # Linked grids recognise a shared picture by its digest.
             "digest": picture.digest,
             "coarse": is_coarse(picture),
         },
@@ -157,15 +159,18 @@ def kept_areas(
     min_size: int = 1,
     kept: int = KEPT,
 ) -> Ranked:
-    """What is sent of every query's areas: indices and weights [H, Q, K], 0 where nothing is left.
+    """Choose the areas of every query to send: indices and weights [H, Q, K], 0 where none is left.
 
-    Whoever leaves out of these the ones that overlap a heavier one by more than 0.5 finds the TOP
-    heaviest that `top_areas` finds among all areas, and at each other one of OVERLAPS at least
-    SURE. The places left go to the heaviest of the rest, so that the mean of several queries misses
-    little.
+    If the areas that overlap a heavier one by more than 0.5 are removed, the result starts with the
+    `TOP` areas that `top_areas` finds among all areas. For each other value of `OVERLAPS`, at least
+    `SURE` areas are exact. The remaining places go to the heaviest other areas, so that little is
+    missing from the mean over several queries.
 
     Args:
-        min_size: areas of fewer cells are left out.
+        attention: the attention map.
+        layer: the layer, 0-based.
+        min_size: areas with fewer cells are left out.
+        kept: number of areas per query.
     """
     return sent_areas(
         attention.weights[layer],
@@ -179,7 +184,7 @@ def kept_areas(
 def heaviest_left(
     attention: AttentionMap, layer: int, kept: Ranked, min_size: int = 1
 ) -> FloatArray:
-    """Of every query the weight of its heaviest area that is not kept: [H, Q], 0 for none."""
+    """Return the weight of every query's top area that is not kept: [H, Q], 0 for none."""
     weights_HQA = np.where(attention.grid.sizes() >= min_size, attention.weights[layer], 0)
     np.put_along_axis(weights_HQA, kept.index, 0, -1)
     left_HQ: FloatArray = weights_HQA.max(-1)
@@ -187,12 +192,12 @@ def heaviest_left(
 
 
 def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
-    """Item shares with each row's largest as 1, quantised: uint8 [H, Q, N].
+    """Quantise item shares relative to each row's largest: uint8 [H, Q, N].
 
-    A row divided by its sum is back.
+    Dividing a row by its sum restores the shares.
     """
     stored = []
-    # Head by head: of all at once each step takes as much memory as the weights.
+    # Go head by head: for all heads at once, each step would need as much memory as the weights.
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
         largest_Q1 = shares_QN.max(-1, keepdims=True)
@@ -203,9 +208,9 @@ def stored_shares(attention: AttentionMap, layer: int) -> npt.NDArray[np.uint8]:
 
 
 def webp(picture: Picture) -> npt.NDArray[np.uint8]:
-    """A picture as the bytes of a WebP file without loss.
+    """Encode a picture as a lossless WebP file.
 
-    It is no larger than a PNG, and made in a tenth of the time.
+    It is no larger than a PNG, and encoding takes a tenth of the time.
     """
     buffer = io.BytesIO()
     Image.fromarray(picture.pixels).save(

@@ -1,7 +1,7 @@
-"""The image grid on paper: the chosen items' areas on the picture, several words side by side.
+"""Image grid in print: the areas of the selected items on the picture, several words side by side.
 
-Everything is drawn in axes that count inches from the top left. Shapes: Q queries, N cells, H and W
-pixels, C channels.
+Everything is drawn on axes in inches from the top left. Shapes: Q queries, N cells, H and W pixels,
+C channels.
 """
 
 from __future__ import annotations
@@ -27,39 +27,39 @@ from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
 SHOWN = 2
-"""Areas of a head that are drawn."""
-# Panels at most, and how many of them stand in a row.
+"""Number of areas drawn per head."""
+# Maximum number of panels, and number per row.
 _PANELS, _ACROSS = 6, 3
-# Inches: width of the drawing, room between panels.
+# In inches: width of the drawing, and space between panels.
 _MEASURE, _GAP = 6.4, 0.2
-# Inches: a line of the legend, a panel's title.
+# In inches: height of a line of the legend, and of a panel's title.
 _LINE, _TITLE = 0.15, 0.22
-# Of a picture's longer side; a thinner picture is drawn wider than it is, so that it is seen.
+# Smallest ratio of the sides; a thinner picture is stretched to be visible.
 _SLIMMEST = 1 / 12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Panel:
-    """What one picture shows."""
+    """One picture with its areas."""
 
     title: str
     places: Sequence[Place]
-    # A line for each head.
+    # Head and text of each line.
     legend: Sequence[tuple[int, str]]
-    # 0..1.
+    # Share of each cell, 0..1.
     share_N: FloatArray
-    # The cells looked at.
+    # The selected cells.
     outlined: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spot:
-    """Where a picture lies on paper."""
+    """Position of a picture on paper."""
 
     axes: Axes
     picture: Picture
     grid: AreaGrid
-    # In pixels.
+    # Boxes of the cells in pixels.
     cells_N4: IntArray
     # In inches.
     left: float
@@ -68,13 +68,13 @@ class Spot:
 
     @property
     def bottom(self) -> float:
-        """Its lower edge in inches."""
+        """Lower edge in inches."""
         return self.top + self.width * drawn_shape(self.picture)
 
     def frame(
         self, area: Area, colour: str, thick: float, inset: float = 0, dashed: bool = False
     ) -> None:
-        """A frame around an area, `thick` pt, `inset` inches inside its edge."""
+        """Draw a frame around an area, `thick` pt wide and `inset` inches inside its edge."""
         size = np.array([self.width, self.bottom - self.top])
         scale = size / (self.picture.width, self.picture.height)
         first = area.top * self.grid.width + area.left
@@ -98,26 +98,25 @@ class Spot:
         )
 
     def white(self, area: Area, thick: float, dashed: bool = False) -> None:
-        """A white frame with a wider black one behind it, so that it shows on any picture."""
+        """Draw a white frame on a wider black one, which is visible on any picture."""
         self.frame(area, "black", thick + 1.1)
         self.frame(area, "white", thick, dashed=dashed)
 
 
 def is_coarse(picture: Picture) -> bool:
-    """Whether a picture is so small that its pixels are shown as squares."""
+    """Return whether a picture is so small that its pixels are shown as squares."""
     return max(picture.width, picture.height) <= 112
 
 
 def drawn_shape(picture: Picture) -> float:
-    """Height over width of a picture as it is drawn."""
+    """Return height over width of a picture as drawn."""
     return float(np.clip(picture.height / picture.width, _SLIMMEST, 1 / _SLIMMEST))
 
 
 def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' areas on the picture: one panel, or one for each of several words.
+    """Draw the areas of the selected items: one panel, or one for each of several words.
 
-    Without a choice the first words are shown, or the cell in the middle of a picture that attends
-    to itself.
+    By default the first words are shown, or the middle cell of a picture that attends to itself.
     """
     focus = _with_items(trace, focus)
     attention, picture = trace.maps[focus.site], trace.request.picture
@@ -126,7 +125,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
     heads = heads_of(attention, focus.head)
     columns = min(len(panels), _ACROSS)
     width = 3.0 if columns < _ACROSS else (_MEASURE - 2 * _GAP) / 3
-    # No picture is taller than 3.2 inches.
+    # Limit the height of a picture to 3.2 inches.
     width = min(width, 3.2 / drawn_shape(picture))
     tall = _TITLE + width * drawn_shape(picture) + _LINE * (len(heads) + 1) + 0.05
     pitch = tall + _GAP
@@ -144,7 +143,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Title above, picture, and a line for each head below; `spot` is where the picture lies."""
+    """Draw a panel at `spot`: the title above the picture, and a line per head below it."""
     axes, left = spot.axes, spot.left
     _write(axes, left, spot.top - _TITLE / 2, panel.title, PRINT_FONT + 0.5)
     extent = (left, left + spot.width, spot.bottom, spot.top)
@@ -165,20 +164,20 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
 
 
 def _write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
-    """Text whose blanks are not marked."""
+    """Write a text with plain spaces instead of marked ones."""
     shown = for_print(text).replace("␣", " ")
     axes.text(x, y, shown, va="center_baseline", fontsize=size)
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
-    """Weaker areas, every head's strongest, what was read, and on top the cells looked at."""
-    # Inches: every head has a lane inside an area's edge.
+    """Draw weaker areas, each head's top area, what was read, and the selected cells on top."""
+    # In inches: each head has its own lane inside an area's edge.
     lane = min(0.028, spot.width / spot.grid.width / (2.5 * len(heads)))
     own = [[place for place in panel.places if place.head == head] for head in heads]
     for drawn, thick in ((slice(1, SHOWN), 0.6), (slice(1), 1.5)):
         for order, places in enumerate(own):
             for place in places[drawn]:
-                # What was read has a frame of its own at the edge.
+                # The area that was read has its own frame at the edge.
                 inset = lane * (order + 0.5) + (0.03 if place.read else 0)
                 spot.frame(place.area, "#202020", thick + 1.1, inset)
                 spot.frame(place.area, head_colour(place.head), thick, inset)
@@ -187,14 +186,14 @@ def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
             spot.white(place.area, 1.6)
     boxes = [box_of([item], spot.grid) for item in panel.outlined]
     if boxes:
-        # One frame around cells that fill an area.
+        # Draw a single frame if the cells fill an area.
         whole = box_of(panel.outlined, spot.grid)
         for box in [whole] if whole.size == len(boxes) else boxes:
             spot.white(box, 1.2, dashed=True)
 
 
 def _tint(spot: Spot, share_N: FloatArray) -> FloatArray:
-    """The colours that lie over the picture: float32 [H, W, C], clear where a cell gets little."""
+    """Return the colours over the picture: float32 [H, W, C], almost clear for small shares."""
     colours_HWC = np.zeros((spot.picture.height, spot.picture.width, 4), np.float32)
     relative_N = (share_N / share_N.max()).tolist()
     for cell, share in zip(spot.cells_N4.tolist(), relative_N, strict=True):
@@ -204,7 +203,7 @@ def _tint(spot: Spot, share_N: FloatArray) -> FloatArray:
 
 
 def _with_items(trace: Trace, focus: Focus) -> Focus:
-    """A focus with items: without a choice the first words, or the middle cell."""
+    """Return a focus with items: by default the first words, or the middle cell."""
     if focus.items:
         return focus
     attention = trace.maps[focus.site]
@@ -218,7 +217,7 @@ def _with_items(trace: Trace, focus: Focus) -> Focus:
 
 
 def _parts(trace: Trace, focus: Focus) -> list[Focus]:
-    """One focus a panel: every chosen word by itself, cells together."""
+    """Split a focus into panels: one per selected word, but a single one for cells."""
     query, chosen = trace.fields[trace.maps[focus.site].query], set(focus.items)
     if focus.side == "memory" or query.kind == "picture":
         return [focus]
@@ -228,13 +227,13 @@ def _parts(trace: Trace, focus: Focus) -> list[Focus]:
 
 
 def _panel(trace: Trace, focus: Focus) -> Panel:
-    """The areas of the chosen queries; on the memory side who attends."""
+    """Find the areas of the selected queries or, on the memory side, the queries that attend."""
     attention, places = trace.maps[focus.site], places_of(trace, focus)
     query, grid, items = trace.fields[attention.query], attention.grid, list(focus.items)
     heads = heads_of(attention, focus.head)
     share_QN = np.mean([item_shares(attention, focus.layer, head) for head in heads], 0)
     by_query, is_text = focus.side == "query", query.kind == "text"
-    # A line for each head: its strongest place, or what it read.
+    # One line per head: its top place, or what it read.
     legend = []
     for head in heads:
         text = "nothing"
@@ -249,7 +248,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
     if by_query and is_text:
         outlined = ()
     elif is_text:
-        # Words that attend have no place in the picture.
+        # Words that attend have no position in the picture.
         places, share_N = [], np.zeros(grid.items, np.float32)
     elif not by_query:
         places = [replace(place, area=box_of(place.queries, grid)) for place in places]
@@ -257,7 +256,7 @@ def _panel(trace: Trace, focus: Focus) -> Panel:
 
 
 def _name(trace: Trace, focus: Focus) -> str:
-    """What is looked at: words in quotes, cells by where they lie."""
+    """Name the selection: words in quotation marks, cells by their position."""
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
     if focus.side == "memory" or query.kind == "picture":
@@ -275,7 +274,7 @@ def _title(trace: Trace, focus: Focus) -> str:
 
 
 def _note(trace: Trace, focus: Focus) -> str:
-    """What frames and tint mean, for this attention."""
+    """Explain frames and tint for this attention."""
     attention = trace.maps[focus.site]
     to_itself = attention.query == attention.memory
     if focus.side == "memory":

@@ -1,4 +1,4 @@
-"""The numbers under the image grid: the areas chosen queries attend to, or who attends to cells.
+"""Numbers of the image grid: the areas that queries attend to, or the queries attending to cells.
 
 Shapes: H heads, Q queries, A areas, N cells.
 """
@@ -21,28 +21,27 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest
 
 TOP = 5
-"""Areas of a head and query that are listed, and at most drawn."""
+"""Number of areas per head and query that are listed, and the maximum that is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One area a head attends to on behalf of some queries."""
+    """One area that a head attends to for some queries."""
 
     queries: tuple[int, ...]
     head: int
     area: Area
     weight: float
-    # Whether hard attention read it.
+    # Whether hard attention read the area.
     read: bool = False
 
 
 def grid_table(trace: Trace, focus: Focus) -> Table:
-    """What the focused reading finds of every head for the chosen queries (all when none is).
+    """Tabulate what the focused reading finds in every head for the selected queries.
 
-    What hard attention read comes first.
-
-    Rows and columns count from 1. On the memory side: the queries that give most of their attention
-    to the cells.
+    Without a selection, all queries are listed. The area that hard attention read comes first. On
+    the memory side, the table lists the queries that give the largest share of their attention to
+    the cells. Rows and columns count from 1.
     """
     attention = trace.maps[focus.site]
     query = trace.fields[attention.query]
@@ -55,12 +54,12 @@ def grid_table(trace: Trace, focus: Focus) -> Table:
         rows.append((who, place.head + 1, area_text(area), *numbers))
     shape_names = ("row", "column", "height", "width")
     columns = ("query", "head", "area", *shape_names, measured(focus), "read")
-    # Where attention is soft, nothing is the one area that was read.
+    # Drop the column for hard attention if attention is soft.
     return Table(columns, rows).filled()
 
 
 def places_of(trace: Trace, focus: Focus) -> list[Place]:
-    """What the table lists: the heaviest a head and query (several chosen queries are averaged)."""
+    """Find the places to list: the top ones per head and query, averaged over selected queries."""
     attention = trace.maps[focus.site]
     heads = heads_of(attention, focus.head)
     found: list[Place] = []
@@ -79,12 +78,12 @@ def query_text(
     items: Sequence[int],
     grid: AreaGrid,
 ) -> str:
-    """What queries read as: their text, or where their cells lie."""
+    """Return the text of queries, or the position of their cells."""
     return items_text(field, items) if field.kind == "text" else cells_text(items, grid)
 
 
 def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
-    """Where cells lie: as one area where they fill it, otherwise one by one."""
+    """Describe the position of cells: as one area if they fill it, otherwise one by one."""
     box = box_of(items, grid)
     if box.size == len(set(items)):
         return area_text(box)
@@ -92,7 +91,7 @@ def cells_text(items: Sequence[int], grid: AreaGrid) -> str:
 
 
 def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
-    """The smallest area that holds all these cells; it may be larger than the grid's."""
+    """Return the smallest area that contains all cells; it may exceed the grid's largest area."""
     rows, columns = np.divmod(np.asarray(items), grid.width)
     top, left = int(rows.min()), int(columns.min())
     return Area(top, left, int(rows.max()) - top + 1, int(columns.max()) - left + 1)
@@ -101,7 +100,7 @@ def box_of(items: Sequence[int], grid: AreaGrid) -> Area:
 def _attended(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> list[Place]:
-    """What is found for the mean over queries; of one query, what was read comes first."""
+    """Find the places of the mean over queries; for a single query, the area read comes first."""
     if focus.against == "average":
         return list(_raised(attention, focus, head, group))
     if focus.reading != "heaviest":
@@ -126,7 +125,7 @@ def _attended(
 def _raised(
     attention: AttentionMap, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Place]:
-    """The cells that get more than on average, with how many times."""
+    """Yield the cells that get more than on average, with the factor."""
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
     best = largest(ratio_N, TOP)
     for cell, ratio in zip(best.index.tolist(), best.weight.tolist(), strict=True):
@@ -139,7 +138,7 @@ def _attending(
     focus: Focus,
     head: int,
 ) -> Iterator[Place]:
-    """The queries that give the largest share of their attention to the chosen cells together."""
+    """Yield the queries that give the largest share of their attention to the selected cells."""
     shares_QN = item_shares(attention, focus.layer, head)
     best = largest(shares_QN[:, list(focus.items)].sum(1), TOP)
     box = box_of(focus.items, attention.grid)

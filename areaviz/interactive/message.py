@@ -1,4 +1,4 @@
-"""What ribbon and grid send to the browser: a header of plain values and arrays, as one message.
+"""Messages of the ribbon and the grid to the browser: a header of plain values, and arrays.
 
 Shapes: H heads, Q queries, A areas, K kept, C candidates, R rows.
 """
@@ -28,12 +28,14 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 def payload(
     trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, float], **own: object
 ) -> dict[str, Any]:
-    """Header and arrays; `header["id"]` changes with the content of both.
+    """Return header and arrays; `header["id"]` changes with the content of both.
 
     Args:
-        arrays: what travels of the focused site and layer.
-        lit: how many areas light up and are listed, and how much they may overlap.
-        own: further header entries, of the ribbon or of the grid alone.
+        trace: the trace.
+        focus: names the site and layer.
+        arrays: data of the focused site and layer.
+        lit: number of areas that light up and are listed, and their maximum overlap.
+        own: further header entries, specific to the ribbon or the grid.
     """
     attention = trace.maps[focus.site]
     grid, kinds = attention.grid, ("area", "several", "query", "item")
@@ -45,7 +47,7 @@ def payload(
         "lit": lit,
         "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
         **own,
-        # The browser writes between the two which heads are chosen, where there are several.
+        # If there are several heads, the browser writes the selected ones between the two parts.
         "caption": [before, after],
     }
     digest = hashlib.sha256(pack(header, arrays)).hexdigest()[:16]
@@ -53,15 +55,16 @@ def payload(
 
 
 def packed(made: Mapping[str, Any], **more: object) -> bytes:
-    """A payload and a few more header entries as the bytes that travel."""
+    """Serialise a payload with further header entries."""
     return pack({**made["header"], **more}, made["arrays"])
 
 
 def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
-    """One message for the browser: header length (uint32), header (JSON), then the arrays.
+    """Serialise a message: header length (uint32), header (JSON), then the arrays.
 
-    Each array begins at a multiple of 8 bytes. The header gains `arrays`: name -> [bytes an
-    element, offset from the end of the header, elements]. All is little-endian and unsigned.
+    Each array starts at a multiple of 8 bytes. The header gains `arrays`: name -> [bytes per
+    element, offset from the end of the header, number of elements]. All numbers are little-endian
+    and unsigned.
     """
     places: dict[str, list[int]] = {}
     chunks: list[bytes] = []
@@ -72,19 +75,19 @@ def pack(header: Mapping[str, Any], arrays: Arrays) -> bytes:
         chunks += [data, bytes(-len(data) % 8)]
         offset += len(data) + len(chunks[-1])
     text = json.dumps({**header, "arrays": places}, ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate is replaced by one character, so that offsets into the text hold.
+    # A lone surrogate is replaced by one character, which keeps offsets into the text valid.
     head = text.encode("utf-8", "replace")
     head += b" " * (-(len(head) + 4) % 8)
     return b"".join([len(head).to_bytes(4, "little"), head, *chunks])
 
 
 def title(field: Field) -> str:
-    """What a field is called above its items."""
+    """Return the title of a field, shown above its items."""
     return field_name(field).capitalize()
 
 
 def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
-    """Of a text `start` and `end` of every item in characters, and first items of every `word`."""
+    """Return `start` and `end` of a text's items in characters, and each `word`'s first item."""
     most = max(len(field.raw), len(field)) + 1
     firsts = np.array([start for start, _ in words(field)], dtype=np.int64)
     return {
@@ -95,17 +98,17 @@ def text_arrays(field: Field) -> dict[str, npt.NDArray[Any]]:
 
 
 def quantised(values: FloatArray, dtype: type[np.unsignedinteger[Any]]) -> npt.NDArray[Any]:
-    """Weights 0..1 as unsigned integers on a square-root scale: value = (stored / largest)^2.
+    """Quantise weights 0..1 on a square-root scale: value = (stored / largest)^2.
 
-    The scale keeps small weights apart: 8 bits are exact to 0.8 points near 1 and to 0.04 points
-    near 0.01.
+    The scale keeps small weights distinct: 8 bits are exact to 0.8 percentage points near 1 and to
+    0.04 percentage points near 0.01.
     """
     stored: npt.NDArray[Any] = np.rint(np.sqrt(np.clip(values, 0, 1)) * np.iinfo(dtype).max)
     return stored.astype(dtype)
 
 
 def narrow(values: IntArray, largest: int) -> npt.NDArray[Any]:
-    """Whole numbers in 2 bytes each, or in 4 where `largest` needs them."""
+    """Store whole numbers in 2 bytes each, or in 4 if `largest` needs them."""
     return values.astype(np.uint16 if largest < 1 << 16 else np.uint32)
 
 
@@ -116,17 +119,17 @@ def sent_areas(
     kept: int,
     min_size: int = 1,
 ) -> Ranked:
-    """Every query's heaviest areas at each overlap that can be asked for, then the heaviest others.
+    """Choose every query's top areas at each overlap that users can choose, then further areas.
 
     Args:
-        weights_HQA: of the grid's areas.
-        grid: where they lie.
-        wanted: how many areas, and how much they may overlap, the usual first.
-        kept: how many there are in all, where there are so many.
-        min_size: areas of fewer items are left out.
+        weights_HQA: weights of the grid's areas.
+        grid: the areas.
+        wanted: pairs of a number of areas and their maximum overlap, the default one first.
+        kept: total number of areas, if there are enough.
+        min_size: areas with fewer items are left out.
 
     Returns:
-        Indices and weights [H, Q, K]; where nothing is left the index is 0 and the weight 0.
+        Indices and weights [H, Q, K]; index 0 and weight 0 where no area is left.
     """
     found = []
     for count, overlap in wanted:
@@ -145,7 +148,7 @@ def sent_areas(
     index_HQC = np.concatenate([each.index for each in found], -1)
     small_A = grid.sizes() < min_size
     index, weight = [], []
-    # Head by head: of all at once each step takes as much memory as the weights.
+    # Go head by head: for all heads at once, each step would need as much memory as the weights.
     for weights_QA, index_QC in zip(weights_HQA, index_HQC, strict=True):
         counted_QA = np.where(small_A, 0, weights_QA) if min_size > 1 else weights_QA
         ranked = _with_heaviest(counted_QA, index_QC, kept)
@@ -159,7 +162,7 @@ def _with_heaviest(
     index_RC: IntArray,
     kept: int,
 ) -> Ranked:
-    """The candidates of every row, each once (-1 stands for none), then the heaviest others."""
+    """Return the distinct candidates of every row (-1 is none), then its heaviest other areas."""
     most = min(kept, weights_RA.shape[-1])
     heaviest = np.argpartition(-weights_RA, most - 1)[..., :most]
     order = (-np.take_along_axis(weights_RA, heaviest, -1)).argsort(-1)
@@ -172,14 +175,14 @@ def _first_ones(
     index_RC: IntArray,
     kept: int,
 ) -> Ranked:
-    """The first `kept` different ones of every row of indices."""
+    """Return the first `kept` distinct indices of every row."""
     by_index = index_RC.argsort(-1, kind="stable")
     ordered = np.take_along_axis(index_RC, by_index, -1)
     again = ordered < 0
     again[..., 1:] |= ordered[..., 1:] == ordered[..., :-1]
     again_RC = np.empty_like(again)
     np.put_along_axis(again_RC, by_index, again, -1)
-    # A stable sort of false before true keeps the order of the first ones.
+    # A stable sort of False before True keeps the order of the distinct indices.
     places = again_RC.argsort(-1, kind="stable")[..., :kept]
     index = np.maximum(np.take_along_axis(index_RC, places, -1), 0)
     weight = np.take_along_axis(weights_RA, index, -1)

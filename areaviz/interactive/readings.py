@@ -1,8 +1,8 @@
-"""What ribbon and grid send of the readings beside heaviest areas: densest areas, averages, sinks.
+"""Data for readings other than top areas: smallest areas, averages and attention sinks.
 
-All of it is worked out by `areaviz.trace.reading`; the browser picks what belongs to the items that
-are pointed at. Shapes: H heads, Q queries, N items, R rows (each query, then each word of several
-items), M masses.
+`areaviz.trace.reading` computes the data. The browser selects what belongs to the items under the
+pointer. Shapes: H heads, Q queries, N items, R rows (each query, then each word of several items),
+M masses.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from areaviz.trace.record import AttentionMap, Field
 from areaviz.trace.request import Focus
 
 WORK = 1 << 22
-"""Densest areas are looked for in so many places at the most, some .4 s: at one mass where seven
-take more, and not at all where one does."""
+"""Maximum number of places in which smallest areas are searched, about 0.4 s. Beyond it they are
+computed for one mass instead of all seven, or for none if one mass exceeds it as well."""
 STEEPEST = 4.0
-"""The end of the scale of ratios: 16 times as much as on average, or a sixteenth."""
+"""End of the scale of ratios in doublings: 16 times the average, or a sixteenth of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Readings:
-    """What travels beside the heaviest areas.
+    """Data sent in addition to the top areas.
 
     Args:
-        arrays: `densest` [H, R, M, 2], first and last item of densest areas, `densest_weight`
-            [H, R, M], what they hold; `average` [H, N], every head's average map.
-        header: "masses", in per cent, those of `densest`; "sinks", [head, item, share]; "even",
-            what `reading.against_average` spreads; "signed", the colours of less and more than on
-            average; "steepest", the end of their scale, in doublings.
+        arrays: `densest` [H, R, M, 2], first and last item of the smallest areas; `densest_weight`
+            [H, R, M], the share they hold; `average` [H, N], every head's average map.
+        header: "masses", those of `densest` in per cent; "sinks", [head, item, share]; "even", the share that
+            spread of `reading.against_average`; "signed", the colours of less and more than
+            average; "steepest", the end of their scale in doublings.
     """
 
     arrays: dict[str, npt.NDArray[Any]]
@@ -45,7 +45,7 @@ class Readings:
 
 
 def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
-    """The readings of a site and layer, as far as they are not too large."""
+    """Compute the readings of a site and layer, unless they are too large."""
     rows = rows_of(query)
     masses = offered_masses(attention, len(rows))
     averages, resting, kept_HQN = [], [], []
@@ -77,14 +77,14 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
 
 
 def rows_of(query: Field) -> list[tuple[int, int]]:
-    """The runs of queries that densest areas are sent of: every item, then every longer word."""
+    """Return the runs of queries that get smallest areas: every item, then every longer word."""
     single = [(item, item + 1) for item in range(len(query))]
     longer = words(query) if query.kind == "text" else []
     return [*single, *(run for run in longer if run[1] - run[0] > 1)]
 
 
 def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
-    """The masses that densest areas are sent for: all, the usual one or, of long texts, none."""
+    """Return the masses of the smallest areas: all, the default one or, for long texts, none."""
     grid = attention.grid
     places = attention.heads * rows * grid.items * grid.height
     if places * len(MASSES) <= WORK:
@@ -93,7 +93,7 @@ def offered_masses(attention: AttentionMap, rows: int) -> tuple[int, ...]:
 
 
 def chosen_runs(query: Field, items: Sequence[int], unit: str) -> Groups:
-    """The rows of `rows_of` that stand for chosen items: words where words are pointed at."""
+    """Return the rows of `rows_of` for the selected items: whole words if the unit is a word."""
     if unit != "word" or query.kind != "text":
         return [(item, item + 1) for item in items]
     chosen = set(items)

@@ -1,7 +1,7 @@
-"""The token ribbon: point at an item and see the spans every head attends to, or who attends to it.
+"""Token ribbon: point at an item and see the spans it attends to, or the queries attending to it.
 
-The interaction happens in the browser (`areaviz/components/ribbon`); this module works out, once
-for a site and layer, all it needs. Shapes: H heads, Q queries, A areas, N memory items, K kept.
+The interaction runs in the browser (`areaviz/components/ribbon`). This module computes the data
+that it needs, once per site and layer. Shapes: H heads, Q queries, A areas, N memory items, K kept.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest, shares
 
 ROOMY = 1 << 14
-"""Up to this many (head, query) pairs weights travel with 16 bits.
+"""Up to this many (head, query) pairs, weights are sent with 16 bits.
 
-Then at least 4 areas, 4 of several items and 4 queries of each travel. Above it are 8 bits, and 3,
-1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB.
+At least 4 areas, 4 areas of several items and 4 queries are sent per row. Above the limit, weights
+have 8 bits, and rows have 3, 1 and 2 of them, which keeps 4,096 items and 12 heads below 1 MB.
 """
 ENTRIES = 1 << 14
-"""So many of each kind travel where that is more than 4 a row.
+"""Number of entries of each kind that are sent, if that is more than 4 per row.
 
-The mean of several items then misses little.
+With that many, little is missing from the mean over several items.
 """
 TAKEAWAY = Takeaway(
     name="ribbon",
@@ -51,7 +51,7 @@ TAKEAWAY = Takeaway(
         " taken as one, is solid and tinted, lighter ones are thin."
     ),
 )
-"""The ribbon as files: in the browser it moves, on paper it shows the chosen items."""
+"""The ribbon as files: interactive in the browser, with the selected items in print."""
 
 
 def ribbon_payload(
@@ -59,28 +59,32 @@ def ribbon_payload(
     focus: Focus,
     most: int = ENTRIES,
 ) -> dict[str, Any]:
-    """What the browser needs of one site and layer: `header` (plain values) and `arrays` (NumPy).
+    """Build the data of one site and layer for the browser.
 
-    The arrays, all unsigned, weights stored as `message.quantised`:
+    The result has a `header` of plain values and `arrays` (NumPy, all unsigned, weights stored as
+    in `message.quantised`):
 
     - `area` [H, Q, K]: indices into the grid's areas, heaviest first, with `area_weight`, 0 where
-      nothing is left; `area_rest` [H, Q]: the weight of what was not kept (none where 8 bits
-      travel).
-    - `several`: the same of areas of two or more items, where there are any.
-    - `query` [H, N, K]: the queries that attend most to an item, by coverage, in the same form.
-    - `item` [H, Q, K]: the items with the largest shares of all coverage, in the same form; none
-      where 8 bits travel.
-    - densest areas and averages, as in `readings.Readings`.
-    - for each field f0 (, f1) `start` and `end` of every item in characters, and `word`, the first
+      none is left; `area_rest` [H, Q]: the weight of areas that were not kept (missing with 8
+      bits).
+    - `several`: as `area`, for areas of two or more items, if there are any.
+    - `query` [H, N, K]: the queries that attend most to an item, by coverage, in the form of
+      `area`.
+    - `item` [H, Q, K]: the items with the largest shares of the coverage, in the form of `area`
+      (missing with 8 bits).
+    - smallest areas and averages, as in `readings.Readings`.
+    - for each field f0 (, f1), `start` and `end` of every item in characters, and `word`, the first
       item of every word.
 
-    They depend on nothing of the focus but its site and layer.
+    The data depend only on the site and layer of the focus.
 
     Args:
-        most: areas, and queries, kept of a row at the most; at least 4 all the same.
+        trace: the trace.
+        focus: names the site and layer.
+        most: maximum number of areas, and of queries, per row; at least 4 are kept in any case.
 
     Raises:
-        ValueError: when the memory is not a sequence.
+        ValueError: the memory is not a sequence.
     """
     attention = trace.maps[focus.site]
     if attention.grid.height != 1:
@@ -141,7 +145,7 @@ def _attention_arrays(
 def _top_spans(
     weights_HQA: FloatArray, grid: AreaGrid, kept: int, min_size: int
 ) -> tuple[Ranked, FloatArray]:
-    """The spans that are kept of every query, and the weight of the rest."""
+    """Return the top spans of every query, and the total weight of its other spans."""
     spans = sent_areas(
         weights_HQA,
         grid,
@@ -158,15 +162,15 @@ def top_queries(
     grid: AreaGrid,
     k: int,
 ) -> tuple[Ranked, FloatArray]:
-    """The k queries that attend most to every memory item, and the coverage by the rest.
+    """Return the k queries that attend most to every memory item, and the coverage by the rest.
 
-    Coverage is the share of a query's attention in areas that hold the item, 0..1.
+    Coverage is the share of a query's attention to areas that contain the item, 0..1.
 
     Returns:
         Queries and their coverage [H, N, k], 0 where no query is left; the rest [H, N].
     """
     index, weight, rest = [], [], []
-    # A head at a time: of long texts the coverage of all takes a gigabyte.
+    # Go head by head: for long texts, the coverage of all heads takes a gigabyte.
     for weights_QA in weights_HQA:
         covered_QN = coverage(weights_QA, grid)
         best = largest(_transposed(covered_QN), k)
@@ -177,7 +181,11 @@ def top_queries(
 
 
 def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, FloatArray]:
-    """The k items with the largest shares of every query [H, Q, k], and the share of the rest."""
+    """Return the k items with the largest shares for every query, and the share of the rest.
+
+    Returns:
+        Items and their shares [H, Q, k], 0 where none is left; the rest [H, Q].
+    """
     shares_HQN = shares(coverage(weights_HQA, grid))
     best = largest(shares_HQN, k)
     rest_HQ = np.maximum(shares_HQN.sum(-1) - best.weight.sum(-1), 0)
@@ -185,9 +193,9 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
 
 
 def _transposed(values_QN: FloatArray) -> FloatArray:
-    """The transpose, row after row in memory.
+    """Return the transpose, contiguous in memory.
 
-    A few rows at a time take a third of the time of all at once.
+    Copying a few rows at a time is three times as fast as copying all at once.
     """
     transposed_NQ = np.empty(values_QN.shape[::-1], np.float32)
     for start in range(0, len(values_QN), 32):
@@ -196,7 +204,7 @@ def _transposed(values_QN: FloatArray) -> FloatArray:
 
 
 def _field_header(field: Field) -> dict[str, Any]:
-    """Title, text, and the labels that differ from the text they stand for."""
+    """Return the title, the text, and the labels that differ from the text they represent."""
     labels = {}
     for item, (start, end) in enumerate(field.anchors.tolist()):
         if field.labels[item] != field.raw[start:end]:

@@ -1,4 +1,4 @@
-"""The ribbon on paper: what is chosen, and under the other text every head's spans as bands."""
+"""Ribbon in print: the selected items, and each head's spans as bands below the other text."""
 
 from __future__ import annotations
 
@@ -21,32 +21,32 @@ from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-# pt: width of a line, size of the text's letters.
+# In pt: width of a line, and font size of the text.
 _MEASURE, _SIZE = 455.0, 9.0
-# Lines of the text that are drawn at most.
+# Maximum number of lines of text.
 _ROWS = 10
-# Inches: height of the letters' line, and of one head's band.
+# In inches: height of a line of text, and of one head's band.
 _LINE, _BAND = 0.24, 0.052
-# Inches: height of the legend's lines, and how many entries each has.
+# Height of the legend's lines in inches, and number of entries per line.
 _LEGEND, _COLUMNS = 0.17, 3
 _BLANKS = for_print(" ") + for_print("\n")
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where an item stands."""
+    """Position of an item."""
 
     row: int
-    # Its left edge and its width, in pt.
+    # Left edge and width in pt.
     x: float
     width: float
     text: str
 
 
 def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """The chosen items' spans under the other text: a band a head, the strongest span solid.
+    """Draw the spans of the selected items: one band per head, with the top span solid.
 
-    Without a choice the first query is shown. Of a long text only the lines with the heaviest spans
+    By default the first query is selected. For a long text, only the lines with the heaviest spans
     are drawn.
     """
     if not focus.items:
@@ -107,10 +107,10 @@ def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
 
 
 def _places(field: Field) -> list[Placed]:
-    """Items in lines of one measure; a line ends at a blank where it can."""
+    """Arrange items in lines of equal width, broken at spaces if possible."""
     placed: list[Placed] = []
     row, x = 0, 0.0
-    # Letters of a text stand close, words and subwords apart.
+    # Characters of a text are set close together; words and subwords are set apart.
     apart = 5.0 if (field.anchors[:, 1] - field.anchors[:, 0] > 1).any() else 0.5
     for item, label in enumerate(field.labels):
         text = words_for_print(label)
@@ -126,7 +126,7 @@ def _places(field: Field) -> list[Placed]:
 
 
 def _word(field: Field, item: int) -> float:
-    """The width up to the next blank, if the item begins a word; else nothing."""
+    """Return the width up to the next space if the item starts a word, else 0."""
     if item and not field.labels[item - 1].isspace():
         return 0.0
     width = 0.0
@@ -138,13 +138,13 @@ def _word(field: Field, item: int) -> float:
 
 
 def _width(text: str) -> float:
-    """How wide a text is drawn, in pt."""
+    """Return the width of a text in pt."""
     font = FontProperties(size=_SIZE)
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
-    """All lines of a short text; of a long one those with the heaviest spans."""
+    """Return all lines of a short text, or the lines of a long text with the heaviest spans."""
     count = placed[-1].row + 1
     if count <= _ROWS:
         return range(count)
@@ -160,10 +160,10 @@ def _draw_spans(
     tops: dict[int, float],
     heads: Sequence[int],
 ) -> None:
-    """Draw a band for every span; a head's first is its strongest and tints its letters too.
+    """Draw a band for every span; each head's first span is its strongest and tints its text.
 
-    The axes have their limits, so `add_artist` does: `add_patch` would work them out, which takes a
-    third of the drawing's time.
+    Rectangles are added with `add_artist`, because the limits of the axes are already set.
+    `add_patch` would compute them again, which takes a third of the drawing time.
     """
     seen: set[int] = set()
     for span in spans:
@@ -210,7 +210,7 @@ def _draw_spans(
 
 
 def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, float]]:
-    """(line, left, right) of a span, one piece a line."""
+    """Yield line, left and right of each piece of a span, one piece per line."""
     items = placed[span.start : span.start + span.length]
     for row in range(items[0].row, items[-1].row + 1):
         here = [place for place in items if place.row == row]
@@ -220,7 +220,7 @@ def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, 
 def _draw_legend(
     axes: Axes, heads: Sequence[int], spans: Mapping[Span, str], field: Field, top: float
 ) -> None:
-    """What the strongest span of every head is, and its weight in words."""
+    """Write the top span of every head and its weight."""
     for number, head in enumerate(heads):
         text = "nothing"
         span = next((span for span in spans if span.head == head), None)
@@ -249,7 +249,7 @@ def _write(
     size: float,
     side: str,
 ) -> None:
-    """Text whose marks of blanks are faint."""
+    """Write a text; marks of spaces are pale."""
     axes.text(
         x,
         y,

@@ -1,6 +1,6 @@
-"""The numbers under the ribbon: the spans the chosen queries attend to, or who attends to items.
+"""Numbers of the ribbon: the spans that queries attend to, or the queries that attend to items.
 
-Shapes: Q queries, G groups of queries looked at together, N memory items, A areas, S spans.
+Shapes: Q queries, G groups of queries that are averaged, N memory items, A areas, S spans.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ from areaviz.trace.request import Focus
 from areaviz.trace.weights import largest, top_listed
 
 TOP = 4
-"""Spans of a head that light up and are listed."""
+"""Number of spans per head that light up and are listed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """One thing a head attends to on behalf of some queries."""
+    """One span that a head attends to for some queries."""
 
     queries: tuple[int, ...]
     head: int
-    # Of the memory: the first item, and how many.
+    # First item of the memory, and number of items.
     start: int
     length: int
     weight: float
 
     @property
     def items(self) -> range:
-        """The items of the memory."""
+        """Items of the memory."""
         return range(self.start, self.start + self.length)
 
 
 def ribbon_table(trace: Trace, focus: Focus) -> Table:
-    """What the focused reading finds of every head for the chosen queries (all when none is).
+    """Tabulate what the focused reading finds in every head for the selected queries.
 
-    Start counts items from 1. On the memory side: the queries that attend most to the chosen items.
+    Without a selection, all queries are listed. On the memory side, the table lists the queries
+    that attend most to the selected items. Starts count items from 1.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
@@ -57,7 +58,7 @@ def ribbon_table(trace: Trace, focus: Focus) -> Table:
 
 
 def measured(focus: Focus) -> str:
-    """What the last column of a reading's table has."""
+    """Return the title of the last column of a reading's table."""
     if focus.side == "memory" and focus.items:
         return "weight"
     if focus.against == "average":
@@ -66,12 +67,12 @@ def measured(focus: Focus) -> str:
 
 
 def amount(focus: Focus, weight: float) -> str:
-    """The number of that column in words."""
+    """Format a number of the column named by `measured`."""
     return f"{weight:.1f}×" if measured(focus) == "times the average" else f"{weight:.0%}"
 
 
 def found_words(focus: Focus, nouns: str) -> str:
-    """What a print shows of each head, such as "the heaviest spans"."""
+    """Describe what a print shows of each head, such as "the heaviest spans"."""
     if focus.side == "query" and focus.against == "average":
         return f"the {nouns} that get most beside the head's average"
     if focus.side == "query" and focus.reading == "densest":
@@ -83,11 +84,12 @@ def found_words(focus: Focus, nouns: str) -> str:
 
 
 def spans_of(trace: Trace, focus: Focus) -> list[Span]:
-    """What the table lists: the heaviest a head and query (several chosen queries are averaged).
+    """Find the spans to list: the top ones per head and query, averaged over selected queries.
 
-    Where words are pointed at, spans and queries are whole words: areas that widen to the same
-    words count together, and so do shares. A densest area is never widened, and each query, or
-    word, has its own. Against the average there are the items above it, with how many times.
+    If the unit is a word, spans and queries are whole words. The weights of areas that widen to the
+    same words are added, as are the shares of items. A smallest area is never widened, and each
+    query, or word, has its own. Against the average, the spans are the items above average, with
+    their factor.
     """
     attention = trace.maps[focus.site]
     query, memory = trace.fields[attention.query], trace.fields[attention.memory]
@@ -104,7 +106,7 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
                 found += for_reading(attention, memory, focus, head, group)
         return found
     span_A, spans_S2 = widened(attention.grid, memory, focus.unit)
-    # Areas of fewer items come first.
+    # Areas with fewer items come first.
     smaller = attention.grid.slab(1, smallest_area(attention, focus))[0]
     for group in chosen_groups(query, focus):
         for head in heads:
@@ -115,14 +117,14 @@ def spans_of(trace: Trace, focus: Focus) -> list[Span]:
 
 
 def _of_reading(focus: Focus) -> Callable[..., Iterator[Span]] | None:
-    """What finds the spans of a reading, None for heaviest areas."""
+    """Return the function that finds the spans of a reading, or None for top areas."""
     if focus.against == "average":
         return _raised
     return {"coverage": _received, "densest": _densest}.get(focus.reading)
 
 
 def reading_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
-    """As `chosen_groups`, but each densest area is that of one query or word."""
+    """Group queries as in `chosen_groups`, but for smallest areas by single query or word."""
     if focus.reading != "densest" or focus.against == "average" or not focus.items:
         return chosen_groups(query, focus)
     return [tuple(range(*run)) for run in chosen_runs(query, focus.items, focus.unit)]
@@ -138,7 +140,7 @@ def _densest(
 def _received(
     attention: AttentionMap, memory: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
-    """The items, or words, with the largest shares."""
+    """Yield the items, or words, with the largest shares."""
     runs = groups(memory, focus.unit)
     shares_1N = item_shares(attention, focus.layer, head)[list(group)].mean(0, keepdims=True)
     found = largest(merge_items(shares_1N, None, runs)[0], TOP)
@@ -151,7 +153,7 @@ def _received(
 def _raised(
     attention: AttentionMap, _: Field, focus: Focus, head: int, group: tuple[int, ...]
 ) -> Iterator[Span]:
-    """The items that get more than on average, as a mean of logarithms over the group."""
+    """Yield the items that get more than on average, by the mean logarithm over the group."""
     ratio_N = map_of(attention, focus.layer, head, "average")[list(group)].mean(0)
     found = largest(ratio_N, TOP)
     for item, ratio in zip(found.index.tolist(), found.weight.tolist(), strict=True):
@@ -160,7 +162,7 @@ def _raised(
 
 
 def chosen_groups(query: Field, focus: Focus) -> list[tuple[int, ...]]:
-    """The chosen queries together, or without a choice every item or word by itself."""
+    """Return the selected queries as one group, or by default every item or word as a group."""
     if focus.items:
         return [focus.items]
     return [tuple(range(*run)) for run in groups(query, focus.unit)]
@@ -171,10 +173,11 @@ def widened(
     memory: Field,
     unit: str,
 ) -> tuple[IntArray, IntArray]:
-    """Areas as a reader points at them: as they are, or widened to whole words.
+    """Return areas as users select them: unchanged, or widened to whole words.
 
     Returns:
-        Which span an area widens to, int64 [A]; first item and end of every span, int64 [S, 2].
+        The span that each area widens to, int64 [A]; first item and end of every span, int64 [S,
+        2].
     """
     runs = np.array(groups(memory, unit))
     run_of = np.repeat(np.arange(len(runs)), runs[:, 1] - runs[:, 0])
@@ -187,10 +190,10 @@ def widened(
 def _heaviest(
     weights_A: FloatArray, span_A: IntArray, spans_S2: IntArray
 ) -> Iterator[tuple[int, int, float]]:
-    """Start, length and weight of the spans that do not overlap a heavier one too much."""
+    """Yield start, length and weight of the spans that do not overlap a heavier one too much."""
     weights_S = np.bincount(span_A, weights_A, len(spans_S2)).astype(np.float64)
     start_S, length_S = spans_S2[:, 0], spans_S2[:, 1] - spans_S2[:, 0]
-    # Spans as areas of one row: top, left, height, width.
+    # Spans as areas with one row: top, left, height, width.
     areas_S4 = np.stack([0 * start_S, start_S, 0 * start_S + 1, length_S], 1)
     found = top_listed(weights_S, areas_S4, TOP)
     for span in found.index[found.weight > 0].tolist():
@@ -198,9 +201,9 @@ def _heaviest(
 
 
 def items_text(field: Field, items: Sequence[int]) -> str:
-    """What items read as: the raw text of each run of neighbours, runs joined by " + ".
+    """Return the text of items: the raw text of each consecutive run, joined by " + ".
 
-    A symbol that stands for no text reads as its label.
+    A symbol that represents no text is replaced by its label.
     """
     texts: list[str] = []
     begun = last = -1
@@ -208,7 +211,7 @@ def items_text(field: Field, items: Sequence[int]) -> str:
         start, end = field.anchors[item].tolist()
         if start == end:
             texts.append(field.labels[item])
-            # Nothing runs on from a symbol.
+            # Text after a symbol starts a new run.
             last = -1
         elif item == last + 1 and last >= 0:
             texts[-1] = field.raw[begun:end]
@@ -225,7 +228,7 @@ def _attending(
     head: int,
     runs: Runs,
 ) -> Iterator[Span]:
-    """The queries, in runs, whose areas cover the chosen items most (mean over both)."""
+    """Yield the queries, in runs, whose areas cover the selected items most (mean over both)."""
     items = list(focus.items)
     covered_Q = coverage(attention, focus.layer, head)[:, items].mean(1)
     best = largest(merge_items(covered_Q[:, None], runs)[:, 0], TOP)

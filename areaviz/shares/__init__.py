@@ -1,1 +1,1 @@
-"""Fairness between readers: the table of limits, and the counters that hold readers to them."""
+"""Fair shares for readers: the table of limits, and the counters that enforce it."""

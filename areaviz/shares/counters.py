@@ -19,7 +19,7 @@ _Account = tuple[Scope, str]
 
 
 class Shares:
-    """What visitors hold of one limited thing, counted for each reader and each address.
+    """Amounts of one limited resource that visitors hold, counted for each reader and each address.
 
     Args:
         limit: a row of the table whose scope is the reader.
@@ -63,7 +63,12 @@ class Shares:
 
     @contextmanager
     def holding(self, visitor: Visitor, amount: float = 1) -> Iterator[None]:
-        """Hold an amount while the block runs; raise OverLimit before it where it is too much."""
+        """Hold an amount while the block runs.
+
+        Raises:
+            OverLimit: the reader or the address would hold more than its share. The block does not
+                run.
+        """
         self.take(visitor, amount)
         try:
             yield
@@ -71,30 +76,33 @@ class Shares:
             self.release(visitor, amount)
 
     def held(self, visitor: Visitor) -> float:
-        """Return how much the visitor's reader holds; all without a cookie are one reader."""
+        """Return the amount that the visitor's reader holds.
+
+        All connections without a cookie count as one reader.
+        """
         with self._lock:
             return self._held[visitor.accounts()[0]]
 
     def by_reader(self) -> dict[str, float]:
-        """Return how much each reader holds, the one who holds most first; "" has no cookie."""
+        """Return the amount that each reader holds, largest first; the key "" is for no cookie."""
         with self._lock:
             readers = [(key, held) for (scope, key), held in self._held.items() if _is_own(scope)]
         return dict(sorted(readers, key=lambda item: item[1], reverse=True))
 
     def total(self) -> float:
-        """Return how much all readers together hold."""
+        """Return the amount that all readers hold together."""
         return sum(self.by_reader().values())
 
 
 class Rates:
-    """What visitors use over time: a share per second, which they may save up for a burst.
+    """Use of one limited resource over time: a share per second, which can be saved for a burst.
 
     The algorithm is the token bucket.
 
     Args:
         limit: a row of the table whose scope is the reader, with the share per second.
-        burst_seconds: how many seconds' share a visitor can save up.
-        clock: returns seconds that never go back.
+        burst_seconds: number of seconds whose share a visitor can save.
+        clock: returns seconds that never decrease.
     """
 
     def __init__(
@@ -102,22 +110,22 @@ class Rates:
     ) -> None:
         assert limit.scope is Scope.READER, limit.name
         self.limit, self._burst_seconds, self._clock = limit, burst_seconds, clock
-        # How much was used and is not yet made up for, and when that was.
+        # The amount that is used and not yet refilled, and the time at which it was computed.
         self._used: dict[_Account, tuple[float, float]] = {}
         self._lock = threading.Lock()
         self._swept = clock()
 
     def use(self, visitor: Visitor, amount: float = 1) -> None:
-        """Note that a visitor uses an amount.
+        """Record that a visitor uses an amount.
 
         Raises:
-            OverLimit: it is more than the reader or the address has saved up. Nothing is noted.
+            OverLimit: the reader or the address has not saved enough. Nothing is recorded.
         """
         if full := self.try_use(visitor, amount):
             raise OverLimit(self.limit, full)
 
     def try_use(self, visitor: Visitor, amount: float = 1) -> Scope | None:
-        """Note an amount as `use` does, but return the scope of a used-up share, or None."""
+        """Record an amount as `use` does, but return the scope of a used-up share, or None."""
         with self._lock:
             now = self._clock()
             self._sweep(now)
@@ -130,9 +138,10 @@ class Rates:
         return None
 
     def charge(self, visitor: Visitor, amount: float = 1) -> float:
-        """Note an amount that was used already, and return the seconds to wait before the next.
+        """Record an amount that was already used.
 
-        The wait is 0 while the visitor stays within what was saved up.
+        Returns:
+            Seconds to wait before the next use, 0 if the visitor stays within the saved share.
         """
         with self._lock:
             now, wait = self._clock(), 0.0
@@ -152,7 +161,7 @@ class Rates:
         return max(0.0, used - (now - when) * most_of(self.limit, account[0]))
 
     def _sweep(self, now: float) -> None:
-        """Forget accounts that have saved up everything, so that visitors cost no memory."""
+        """Forget accounts whose share is full again, so that past visitors use no memory."""
         if now - self._swept < self._burst_seconds:
             return
         self._swept = now

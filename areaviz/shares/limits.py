@@ -1,4 +1,4 @@
-"""The table of shares: how much of everything that is limited a reader, an address or all may use.
+"""The table of shares: how much of each limited resource a reader, an address or all may use.
 
 Code, settings and documentation read this one table. Add a row here, and use it with a counter of
 `areaviz/shares/counters.py`:
@@ -21,7 +21,7 @@ from areaviz.trace.errors import InputError
 
 
 class Scope(StrEnum):
-    """Who or what a limit applies to."""
+    """The unit that a limit applies to."""
 
     # One reader, named by the id in the cookie.
     READER = "reader"
@@ -31,7 +31,7 @@ class Scope(StrEnum):
     ANONYMOUS = "connections without a cookie"
     # All readers of the app together.
     APP = "app"
-    # One message, upload or import, whoever sends it.
+    # One message, upload or import, regardless of its sender.
     EACH = "each"
 
 
@@ -41,10 +41,10 @@ class Limit:
 
     Args:
         name: in lower case with underscores; the setting is named after it.
-        default: the limit where the operator sets none, above 0.
-        scope: who or what the limit applies to.
-        sentence: the rule, with "{limit}" in place of the number. Readers who are refused and
-            the documentation get this sentence.
+        default: the limit if the operator sets none, above 0.
+        scope: the unit that the limit applies to.
+        sentence: the rule, with "{limit}" in place of the number. It is shown in refusals and in
+            the documentation.
         advice: what a refused reader can do, as a sentence.
     """
 
@@ -60,7 +60,7 @@ class Limit:
         return f"AREAVIZ_LIMIT_{self.name.upper()}"
 
     def value(self) -> float:
-        """Return the limit in force: the operator's, or else the default.
+        """Return the limit in force: the operator's if set, else the default.
 
         Raises:
             InputError: the setting is not a number above 0.
@@ -83,7 +83,7 @@ class Limit:
         return self.sentence.format(limit=f"{self.value():,.10g}")
 
     def refusal(self) -> str:
-        """Return the rule and the advice, for a reader who is refused."""
+        """Return the rule and the advice, to show to a reader who is refused."""
         return f"{self.said()} {self.advice}"
 
 

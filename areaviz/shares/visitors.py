@@ -1,4 +1,4 @@
-"""Who uses a share: a reader at a network address, and the error that tells them of a limit."""
+"""Visitors, who use shares: a reader at a network address, and the error for a used-up share."""
 
 from __future__ import annotations
 
@@ -12,29 +12,30 @@ from areaviz.trace.errors import Busy
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A reader and the network address that the reader comes from.
+    """A reader and the network address of the reader's connection.
 
     Args:
         reader: the id in the cookie, "" for a connection without one.
-        address: as `network_of` returns it. "" where many readers come from one address, or
-            where the address is not known: such readers are not held to a share of the address.
+        address: as `network_of` returns it. "" if many readers share the address or if it is not
+            known; such readers are not held to a share of the address.
     """
 
     reader: str = ""
     address: str = ""
 
     def accounts(self) -> tuple[tuple[Scope, str], ...]:
-        """Return the accounts that what this visitor uses is added to."""
+        """Return the accounts to which this visitor's use is added."""
         own = (Scope.READER, self.reader) if self.reader else (Scope.ANONYMOUS, "")
         return (own, (Scope.ADDRESS, self.address)) if self.address else (own,)
 
 
 class OverLimit(Busy):
-    """A visitor has used a whole share.
+    """Error for a visitor who has used up a share.
 
     Args:
         limit: the row of the table.
-        scope: whose share is used: the reader's, the address's or that of all without a cookie.
+        scope: whose share is used up: the reader's, the address's, or that of all connections
+            without a cookie.
     """
 
     def __init__(self, limit: Limit, scope: Scope) -> None:
@@ -48,7 +49,7 @@ class OverLimit(Busy):
 
 
 def most_of(limit: Limit, scope: Scope) -> float:
-    """Return how much an account of this scope may use: a multiple of a reader's share."""
+    """Return how much an account of this scope may use, as a multiple of a reader's share."""
     if scope is Scope.ADDRESS:
         return limit.value() * ADDRESS_FACTOR.value()
     if scope is Scope.ANONYMOUS:
@@ -57,17 +58,17 @@ def most_of(limit: Limit, scope: Scope) -> float:
 
 
 def network_of(client: str, proxies: Collection[str] = ()) -> str:
-    """Return the address that shares are counted by.
+    """Return the address by which shares are counted.
 
-    A provider hands out 64 bits of an IPv6 address as one, so the other 64 do not count.
+    A provider assigns the first 64 bits of an IPv6 address to one customer, so only these count.
 
     Args:
         client: the address of the other side of a connection.
         proxies: addresses of proxies that the operator named.
 
     Returns:
-        "" for an address that stands for many readers: this machine's own, and a proxy that did
-        not say which client it speaks for.
+        The address, or "" if it represents many readers: this machine's own address, or a proxy
+        that did not say which client it acts for.
     """
     try:
         address = ipaddress.ip_address(client)

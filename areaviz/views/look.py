@@ -1,4 +1,4 @@
-"""What a model read at one step, drawn as an image for any kind of attention to pictures.
+"""Image of what a model read at one step, for any kind of attention to pictures.
 
 Shapes: Q steps, K scales, G rows and M columns of cells, H and W of the picture in pixels.
 """

@@ -1,4 +1,4 @@
-"""What glimpses saw: the patches that entered the model, and the coarse look before them.
+"""Patches that entered the model at each glimpse, and the coarse look before them.
 
 The second view compares the first glimpse with and without the coarse look at the whole picture
 (survey, Fig. 14).
