@@ -1,8 +1,8 @@
-"""The command line: every command with its file and one line of help.
+"""The command line: every command with its module and one line of help.
 
-A command is a function of its name in its file, or a `typer.Typer` for one with commands of its
-own. Only the file of the command that runs is imported, so `--help` is quick and fetching data does
-not load torch.
+A command is a function with the command's name in that module, or a `typer.Typer` if it has
+subcommands. Only the module of the command that runs is imported. `--help` is therefore fast, and
+fetching data does not load torch.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typer
 
 from areaviz.trace.errors import BackendError, InputError
 
-# Command -> its file, and what the list of commands says of it.
+# Command -> its module, and its line in the list of commands.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "serve": ("serve", "Start the app on this machine, or serve the models to others."),
     "status": ("operator", "Say what an app that runs on this machine is doing."),
@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 
 def build(chosen: str | None) -> typer.Typer:
-    """The application with every command listed, and only the chosen one imported."""
+    """Build the application with every command listed, and only the chosen one imported."""
     app = typer.Typer(
         help="See which areas of a memory every attention head of a trained model attends to.",
         no_args_is_help=True,
@@ -72,7 +72,7 @@ def build(chosen: str | None) -> typer.Typer:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; an error that the user can act on is one sentence, without a traceback."""
+    """Run one command, and print errors that users can act on without a traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
         build(arguments[0] if arguments else None)(arguments, prog_name="areaviz")
@@ -80,7 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         typer.echo(f"areaviz: {error}", err=True)
         raise SystemExit(1) from error
     except ModuleNotFoundError as error:
-        # The package alone brings what stored traces need; an error of our own is not hidden.
+        # Without extras, the package has only what stored traces need. An import error of areaviz
+        # itself is a bug and not hidden.
         if (error.name or "areaviz").startswith("areaviz"):
             raise
         typer.echo(
@@ -92,4 +93,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _stub() -> None:
-    """Stands in the list for a command that is not run."""
+    """Represent a command that does not run in the list of commands."""

@@ -1,4 +1,4 @@
-"""`analyse SET --model MODEL`: a set through models; `--outputs FILE`: what others wrote for it."""
+"""`analyse SET`: run a set through models (`--model`), or measure given outputs (`--outputs`)."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def analyse(
 ) -> None:
     """Run a set of examples through models, or measure what other systems wrote for it.
 
-    A killed run goes on where it was. The rows lie where the page Analyse looks for them, so the
-    same set with the same models opens there at once.
+    An interrupted run continues where it stopped. The page Analyse finds the rows, so it opens the
+    set with these models without running them again.
     """
     choice("engine", engine, ENGINES)
     models = [named(name, checkpoints, device) for name in model or []]
@@ -155,8 +155,8 @@ def analyse(
     if themes or causes:
         check_count(len(brought.dataset.examples))
     titles = _titles([*brought.outputs, *(one.name for one in models)])
-    # What tells of the rows takes a second to import, which they need not wait for. All of it is
-    # checked before the models run, which can take hours.
+    # Imported late, because reporting takes a second to import. Everything is checked before the
+    # models run, which can take hours.
     from areaviz.cli.analyse_report import Asked, checked, tell
 
     asked = Asked(corpus, errors or [], by, where or [], table, report, themes or causes, causes)
@@ -174,7 +174,7 @@ def analyse(
 
 
 def _titles(names: list[str]) -> list[str]:
-    """Return a title for each run, with a number for a name that is there already."""
+    """Return a title for each run; repeated names get a number."""
     found: list[str] = []
     for name in names:
         found.append(name if name not in found else f"{name} ({len(found) + 1})")
@@ -186,7 +186,7 @@ def _run(model: Named, dataset: Dataset, request: Request, place: tuple[Path, st
 
     Args:
         model: the model.
-        dataset: its examples.
+        dataset: the examples.
         request: the model and its options.
         place: the folder of checkpoints, the device and the engine.
     """

@@ -1,4 +1,4 @@
-"""What `analyse` was given: a sample set, a file, a folder, and the files beside them."""
+"""Input of `analyse`: a sample set, a file or a folder, and the files that belong to it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Given:
     links: Path | None = None
     outputs: Sequence[Path] = ()
     scores: Sequence[Path] = ()
-    # "NAME=ROLE", as often as wanted.
+    # Any number of "NAME=ROLE".
     columns: Sequence[str] = ()
-    # Models that are run: scores can be of what they write.
+    # Names of the models to run; scores may refer to their outputs.
     models: Sequence[str] = ()
 
 
@@ -69,7 +69,7 @@ def read_given(given: Given) -> Brought:
 
 
 def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> None:
-    """Add the file of examples, or the files of a folder, and the media beside a table."""
+    """Add the file of examples and the media next to a table, or the files of a folder."""
     if not place.exists():
         raise InputError(
             f'"{place}" is not a file, folder or sample set. The sample sets are:'
@@ -85,7 +85,7 @@ def _add_source(place: Path, files: dict[str, Path], chosen: dict[str, str]) -> 
 
 
 def _files_of_folder(folder: Path) -> dict[str, Path]:
-    """Return the one table of a folder with its media, or its media, or its texts."""
+    """Return the single table of a folder with its media; without a table, its media or texts."""
     found = {one.name: one for one in sorted(folder.iterdir()) if one.is_file()}
     media = {name: path for name, path in found.items() if is_medium(name)}
     tables = [name for name in found if is_table_name(name)]

@@ -1,4 +1,4 @@
-"""What `analyse` says of a set on the command line."""
+"""Printed results of `analyse`."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 
 WORDS = "words"
-# Words of each side that are printed.
+# Maximum number of words printed per side.
 MAX_WORDS = 8
-# What scores can be shown by, beside scores of files.
+# Groupings of scores, in addition to scores from files.
 BY = (*BUCKETINGS, WORDS)
 
 
 def print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
-    """The figures of the whole set."""
+    """Print the metrics of the whole set."""
     typer.echo(f"{name}:")
     for measure, value in summary(dataset, rows).items():
         figure = f"{value:,.0f}" if measure in ("examples", "failed") else f"{value:.4g}"
@@ -43,7 +43,7 @@ def print_summary(name: str, dataset: Dataset, rows: Rows) -> None:
 
 
 def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
-    """The means of what files say of the examples: other tools' scores, and raters' judgements."""
+    """Print the means of scores from files: other tools' scores, and raters' judgements."""
     for name, measure in measures_of(frame).items():
         if name not in MEASURES:
             means = [frame[f"{name}_{run}"].mean() for run in range(len(names))]
@@ -52,14 +52,14 @@ def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
 
 
 def print_comparison(frame: pd.DataFrame) -> None:
-    """Of two runs how often the second is better, and whether that could be chance."""
+    """Print for two runs how often the second is better, and whether that could be chance."""
     typer.echo("The second against the first:")
     for name, measure in measures_of(frame).items():
         if not measure.better:
             continue
         change = frame[f"{name}_change"].to_numpy(float)
         if not np.isfinite(change).any():
-            # Nothing to compare, such as errors that were marked for one system only.
+            # There is nothing to compare, for example if errors were marked for one system only.
             continue
         better, same, worse = wins(change, measure.better)
         mean, low, high = mean_change(change)
@@ -82,7 +82,7 @@ def print_comparison(frame: pd.DataFrame) -> None:
 def print_buckets(
     frame: pd.DataFrame, by: str, names: Sequence[str], corpus: Frequency | None
 ) -> None:
-    """Scores of each bucket of examples, or of words by their frequency."""
+    """Print the scores of each bucket of examples, or of words by their frequency."""
     measures = {one.title: name for name, one in measures_of(frame).items() if name not in MEASURES}
     metadata = {title: name for name, title in metadata_of(frame).items()}
     choice("by", by, (*BY, *measures, *metadata))
@@ -110,7 +110,7 @@ def print_buckets(
 
 
 def print_themes(lists: Sequence[Themes], systems: int, causes: Causes) -> None:
-    """Print the themes of each list with their causes, how they were found, what was too rare."""
+    """Print the themes of each list with their causes, the method, and what was too rare."""
     typer.echo(METHOD)
     for themes in lists:
         typer.echo(f"{list_title(themes, systems)}:")

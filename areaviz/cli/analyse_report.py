@@ -1,4 +1,4 @@
-"""What `analyse` does with the rows of all systems: figures on the screen, a table, a page."""
+"""Results of `analyse` for the rows of all systems: printed metrics, a table, and a page."""
 
 from __future__ import annotations
 
@@ -35,46 +35,46 @@ from areaviz.trace.request import Counted, Request
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command was asked for besides the rows."""
+    """Options of the command, apart from the rows."""
 
-    # A text whose words are counted, or None.
+    # A text for word frequencies, or None.
     corpus: Path | None
     # Files with errors that raters marked.
     errors: Sequence[Path]
-    # What scores are shown by, "" for nothing.
+    # Grouping of scores, or "" for none.
     by: str
-    # "NAME=VALUE" of metadata columns: only such examples are reported.
+    # Conditions "NAME=VALUE" on metadata columns; only matching examples are reported.
     where: Sequence[str]
-    # Where all rows and the whole analysis are written, None for nowhere.
+    # Files for all rows and for the whole analysis; None for no file.
     table: Path | None
     report: Path | None
-    # Whether themes of failure are looked for, and their causes in the attention of models.
+    # Whether to find themes of failure, and their causes in the attention of models.
     themes: bool = False
     causes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What was asked for, read and checked."""
+    """The options after reading and checking them."""
 
     brought: Brought
     asked: Asked
     judgements: Sequence[Judgement]
     corpus: Frequency | None
-    # The examples to report, None for all.
+    # Indices of the examples to report, or None for all.
     places: tuple[int, ...] | None
 
 
 def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
-    """Check everything that was asked for, before models run.
+    """Check all options before models run.
 
     Args:
-        asked: what the command was asked for.
-        brought: what was read.
-        titles: of all systems.
+        asked: the options of the command.
+        brought: the set and its files, as read.
+        titles: titles of all systems.
 
     Raises:
-        InputError: a file does not fit the set, or cannot be written, or an option is wrong.
+        InputError: a file does not fit the set or cannot be written, or an option is wrong.
         BackendError: the store of notes cannot be read.
     """
     if asked.report and len(titles) > MAX_SYSTEMS:
@@ -107,7 +107,7 @@ def _check_writable(path: Path) -> None:
 
 
 def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
-    """Return the examples that have all of the wanted values, None for all examples."""
+    """Return the indices of examples that meet all conditions, or None for all examples."""
     if not wheres:
         return None
     metadata = brought.dataset.metadata
@@ -131,12 +131,12 @@ def _places(wheres: Sequence[str], brought: Brought) -> tuple[int, ...] | None:
 def tell(
     prepared: Prepared, runs: Mapping[str, Rows], systems: Mapping[str, tuple[Request, Named]]
 ) -> None:
-    """Print the figures of all systems, and write the files that are asked for.
+    """Print the metrics of all systems, and write the requested files.
 
     Args:
-        prepared: what was asked for.
+        prepared: the options, as read and checked.
         runs: the rows of each system, by its title.
-        systems: the models among them with their options, by their titles.
+        systems: the models among the systems with their options, by title.
     """
     dataset, asked, places = prepared.brought.dataset, prepared.asked, prepared.places
     for name, rows in runs.items():
@@ -171,7 +171,7 @@ def tell(
 
 def _with_themes(report: Report, systems: Mapping[str, tuple[Request, Named]]) -> Report:
     """Find themes and their causes in some models, print them, and return the report with them."""
-    # Imported here, since scipy takes a second and most calls look for no themes.
+    # Imported late, because scipy takes a second and most calls do not look for themes.
     from areaviz.analysis.themes.causes_of_lists import System, find_causes
     from areaviz.analysis.themes.of_table import themes_of_table
 
@@ -191,7 +191,7 @@ def _begin_theme(theme: Theme) -> Counted:
 
 
 def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:
-    """Return what raters said, by their files; without any what they marked in the app."""
+    """Return the judgements in the given files, or by default those made in the app."""
     digest = brought.dataset.digest
     if not paths:
         return judgements_here(digest)

@@ -1,4 +1,4 @@
-"""`areaviz bench NAME`: a benchmark of the repository."""
+"""`areaviz bench NAME`: run a benchmark of the repository."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bench(
 ) -> None:
     """Run a benchmark of the repository: areaviz bench app -- --items 32 128.
 
-    Its own options are listed by: areaviz bench NAME -- --help.
+    To list a benchmark's own options, run: areaviz bench NAME -- --help.
     """
     found = benchmarks()
     if not name:
@@ -40,10 +40,10 @@ def bench(
 
 
 def benchmarks() -> dict[str, str]:
-    """The benchmarks that can be run, each with the first line of its docstring.
+    """Return the available benchmarks, each with the first line of its docstring.
 
     Raises:
-        BackendError: the package was installed without the repository, where they lie.
+        BackendError: the package was installed without the repository, which contains them.
     """
     found = {}
     if (ROOT / "pyproject.toml").exists():

@@ -1,4 +1,4 @@
-"""`areaviz compare CHECKPOINT BASELINE`."""
+"""`areaviz compare CHECKPOINT BASELINE`: state how two models differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`data get`: fetches corpora that models are trained on, or models that a wheel leaves out."""
+"""`data get`: fetch corpora that models are trained on, or models that are not in the wheel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ data = typer.Typer(no_args_is_help=True)
 
 
 class Fetched(StrEnum):
-    """What can be fetched."""
+    """Names of downloads."""
 
     MULTI30K = "multi30k"
     MODELS = "models"
@@ -25,7 +25,7 @@ class Fetched(StrEnum):
 
 @data.callback()
 def _group() -> None:
-    """Without this, typer would fold a single command into its group."""
+    """Keep `get` a subcommand; without a callback, typer would merge a single one with `data`."""
 
 
 @data.command()
@@ -41,9 +41,9 @@ def get(
 ) -> None:
     """Download a corpus or the models, and check every file.
 
-    Files that are already there and whole are kept. Multi30k (2 MB: English, German and French) is
-    for non-commercial research and education only. The models come from the address in the setting
-    AREAVIZ_MODELS_ADDRESS; a clone of the repository has them all.
+    Files that are already present and complete are kept. Multi30k (2 MB: English, German and
+    French) is for non-commercial research and education only. The models come from the address in
+    the setting AREAVIZ_MODELS_ADDRESS; a clone of the repository has them all.
     """
     if what is Fetched.MODELS:
         folder = folder or fetched_models()

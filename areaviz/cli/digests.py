@@ -1,4 +1,4 @@
-"""`digests`: the SHA-256 of the models' files, compared with their cards or written into them."""
+"""`digests`: compare the SHA-256 of model files with their cards, or write it into the cards."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def digests(
 ) -> None:
     """Compare the models' files with the digests in their cards; a card without digests gets them.
 
-    A digest that is there is never changed, unless the model is named by --renew.
+    An existing digest is never changed, unless --renew names the model.
     """
     right, written, wrong = 0, [], []
     for path in sorted(checkpoints.glob("*/card.json")):
         name, card, files = path.parent.name, read_card(path), digests_of(path.parent)
         if card.files == files:
             right += 1
-        # A digest that is there is a promise: only the user may say that it no longer holds.
+        # An existing digest is a promise that only the user may withdraw.
         elif card.files and name not in (renew or []):
             wrong.append(name)
         else:

@@ -1,4 +1,4 @@
-"""`areaviz evaluate CHECKPOINT`."""
+"""`areaviz evaluate CHECKPOINT`: measure a model on a split."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def evaluate(
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
-    """Measure a model and its attention on a split, and write the figures on its card."""
+    """Measure a model and its attention on a split, and write the results on its card."""
     folder = data or data_folder()
     options = Options(beam, traces, outputs)
     card, written = measure(checkpoint, folder, split, options, device)

@@ -1,4 +1,4 @@
-"""`areaviz faithfulness MODEL`."""
+"""`areaviz faithfulness MODEL`: measure how faithful an attention map is."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def faithfulness(
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
-    """Measure how faithful an attention map is to a model, beside areas picked by chance."""
+    """Measure how faithful an attention map is to a model, compared with areas picked by chance."""
     chosen = named(model, checkpoints, device)
     card, run = chosen.card, chosen.open().trace
     samples = _samples(card)
@@ -76,7 +76,11 @@ def faithfulness(
 
 
 def _samples(card: Card) -> str:
-    """The app's own examples for a model; InputError where nothing can be measured on any."""
+    """Return the name of the sample set for a model.
+
+    Raises:
+        InputError: the app has no examples on which attention of this model can be removed.
+    """
     takes = {}
     for task in TASKS.values():
         if task.samples and {"weigh", "target"} <= task.can:
@@ -90,7 +94,7 @@ def _samples(card: Card) -> str:
 
 
 def as_lines(found: Faithfulness, examples: int, is_contrast: bool = False) -> list[str]:
-    """The figures of so many examples, a line each."""
+    """Format the results over `examples` examples, one line per measure."""
     lines = [
         f"examples: {examples}, output items: {found.items}, mean probability:"
         f" {found.probability:.3f}"

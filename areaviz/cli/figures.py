@@ -1,4 +1,4 @@
-"""`areaviz figures`: the tables of results in README.md and docs/, written from the cards."""
+"""`areaviz figures`: write the tables of results in README.md and docs/ from the cards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 
 MARK = "figures"
-"""The mark around the tables of models in README.md and docs/results.md."""
+"""Name of the marks around the tables of models in README.md and docs/results.md."""
 
 
 def figures(

@@ -1,4 +1,4 @@
-"""`forget`: deletes what the operator promised to delete, and what readers cannot delete."""
+"""`forget`: delete what the operator promised to delete, and what readers cannot delete."""
 
 from __future__ import annotations
 
@@ -39,11 +39,13 @@ def forget(
         bool, typer.Option("--yes", help="Trust the date of this machine without a check.")
     ] = False,
 ) -> None:
-    """Delete notes, slices, judgements and analyses that nobody changed for some days, and copies.
+    """Delete notes, slices, judgements and analyses that have not changed for some days.
 
-    The app does this once an hour while it is visited, where AREAVIZ_KEEP_DAYS gives the days.
-    A wrong date would make everything look old. So the command wants a day of dates without a jump,
-    noted by the app or by earlier runs of the command, or the option --yes.
+    Their copies are deleted as well. The app does this once an hour while it is visited, if
+    AREAVIZ_KEEP_DAYS gives the number of days.
+
+    A wrong date would make everything look old. The command therefore requires a day of dates
+    without a jump, recorded by the app or by earlier runs of the command, or the option --yes.
     """
     if import_id or without_owner:
         _remove_records(import_id, without_owner)
@@ -80,7 +82,7 @@ def _describe_age(age: AgeOfWork, days: float, now: datetime) -> str:
 
 
 def _remove_records(import_id: str, without_owner: bool) -> None:
-    """Undo an import, and delete what has no owner, as far as the operator asks for it."""
+    """Undo an import and delete records without an owner, as requested."""
     store = Store.open(notes_address())
     notes, judgements = Annotations(store), Judgements(store)
     if import_id:

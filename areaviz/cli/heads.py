@@ -1,4 +1,4 @@
-"""`areaviz heads CHECKPOINT`."""
+"""`areaviz heads CHECKPOINT`: measure the heads of a translator."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ def heads(
     data: Annotated[Path | None, typer.Option(help="The data folder; else AREAVIZ_DATA.")] = None,
     device: Annotated[str, typer.Option(help="auto, cuda, mps or cpu.")] = "auto",
 ) -> None:
-    """Measure what each head of a translator does on validation, beside the same
-    network untrained.
-    """
+    """Measure every head of a translator on validation data, next to the untrained network."""
     name, entry = table_entry(checkpoint, data or data_folder(), examples, device)
-    if into is not None:  # before anything is printed, which a closed pipe would end
+    if into is not None:  # Write before printing, because a closed pipe would end the process.
         add_to_table(into, name, entry)
     typer.echo(
         f"{name}: validation loss {entry['best_loss']:.4f} over {entry['examples']} sentences"

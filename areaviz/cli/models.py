@@ -1,7 +1,7 @@
-"""The model that a command names: one of the checkpoints, or somebody else's in a folder.
+"""The model that a command names: one of the checkpoints, or an external one in a folder.
 
-A model's card tells enough to begin with. What runs it needs torch, which takes most of the time of
-a start, so it is imported where a model is opened, maybe in another process.
+The card of a model is enough to start with. Running a model needs torch, which takes most of the
+startup time. It is therefore imported when a model is opened, possibly in another process.
 """
 
 from __future__ import annotations
@@ -23,31 +23,31 @@ if TYPE_CHECKING:
 class Named:
     """A model that can be opened."""
 
-    # As in requests.
+    # Name of the model in requests.
     name: str
     card: Card
-    # The folder of our own models, and the device.
+    # Folder of the built-in models, and the device.
     checkpoints: Path
     device: str
-    # Of a model of others, its folder or its name on the hub.
+    # For an external model, its folder or its name on the hub.
     folders: tuple[str, ...] = ()
 
     def open(self) -> LocalBackend:
-        """What runs it in this process."""
+        """Open a backend that runs the model in this process."""
         return open_backend(self.checkpoints, self.device, self.folders)
 
 
 def named(model: str, checkpoints: Path, device: str) -> Named:
-    """Find the model that is named.
+    """Find a model by its name.
 
     Args:
         model: a model of the checkpoints folder, the folder of a `transformers` model, or its name
-            on the hub, which has a stroke in it.
-        checkpoints: the folder of our own models.
-        device: as `LocalBackend`.
+            on the hub, which contains a slash.
+        checkpoints: the folder of the built-in models.
+        device: as in `LocalBackend`.
 
     Raises:
-        InputError: there is no such model, or the folder holds none that can be used.
+        InputError: there is no model of this name, or the folder contains no usable model.
     """
     place = checkpoints / model / "card.json"
     if place.is_file():
@@ -64,17 +64,17 @@ def named(model: str, checkpoints: Path, device: str) -> Named:
 
 
 def open_backend(checkpoints: Path, device: str, folders: Sequence[str]) -> LocalBackend:
-    """What runs our models and those of these folders, in this process."""
+    """Open a backend that runs the built-in models and those of the folders in this process."""
     from areaviz.backend.local import LocalBackend
 
     return LocalBackend(checkpoints.resolve(), device, folders)
 
 
 def open_run(checkpoints: Path, device: str, folders: Sequence[str]) -> Run:
-    """What runs a request; for a process that no backend can be sent to."""
+    """Open a function that runs one request, for a process to which no backend can be sent."""
     return open_backend(checkpoints, device, folders).trace
 
 
 def open_run_together(checkpoints: Path, device: str, folders: Sequence[str]) -> RunTogether:
-    """What runs requests together; for a process that answers nobody else."""
+    """Open a function that runs requests together, for a process without other users."""
     return open_backend(checkpoints, device, folders).trace_together

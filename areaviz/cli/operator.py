@@ -1,4 +1,4 @@
-"""`status` and `jobs`: what an app that runs on this machine is doing, for its operator."""
+"""`status` and `jobs`: the activity of an app on this machine, for its operator."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def status(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """Show the visitors, questions, analyses and memory of an app of yours, and its limits.
+    """Show the visitors, questions, analyses and memory of an app on this machine, and its limits.
 
-    Each reader has a mark, a digest of the id in the cookie. Change a limit with the environment
+    Each reader has a mark, a digest of the id in the cookie. To change a limit, set the environment
     variable AREAVIZ_LIMIT_NAME, with the name in capitals, before you start the app.
     """
     found = ask(port, "status")
@@ -35,9 +35,12 @@ def list_jobs(
     port: Port = 8501,
     as_json: AsJson = False,
 ) -> None:
-    """List the analyses of an app of yours: number, progress, start, whether watched, title."""
+    """List the analyses of an app on this machine.
+
+    The columns are number, progress, start, whether it is watched, and title.
+    """
     if context.invoked_subcommand is not None:
-        return  # typer runs this before `stop`, too
+        return  # typer also runs this function before `stop`.
     found = ask(port, "jobs")
     lines = "\n".join(map(job_line, found)) or "No analysis is running."
     typer.echo(json.dumps(found, indent=2) if as_json else lines)
@@ -48,12 +51,12 @@ def stop(
     number: Annotated[int, typer.Argument(min=1, help="The number in the list.")],
     port: Port = 8501,
 ) -> None:
-    """Stop an analysis; what is done is kept, and its reader is told."""
+    """Stop an analysis; its results so far are kept, and its reader is informed."""
     typer.echo(f"Stopped: {job_line(ask(port, 'jobs stop', str(number)))}")
 
 
 def as_text(figures: Mapping[str, Any]) -> str:
-    """Return a line for each figure, with the names aligned."""
+    """Format a line for each value, with the names aligned."""
     widest = max(len(name) for name in figures)
     lines = []
     for name, value in figures.items():
@@ -76,9 +79,9 @@ def _shown(value: object) -> str:
 
 
 def job_line(entry: Mapping[str, Any]) -> str:
-    """Return one analysis as a line.
+    """Format one analysis as a line.
 
-    A reader chose its title, so control characters in it are shown as codes.
+    Its title comes from a reader, so control characters in it are shown as codes.
     """
     progress = f"{entry['done']:,} of {entry['of']:,}" if entry["of"] else "starting"
     watched = "watched" if entry["watched"] else "not watched"

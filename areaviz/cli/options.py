@@ -10,7 +10,7 @@ import typer
 from areaviz.data.places import checkpoints_folder
 
 CHECKPOINTS = checkpoints_folder()
-"""The models, where no option says otherwise."""
+"""Default folder of models."""
 
 MODEL = "A model of the checkpoints folder, the folder of a transformers model, or its hub's name."
 Checkpoints = Annotated[Path, typer.Option(help="The folder of models.")]
@@ -20,5 +20,5 @@ AreaSize = Annotated[int | None, typer.Option(min=1, max=16, help="Largest area;
 
 
 def decoding(beam: int) -> tuple[str, int]:
-    """The method and the beam width of a request; a greedy one has the width it has by default."""
+    """Return the method and beam width of a request; greedy requests have the default width."""
     return ("greedy", 4) if beam == 1 else ("beam", beam)

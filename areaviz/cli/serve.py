@@ -1,4 +1,4 @@
-"""`serve` starts the app, `serve models` the models alone, on Ray Serve; `serve token`: a token."""
+"""`serve`: start the app, or (`serve models`) only its models on Ray Serve; `serve token`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from areaviz.gateway.operator import Command
 from areaviz.server.on_ray import Place, Scale, open_local, serving
 from areaviz.trace.errors import BackendError, InputError
 
-# How the page Your own attention gets the file to show; `areaviz/ui/look/opened.py` reads it.
+# Tells the page "Your own attention" which file to show; `areaviz/ui/look/opened.py` reads it.
 TRACE = "AREAVIZ_TRACE"
 _NAME = re.compile(r"[A-Za-z0-9_.-]+|[0-9A-Fa-f:.]+")
 _ORIGIN = re.compile(r"https://[A-Za-z0-9.-]+(:[0-9]{1,5})?")
@@ -78,8 +78,8 @@ def app(
 ) -> None:
     """Start the app on http://127.0.0.1:8501, for this machine only.
 
-    For other machines, name the address and a file with an access token. Looks and limits are set
-    in .streamlit/config.toml. Stop it with Ctrl-C.
+    For other machines, give the address and a file with an access token. Appearance and limits are
+    set in .streamlit/config.toml. Stop the app with Ctrl-C.
     """
     if context.invoked_subcommand is not None:
         return
@@ -90,7 +90,7 @@ def app(
     check_open(host, allow_host or [], token_file)
     check_origins(allow_frame or [])
     token = read_token(token_file) if token_file else ""
-    # Imported here, so that a refusal does not wait for Streamlit.
+    # Imported late, so that refusals do not wait for Streamlit.
     from areaviz.cli.settings import check_settings
     from areaviz.gateway.base_path import check_base_path
     from areaviz.gateway.gateway import AppPlace
@@ -135,10 +135,10 @@ def models(
         str | None, typer.Option(help='A Ray cluster, "auto" on one of its nodes; else Ray here.')
     ] = None,
 ) -> None:
-    """Serve the models alone, on Ray Serve, for apps with AREAVIZ_BACKEND=http://HOST:PORT.
+    """Serve only the models, on Ray Serve, for apps with AREAVIZ_BACKEND=http://HOST:PORT.
 
-    Every request needs the access token, on this machine too. More in docs/scale.md. Stop it with
-    Ctrl-C.
+    Every request needs the access token, also from this machine. See docs/scale.md. Stop the server
+    with Ctrl-C.
     """
     if token_file is None:
         raise InputError(
@@ -154,7 +154,8 @@ def models(
         typer.echo(
             f"The models are served at {address}; connect the app with: AREAVIZ_BACKEND={address}"
         )
-        while True:  # not `signal.pause`, which sleeps on where the signal came just before it
+        # Do not use `signal.pause`: it would not wake up for a signal that arrives just before it.
+        while True:
             time.sleep(0.5)
 
 
@@ -170,7 +171,11 @@ def token(
 
 
 def check_open(host: str, names: list[str], token_file: Path | None) -> None:
-    """Raise InputError for listening beyond this machine without a token or without names."""
+    """Check that listening beyond this machine comes with a token and host names.
+
+    Raises:
+        InputError: the token or the names are missing, or a name is not valid.
+    """
     if token_file is None and not is_loopback(host):
         raise InputError(
             f"Listening at {host}, beyond this machine, needs an access token; write one with "
@@ -190,7 +195,11 @@ def check_open(host: str, names: list[str], token_file: Path | None) -> None:
 
 
 def set_trace(trace: Path | None) -> None:
-    """Name a stored trace, or a file of arrays, to the app; InputError where there is none."""
+    """Tell the app which stored trace or file of arrays to show.
+
+    Raises:
+        InputError: there is no such file.
+    """
     if trace is None:
         return
     if not trace.is_file():
@@ -201,20 +210,26 @@ def set_trace(trace: Path | None) -> None:
 
 
 def set_models(given: list[str]) -> None:
-    """Name models of others to the app; InputError for one that it could not show."""
+    """Tell the app which external models to show.
+
+    Raises:
+        InputError: a model cannot be shown.
+    """
     if given:
         os.environ[FOLDERS_SETTING] = os.pathsep.join(checked(given))
 
 
 def checked(given: list[str]) -> list[str]:
-    """Models of others, each said in a line: folders by their whole paths, as they run elsewhere.
+    """Check external models, print a line for each, and return them with absolute folder paths.
+
+    Paths must be absolute, because the app runs in another folder.
 
     Raises:
-        InputError: one cannot be shown.
+        InputError: a model cannot be shown.
     """
     places = [str(Path(one).resolve()) if Path(one).is_dir() else one for one in given]
     for place in places:
-        # Here, so that nobody else waits for torch.
+        # Imported late, so that other commands do not wait for torch.
         from areaviz.adapters.folder_card import read_folder
         from areaviz.adapters.weights import free_bytes, in_words, weights_of
         from areaviz.models.device import choose_device
@@ -229,7 +244,11 @@ def checked(given: list[str]) -> list[str]:
 
 
 def check_origins(origins: list[str]) -> None:
-    """Raise InputError for what is no origin whose pages may hold the app in a frame."""
+    """Check origins whose pages may show the app in a frame.
+
+    Raises:
+        InputError: a value is not such an origin.
+    """
     for origin in origins:
         if not _ORIGIN.fullmatch(origin):
             raise InputError(
@@ -239,7 +258,7 @@ def check_origins(origins: list[str]) -> None:
 
 
 def operator_commands(connections: Connections) -> dict[str, Command]:
-    """The operator's commands, by name; see `areaviz/gateway/operator.py`."""
+    """Return the operator's commands by name; see `areaviz/gateway/operator.py`."""
     from areaviz.gateway.serving import visitors
     from areaviz.ui.shell.jobs import analyses, stop_analysis, work
 

@@ -1,4 +1,4 @@
-"""Checks the operator's settings when the app starts, so that no reader meets a wrong one first."""
+"""Checks of the operator's settings at startup, before a reader could meet a wrong one."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _LIMIT_PREFIX = "AREAVIZ_LIMIT_"
 
 
 def check_settings() -> None:
-    """Check the limits, the budgets of memory and disk, and the days that work is kept.
+    """Check the limits, the budgets of memory and disk, and the retention period.
 
     Raises:
-        InputError: a setting has a wrong value, or there is no limit of its name.
+        InputError: a setting has a wrong value, or names a limit that does not exist.
     """
-    # Imported here, because it takes Streamlit with it.
+    # Imported late, because it imports Streamlit.
     from areaviz.ui.shell.budget import DISK, MEMORY, budget_bytes
 
     known = {limit.setting.removeprefix(_LIMIT_PREFIX) for limit in TABLE}
@@ -33,7 +33,7 @@ def check_settings() -> None:
 
 
 def _advice(name: str, known: set[str]) -> str:
-    """Return what to do about a setting of no limit, naming the most similar one."""
+    """Return advice for a setting of an unknown limit, with the most similar known one."""
     similar = difflib.get_close_matches(name, sorted(known), n=1)
     if similar:
         return f" Remove it, or use {_LIMIT_PREFIX}{similar[0]}."

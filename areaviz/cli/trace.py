@@ -1,4 +1,4 @@
-"""`areaviz trace MODEL TEXT FILE`."""
+"""`areaviz trace MODEL TEXT FILE`: run a model and save its attention."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ _SAMPLES: Mapping[str, tuple[Mapping[str, Any], Callable[[str], Any]]] = {
     SOUND: (RECORDINGS, sound_sample),
     CLIP: (CLIPS, clip_sample),
 }
-"""The app's own inputs that are no text, by name, and what reads one."""
+"""The app's own pictures, recordings and clips by kind, with the function that reads one by
+name."""
 
 
 def trace(
@@ -60,10 +61,10 @@ def trace(
     area_size: AreaSize = None,
     device: Device = "auto",
 ) -> None:
-    """Run a model on what it reads, sees or hears, and save what it attended to.
+    """Run a model on a text, picture, recording or clip, and save what it attended to.
 
-    A name that ends in .npz keeps all of it, for `show`, `export` and the app; page.html is the
-    page to look into.
+    A file name that ends in .npz keeps everything, for `show`, `export` and the app. A name such as
+    page.html writes a page to explore.
     """
     given = {PICTURE: picture, SOUND: sound, CLIP: clip}
     media = {kind: medium_of(kind, name) for kind, name in given.items() if name}
@@ -80,7 +81,11 @@ def trace(
 
 
 def _check_nothing(card: Card) -> None:
-    """Say which option is missing where a model that reads no text was given nothing."""
+    """Name the missing option if a model that does not read text was given no input.
+
+    Raises:
+        InputError: the model needs a picture, recording or clip.
+    """
     task = TASKS.get(card.task)
     for kind, (samples, _) in _SAMPLES.items():
         if task is not None and kind in task.inputs:
@@ -91,14 +96,14 @@ def _check_nothing(card: Card) -> None:
 
 
 def medium_of(kind: str, name: str) -> Any:
-    """The picture, sound or clip in a file, or the sample of this name.
+    """Return the picture, sound or clip in a file, or the sample of this name.
 
     Args:
-        kind: a key of `MEDIA`, and the request's name for it.
-        name: of the file, or the sample.
+        kind: a key of `MEDIA`, which is also the name of the request's field.
+        name: name of the file or sample.
 
     Raises:
-        InputError: there is neither, or the file cannot be used.
+        InputError: there is no such file or sample, or the file cannot be used.
     """
     if Path(name).is_file():
         return read_medium(kind, Path(name), "upload")

@@ -1,4 +1,4 @@
-"""`areaviz train CONFIG`."""
+"""`areaviz train CONFIG`: train a model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def train(
         int | None, typer.Option(min=0, help="Another seed; the run is named NAME-seedN.")
     ] = None,
 ) -> None:
-    """Train a model from a recipe; a run that was killed goes on where it last validated."""
+    """Train a model from a recipe; an interrupted run continues from its last validation."""
     recipe = load_recipe(config)
     if seed is not None:
         recipe = replace(recipe, seed=seed, name=f"{recipe.name}-seed{seed}")

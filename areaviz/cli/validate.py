@@ -1,4 +1,4 @@
-"""`areaviz validate FILE ...`: whether files are traces, as docs/trace.md and the schema say."""
+"""`areaviz validate FILE ...`: check files against docs/trace.md and the schema of traces."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def validate(
         bool, typer.Option("--schema", help="Print the JSON schema of a trace's document.")
     ] = False,
 ) -> None:
-    """Check stored traces, of this or any older version, in every part; a line for each file.
+    """Check stored traces of this or any older version completely, and print a line for each file.
 
-    The exit status is 1 where one cannot be read, with what is wrong in a sentence. Arrays that the
-    page "Your own attention" takes are checked as well.
+    The exit status is 1 if a file cannot be read; its line says what is wrong. Arrays for the page
+    "Your own attention" are checked as well.
     """
     if schema:
         typer.echo(schema_text(), nl=False)
@@ -53,12 +53,12 @@ def schema_text() -> str:
 
 
 def checked(path: Path) -> str:
-    """Return in words what a sound file holds.
+    """Describe the content of a valid file.
 
     Raises:
-        InputError: it is no trace and has no weights, is damaged, or of a newer version.
+        InputError: the file is not a trace and has no weights, is damaged, or has a newer version.
     """
-    # Opening a pipe would wait for somebody to write into it.
+    # Opening a pipe would block until something is written to it.
     if path.exists() and not path.is_file():
         raise InputError("This is not a file. Name a stored trace or an npz file of arrays.")
     with codec.named(), path.open("rb") as file:

@@ -24,7 +24,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
 
-# What is looked at first.
+# Options for the initial selection.
 SavedTrace = Annotated[
     Path, typer.Argument(help="A saved trace (.npz), or the folder of a transformers model.")
 ]
@@ -42,7 +42,7 @@ Head = Annotated[
 
 Reading = Annotated[str, typer.Option(help=f"How the map is read first: {', '.join(READINGS)}.")]
 
-# What a page carries.
+# Options for the content of a page.
 Layers = Annotated[
     str, typer.Option(help="The layers a page carries, such as 1-4,12; all if left out.")
 ]
@@ -83,10 +83,10 @@ def show(
     limit: Limit = 16,
     theme: ThemeName = "auto",
 ) -> None:
-    """Look into a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
+    """Show a saved trace, or a folder's model, in the browser, on this machine, until Ctrl-C.
 
-    Site, layer, head and reading say where it opens. To send it to somebody, write it as a file by
-    `export`.
+    Site, layer, head and reading set the initial selection. To send the page to somebody, write it
+    as a file with `export`.
     """
     found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit, theme)
@@ -124,10 +124,10 @@ def export(
     limit: Limit = 16,
     theme: ThemeName = "auto",
 ) -> None:
-    """Write a saved trace as a page, a figure, its numbers or a film, as the file's ending says.
+    """Write a saved trace as a page, a figure, its numbers or a film, by the file's extension.
 
-    The page is one file that opens in any browser, without this program: every layer and head can
-    be pointed at. Site, layer, head and reading say where it opens, or what a figure shows.
+    A page is one file that opens in any browser, without this program. It shows every layer and
+    head. Site, layer, head and reading set its initial selection, or the content of a figure.
     """
     found = _trace(trace, text, picture)
     options = page_options(layers, sites, areas, title, note, limit, theme)
@@ -136,14 +136,14 @@ def export(
 
 
 def _trace(place: Path, text: str, picture: str) -> Trace:
-    """The saved trace, or what the model of a folder attends to."""
+    """Return a saved trace, or run the model of a folder."""
     if not place.exists():
         raise InputError(f"There is no folder and no saved trace {place}; check the path.")
     if not place.is_dir():
         if text or picture:
             raise InputError("A saved trace has its input; --text and --picture go with a folder.")
         return codec.load(place)
-    # Here, so that saved traces are shown without torch.
+    # Imported late, so that saved traces are shown without torch.
     from areaviz.cli.models import named
     from areaviz.cli.trace import medium_of
 
@@ -159,11 +159,17 @@ def chosen_focus(
     head: int | None,
     reading: str = READINGS[0],
 ) -> Focus | None:
-    """Where to look, None where nothing is chosen; InputError for what the trace does not have.
+    """Return the selected focus, or None if no option is set.
 
     Args:
-        layer: counted from 1, as is `head`; without one, the first layer and all heads.
-        reading: one of `READINGS`; the first alone is no choice.
+        trace: the trace.
+        site: name of a site; None selects the first one.
+        layer: counted from 1; None selects the first one.
+        head: counted from 1; None selects all heads.
+        reading: one of `READINGS`; the first one does not count as set.
+
+    Raises:
+        InputError: the trace does not have the site, layer or head, or there is no such reading.
     """
     choice("reading", reading, READINGS)
     if site is None and layer is None and head is None and reading == READINGS[0]:

@@ -35,9 +35,9 @@ class Readings:
     Args:
         arrays: `densest` [H, R, M, 2], first and last item of the smallest areas; `densest_weight`
             [H, R, M], the share they hold; `average` [H, N], every head's average map.
-        header: "masses", those of `densest` in per cent; "sinks", [head, item, share]; "even", the share that
-            spread of `reading.against_average`; "signed", the colours of less and more than
-            average; "steepest", the end of their scale in doublings.
+        header: "masses", those of `densest` in per cent; "sinks", [head, item, share]; "even", the
+            share that `reading.against_average` spreads evenly; "signed", the colours of less and
+            more than average; "steepest", the end of their scale in doublings.
     """
 
     arrays: dict[str, npt.NDArray[Any]]
