@@ -33,7 +33,7 @@ _KEPT = (
     *("shape-rendering", "aria-label", "font-size", "font-weight", "font-style", "font-family"),
 )
 _FONTS = "DejaVu Sans, Verdana, sans-serif"
-"""The figure's font, and one that is nearly as wide."""
+"""Font of the figure, and a fallback of nearly equal width."""
 
 
 def inline_svg(figure: PrintFigure, alt: str) -> Markup:
@@ -51,9 +51,10 @@ def inline_svg(figure: PrintFigure, alt: str) -> Markup:
 
 
 def _svg_of(figure: PrintFigure) -> bytes:
-    """Return a figure as SVG whose texts are letters, in less time and room than a file takes.
+    """Return a figure as SVG with text elements, faster and smaller than `figure_bytes`.
 
-    The layout is made here, because `savefig` draws a figure twice that has a layout engine.
+    The layout engine runs here and is then removed, because with an engine `savefig` would draw
+    the figure twice.
     """
     engine = figure.get_layout_engine()
     if engine is not None:

@@ -49,8 +49,8 @@ def readings(attention: AttentionMap, layer: int, query: Field) -> Readings:
     rows = rows_of(query)
     masses = offered_masses(attention, len(rows))
     averages, resting, kept_HQN = [], [], []
-    # Shares of all heads are kept only where densest areas are searched. Otherwise they may take
-    # more memory than the weights of a large layer.
+    # Keep the shares of all heads only if smallest areas are searched. They may need more memory
+    # than the weights of a large layer.
     for head in range(attention.heads):
         shares_QN = item_shares(attention, layer, head)
         if masses:
