@@ -1,1 +1,4 @@
-"""Training: a recipe in, a checkpoint out; one loop (`loop.Trainer`), and a file a task."""
+"""Training: turns a recipe into a checkpoint.
+
+All tasks share one loop (`loop.Trainer`), and each task is one file.
+"""

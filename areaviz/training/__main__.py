@@ -1,5 +1,6 @@
-"""`python -m areaviz.training CONFIG`: training on a machine that has torch but not the command
-line's packages.
+"""The command `python -m areaviz.training CONFIG`.
+
+It trains on a machine that has torch but lacks the packages of the areaviz command line.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from areaviz.training.loop import TrainingPaused
 from areaviz.training.run import load_recipe, train
 
 PAUSED = 75
-"""The exit status of a run that was asked to pause by the signal TERM, and is saved."""
+"""Exit status of a run that was paused by the signal TERM and has been saved."""
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(

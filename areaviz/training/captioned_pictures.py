@@ -1,4 +1,4 @@
-"""Pictures with sentences to learn from: photos with five captions each, or shape scenes with one.
+"""Training pictures with captions: photos with five captions each, or shape scenes with one.
 
 Shapes: B pictures, H = W their side, M cells, C channels.
 """
@@ -27,21 +27,24 @@ from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import cached_array
 
 VIEWS = 5
-"""How many versions of each training photo a finished encoder looks at, the photo being one."""
+"""Number of versions of each training photo that a finished encoder encodes.
+
+The unchanged photo is one of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a card says of the pictures."""
+    """Texts about the pictures for a model card."""
 
     title: str
     data: Mapping[str, Any]
-    # leaves open, at {help}, what the encoder of pictures owes others
+    # A template. {help} is replaced by the data that the picture encoder was pre-trained on.
     limits: str
     licence: str
 
     def limits_of(self, encoder: str) -> str:
-        """The limits of a model with an encoder of this kind, a key of `ENCODERS`."""
+        """Return the limits of a model whose encoder is of the given kind, a key of `ENCODERS`."""
         return self.limits.format(help=HELP[encoder])
 
 
@@ -50,7 +53,7 @@ HELP = {
     "efficientnet-lite0": "beside the million pictures that EfficientNet-Lite0 had learned from",
     "resnet152": "beside the million pictures that its ResNet-152 had learned from",
 }
-"""What each kind of encoder learned from before."""
+"""What each kind of encoder was pre-trained on, as a part of a sentence."""
 
 ABOUT = {
     "photos": About(
@@ -91,14 +94,15 @@ class CaptionedPictures:
     """Pictures, as pixels or as features, and their sentences.
 
     Args:
-        about: for the card.
+        about: Texts for the model card.
         pixels: uint8 [N, H, W, 3].
-        captions: equally many for each picture.
-        grounded: sentences with gold boxes.
-        changes: whether pictures are changed a little in training.
-        features: of each view float16 [N, M, C]; none where pixels are encoded as they are read.
-        encoder: what is known of the encoder that made the features.
-        view_changes: how each view but the first differs from the pictures.
+        captions: Captions of each picture. Every picture has the same number of captions.
+        grounded: Sentences with gold boxes, for each picture.
+        changes: Whether pictures are changed slightly in training.
+        features: One float16 array [N, M, C] per view. Empty if pixels are encoded as they are
+            read.
+        encoder: Facts about the encoder that made the features, for the card.
+        view_changes: Changes to the pictures in each view except the first.
     """
 
     about: About
@@ -114,19 +118,28 @@ class CaptionedPictures:
         return len(self.captions)
 
     def texts(self) -> Iterator[str]:
-        """Every caption."""
+        """Yield every caption."""
         for texts in self.captions:
             yield from texts
 
     def ids(self, tokenizer: Tokenizer, chosen: IntArray) -> Tensor:
-        """The captions of some pictures as token ids, picture by picture: [N, T]."""
+        """Return the captions of the chosen pictures as padded token ids [N, T].
+
+        The captions are in the order of the pictures.
+        """
         texts = [text for index in chosen.tolist() for text in self.captions[index]]
         return pad([tokenizer.ids(text) for text in texts])
 
     def sentences(
         self, chosen: IntArray, each: int, rng: np.random.Generator
     ) -> list[list[Grounded]]:
-        """Of each picture `each` sentences with boxes, drawn without replacement (0: all)."""
+        """Draw sentences with boxes for each chosen picture, without replacement.
+
+        Args:
+            chosen: Indices of the pictures.
+            each: Number of sentences per picture. 0 returns all of them.
+            rng: Source of randomness.
+        """
         drawn = []
         for index in chosen.tolist():
             some = self.grounded[index]
@@ -135,11 +148,20 @@ class CaptionedPictures:
         return drawn
 
     def draw_views(self, count: int, rng: np.random.Generator) -> IntArray:
-        """One of the finished views for each of `count` pictures; the first where none are."""
+        """Draw one of the finished views for each of `count` pictures.
+
+        Without finished views, every number is 0.
+        """
         return rng.integers(max(1, len(self.features)), size=count)
 
     def look(self, chosen: IntArray, rng: np.random.Generator | None) -> Tensor:
-        """Pixels or features of some pictures; with `rng` photos are changed a little."""
+        """Return pixels or features of the chosen pictures.
+
+        Args:
+            chosen: Indices of the pictures.
+            rng: Source of randomness for training: it draws a view or small changes of each photo.
+                None returns the photos as they are.
+        """
         if self.features:
             views = np.zeros(len(chosen), int) if rng is None else self.draw_views(len(chosen), rng)
             return self.look_at(chosen, views)
@@ -150,14 +172,14 @@ class CaptionedPictures:
         return PhotoChanges.draw(len(pixels), generator).change(pixels)
 
     def look_at(self, chosen: IntArray, views: IntArray) -> Tensor:
-        """The features of these views of some pictures, or their pixels where none are finished."""
+        """Return the features of the given views, or pixels if no view has been encoded."""
         if not self.features:
             return torch.from_numpy(self.pixels[chosen])
         looks = [self.features[view][index] for view, index in zip(views, chosen, strict=True)]
         return torch.from_numpy(np.stack(looks))
 
     def seen(self, index: int, view: int, sentence: Grounded) -> Grounded:
-        """A sentence about a picture with its boxes where this view of the picture has them."""
+        """Return a sentence with its boxes moved to their places in a view of its picture."""
         if view == 0:
             return sentence
         return self.view_changes[view - 1].ground(index, sentence)
@@ -165,10 +187,15 @@ class CaptionedPictures:
     def encoded(
         self, encoder: GridEncoder, run: Path, device: torch.device, views: int = VIEWS
     ) -> CaptionedPictures:
-        """The pictures as features of the encoder that `run` trained; `encoder` gets its weights
-        and learns no more.
+        """Return the pictures as features of the encoder that `run` trained.
 
-        views: how many versions of each photo it looks at where photos are changed.
+        This loads the weights into `encoder` and freezes them.
+
+        Args:
+            encoder: Encoder to load.
+            run: Folder of the run that trained the encoder. The features are cached there.
+            device: Device that encodes.
+            views: Number of versions of each photo to encode if photos are changed in training.
         """
         load_encoder(encoder, run)
         encoder.requires_grad_(False)
@@ -180,7 +207,7 @@ class CaptionedPictures:
 
 
 def picture_side(model: Mapping[str, Any]) -> int:
-    """The side in pixels of the pictures that a recipe's model reads."""
+    """Return the side in pixels of the pictures that a recipe's model reads."""
     return int(model.get("encoder", {}).get("side", SIDE))
 
 
@@ -192,12 +219,21 @@ def captioned_pictures(
     side: int = SIDE,
     any_true: bool = False,
 ) -> CaptionedPictures:
-    """The "photos" or "scenes" of a split, `side` pixels a side; their pixels are cached in `runs`.
+    """Return the "photos" or "scenes" of a split.
 
-    any_true: whether a scene comes with all its `clear_sentences` and not with its own alone.
+    The pixels are cached in `runs`.
+
+    Args:
+        pictures: "photos" or "scenes".
+        split: "train", "val" or "test".
+        data: Folder of the corpora.
+        runs: Folder of the training runs.
+        side: Side of the pictures in pixels.
+        any_true: Whether a scene comes with all its `clear_sentences` instead of only its own
+            sentence.
 
     Raises:
-        FileNotFoundError: the photos are not in `data`.
+        FileNotFoundError: The photos are not in `data`.
     """
     path = runs / pictures / (f"{split}.npy" if side == SIDE else f"{split}-{side}.npy")
     if pictures == "photos":

@@ -53,22 +53,21 @@ class CaptionsConfig(TrainConfig):
 
     Args:
         pictures: "photos" or "scenes".
-        network: a key of `WRITERS`.
-        batch: pictures an update.
-        vocabulary: most words the tokenizer may have.
-        encoder_run: name of the run whose picture encoder is taken over and left as it is; "" to
-            learn one.
-        views: how many versions of each training photo the finished encoder looks at.
-        start_run: name of a run whose best weights are the start; "" to start anew.
-        label_smoothing: of the next word, 0..1.
-        evenly: weight of the term that spreads attention evenly over the cells (Xu et al. 2015,
-            Eq. 14).
-        entropy: weight of the term that keeps hard choices open.
-        captions_each: how many captions of a picture an update learns, 0 for all.
-        any_true: whether a scene teaches any of its `clear_sentences`; else its own alone.
-        told: weight of the loss that tells attention where to look, see `told_attention`; 0 leaves
-            attention to itself.
-        told_head: layer and number of the head that is told, counted from 0.
+        network: A key of `WRITERS`.
+        batch: Pictures per update.
+        vocabulary: Largest number of words in the tokenizer.
+        encoder_run: Name of the run whose picture encoder is loaded and frozen, "" to train an
+            encoder.
+        views: Number of versions of each training photo that the finished encoder encodes.
+        start_run: Name of a run whose best weights this run starts from, "" for none.
+        label_smoothing: Label smoothing for the next word, 0 to 1.
+        evenly: Weight of the term that spreads attention evenly over the cells (Xu et al. 2015, Eq.
+            14).
+        entropy: Weight of the entropy term that keeps hard choices open.
+        captions_each: Captions per picture in an update, 0 for all.
+        any_true: Whether a scene is trained with all its `clear_sentences` instead of only its own.
+        told: Weight of the loss that supervises attention, see `told_attention`. 0 turns it off.
+        told_head: Layer and number of the supervised head, counted from 0.
     """
 
     pictures: str
@@ -89,19 +88,19 @@ class CaptionsConfig(TrainConfig):
 
 @dataclass(frozen=True, slots=True)
 class CaptionBatch:
-    """Pictures and equally many captions of each."""
+    """A batch of pictures with the same number of captions for each."""
 
-    # pixels or features
+    # Pixels or features.
     pictures: Tensor
-    # ids [N, T], picture by picture
+    # Token ids [N, T], in the order of the pictures.
     captions: Tensor
-    # where their words should look; None where attention is left to itself
+    # Places where each word should attend. None if attention is not supervised.
     told: Told | None = None
 
 
 @dataclass(slots=True)
 class Captions:
-    """The task: pictures, or what a finished encoder makes of them, and captions."""
+    """The captioning task: pictures, or features of a finished encoder, and their captions."""
 
     Recipe: ClassVar[type[TrainConfig]] = CaptionsConfig
 
@@ -114,14 +113,14 @@ class Captions:
 
     @classmethod
     def build(cls, config: CaptionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read or generate the pictures, learn the words, and make the network."""
+        """Read or generate the pictures, build the vocabulary and make the network."""
         side = picture_side(config.model)
         runs = folder.parent
         train = captioned_pictures(config.pictures, "train", data, runs, side, config.any_true)
         valid = captioned_pictures(config.pictures, "val", data, runs, side)
         _check_told(config)
         if config.start_run and not (folder / TOKENIZER).exists():
-            # The weights of the start know its words by their numbers.
+            # The embeddings of the start run belong to the token numbers of its tokenizer.
             shutil.copyfile(runs / config.start_run / TOKENIZER, folder / TOKENIZER)
         tokenizer = run_tokenizer(folder / TOKENIZER, train.texts(), config.vocabulary)
         torch.manual_seed(config.seed)
@@ -129,7 +128,7 @@ class Captions:
         network = make(options(len(tokenizer), **config.model))
         assert isinstance(network, PictureNetwork)
         network = fastest(network.to(device), device)
-        # A finished encoder runs once over all pictures, here, and not in every update.
+        # A finished encoder encodes all pictures once here instead of in every update.
         if config.encoder_run:
             run = runs / config.encoder_run
             train = train.encoded(network.pictures, run, device, config.views)
@@ -139,9 +138,9 @@ class Captions:
         return cls(config, network, tokenizer, train, valid, device)
 
     def batches(self, first_step: int) -> Iterator[CaptionBatch]:
-        """Pictures and their captions, equally many each, for ever."""
+        """Yield batches without end, with the same number of captions for each picture."""
         for rng in chance_by_step(self.config.seed, first_step):
-            # Sorted, because pictures lie in one large file.
+            # Sort the indices, because all pictures are in one large file.
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             if self.config.told or self.config.captions_each:
                 yield self._drawn(chosen, rng)
@@ -150,7 +149,7 @@ class Captions:
                 yield CaptionBatch(self.train.look(chosen, rng).to(self.device), captions)
 
     def _drawn(self, chosen: IntArray, rng: np.random.Generator) -> CaptionBatch:
-        """Some of the sentences of some pictures, with where to look if attention is told."""
+        """Draw sentences for the chosen pictures, with attention targets if needed."""
         sentences = self.train.sentences(chosen, self.config.captions_each, rng)
         views = self.train.draw_views(len(chosen), rng)
         said = [sentence for some in sentences for sentence in some]
@@ -169,7 +168,11 @@ class Captions:
         return self.network.config.areas(layer).grid(self.network.grid**2)
 
     def loss(self, batch: CaptionBatch) -> Tensor:
-        """The network's own loss, or cross-entropy of the next word in nats, with what is told."""
+        """Compute the loss of a batch.
+
+        This is the network's own loss, or cross-entropy of the next word in nats. If attention is
+        supervised, its weighted loss is added.
+        """
         features = self._features(batch.pictures)
         if batch.told is not None:
             assert isinstance(self.network, CaptionTransformer)
@@ -187,7 +190,7 @@ class Captions:
         return loss(self.network, features, batch.captions, self.config)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a word, and how often attention points right over the gold boxes."""
+        """Measure cross-entropy per word, and how often attention points into the gold boxes."""
         totals, right = [], []
         for first in range(0, len(self.valid), self.config.batch):
             chosen = np.arange(first, min(first + self.config.batch, len(self.valid)))
@@ -207,9 +210,9 @@ class Captions:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         config, about = self.network.config, self.train.about
-        # A network without attention points at nothing.
+        # A network without attention cannot point, so only its loss counts.
         chosen_by = CHOSEN_BY if config.layers else "validation loss"
         return Description(
             family=self.config.network,
@@ -226,7 +229,7 @@ class Captions:
         )
 
     def _about_told(self) -> str:
-        """A sentence for the card where a head was told where to look."""
+        """Return the card's sentence about a head with supervised attention, or "" without one."""
         if not self.config.told:
             return ""
         layer, head = self.config.told_head
@@ -236,11 +239,11 @@ class Captions:
         )
 
     def _features(self, pictures: Tensor) -> Tensor:
-        """Features of pixels; features stay what they are."""
+        """Return the features of pictures; features are returned as float32."""
         return self.network.look(pictures) if pictures.dtype == torch.uint8 else pictures.float()
 
     def _points(self, features_BMC: Tensor, chosen: IntArray) -> list[bool]:
-        """Whether the attention of each boxed word of a picture's first caption lies on its box."""
+        """Return whether attention points into the box of each boxed word in the first captions."""
         config = self.network.config
         if not config.layers:
             return []
@@ -258,7 +261,11 @@ class Captions:
 
 
 def _check_told(config: CaptionsConfig) -> None:
-    """InputError where a recipe tells attention what it cannot be told."""
+    """Check that the recipe can supervise attention.
+
+    Raises:
+        InputError: The network does not support it, or the photos change with every update.
+    """
     if not config.told:
         return
     if config.network != "captioner":
@@ -276,15 +283,15 @@ def _check_told(config: CaptionsConfig) -> None:
 def word_loss(
     network: Any, features_BMC: Tensor, captions_NT: Tensor, config: CaptionsConfig
 ) -> Tensor:
-    """Cross-entropy of the next word with label smoothing."""
+    """Compute the cross-entropy of the next word with label smoothing."""
     logits_NTV = network(features_BMC, shifted(captions_NT)).float()
     return cross_entropy(logits_NTV, captions_NT, config.label_smoothing)
 
 
 TOLD = ", told where to look"
-"""Stands in the title of a model whose attention was taught by boxes."""
+"""Suffix for the title of a model whose attention was supervised with boxes."""
 
 OWN_LOSSES: Mapping[str, Callable[[Any, Tensor, Tensor, CaptionsConfig], Tensor]] = {
     "teller": show_attend_tell_loss,
 }
-"""The losses of the networks that learn from more than the next word."""
+"""Losses of the networks that learn from more than the next word."""

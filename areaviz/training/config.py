@@ -1,4 +1,4 @@
-"""Everything a training run is made of, as one TOML file (see the folder configs)."""
+"""The recipe of a training run, read from one TOML file (see the folder configs)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ SCHEDULES = ("linear", "cosine")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """What every recipe has; each task adds its own options.
+    """Options that every recipe has. Each task adds its own.
 
     Args:
-        name: the folder the model is saved in.
-        steps: updates.
-        peak_rate: highest learning rate, reached after `warmup` steps.
-        warmup: steps.
-        schedule: how the rate then falls to zero at the last step, "linear" or "cosine".
-        average: how many of the last validated weights are averaged at the end, 0 for none; their
-            mean is kept where it validates better than the best of them.
-        task: a task's name in recipes, see `Task.recipe`.
-        pair: what it shares with the model it is compared to.
-        weight_decay: of AdamW.
-        clip: the largest norm of the gradient.
-        seed: of the weights and the batches.
-        validate_every: steps.
-        rates: parts of the network that learn at another rate, by the beginning of their name, as
-            a factor.
-        model: options of the network.
-        gates: what the model has to reach, see `areaviz.cards.gates.Gate`.
+        name: Folder in which the model is saved.
+        steps: Number of updates.
+        peak_rate: Highest learning rate, reached after `warmup` steps.
+        warmup: Number of warm-up steps.
+        schedule: How the rate falls to zero after the warm-up, "linear" or "cosine".
+        average: Number of last validated weights to average at the end, 0 for none. The mean is
+            kept if it validates better than the best of them.
+        task: Name of the task in recipes, see `Task.recipe`.
+        pair: What the model has in common with the model it is compared with.
+        weight_decay: Weight decay of AdamW.
+        clip: Largest norm of the gradient.
+        seed: Seed of the weights and the batches.
+        validate_every: Steps between two validations.
+        rates: Factors of the learning rate for parts of the network, by the start of their names.
+        model: Options of the network.
+        gates: Results that the model has to reach, see `areaviz.cards.gates.Gate`.
     """
 
     name: str
@@ -55,7 +54,11 @@ class TrainConfig:
 
     @classmethod
     def of(cls, values: Mapping[str, Any], path: Path) -> Self:
-        """The recipe that `path` holds; InputError for an option that is unknown or absent."""
+        """Make a recipe from the values read from `path`.
+
+        Raises:
+            InputError: An option is unknown, missing or not allowed.
+        """
         unknown = sorted(set(values) - {option.name for option in fields(cls)})
         if unknown:
             raise InputError(
@@ -73,12 +76,19 @@ class TrainConfig:
         return config
 
     def to_dict(self) -> dict[str, Any]:
-        """The recipe as plain values, for the card, which has the gates elsewhere."""
+        """Return the recipe as plain values for the card, without the gates.
+
+        The card keeps the gates in another place.
+        """
         return {name: value for name, value in asdict(self).items() if name != "gates"}
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
-    """The entries of a TOML file; InputError when it is missing or is not TOML."""
+    """Read the entries of a TOML file.
+
+    Raises:
+        InputError: The file is missing or is not TOML.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

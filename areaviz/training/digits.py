@@ -1,4 +1,4 @@
-"""Training of the models that read digits: glimpses by REINFORCE, spatial transformers by gradient.
+"""Training of digit readers: glimpses by REINFORCE, spatial transformers by gradient.
 
 Shapes: B pictures, S their side, D digits to be read.
 """
@@ -66,15 +66,15 @@ class DigitsConfig(TrainConfig):
     """The recipe of a digit reader.
 
     Args:
-        network: a key of `NETWORKS`.
-        batch: pictures an update.
-        drawn: digits of our own drawing mixed into MNIST's.
-        early: weight of the cross-entropy before the last look.
-        reward: of a look, see `reading_loss`.
-        start_run: name of a run whose best weights this one starts from, as hard attention does
-            from soft, and pairs from single digits; "" to start from nothing.
-        told: updates in the beginning in which looks are also told where the digits are, see
-            `Reading.aims`, so that they show something before their rewards are all noise.
+        network: A key of `NETWORKS`.
+        batch: Pictures per update.
+        drawn: Number of digits drawn by our own code and mixed into MNIST's.
+        early: Weight of the cross-entropy before the last look.
+        reward: Reward of a look, see `reading_loss`.
+        start_run: Name of a run whose best weights this run starts from, "" for none. Hard
+            attention starts from soft attention, and pairs start from single digits.
+        told: Number of updates at the start with location supervision, see `Reading.aims`. Without
+            it, the first rewards are all noise.
     """
 
     network: str
@@ -96,15 +96,15 @@ class DigitsConfig(TrainConfig):
 
 
 CAN_BE_TOLD = ("ram", "dram", "rnn-stn")
-"""Networks whose readings have aims."""
+"""Networks whose readings have aims, so they support location supervision."""
 
 TOLD_WEIGHT = 10.0
-"""Of the squared distance to a digit, beside cross-entropies and rewards."""
+"""Weight of the squared distance from an aim to its digit, added to `reading_loss`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DigitBatch:
-    """Pictures of one update, and whether the network is told where their digits are."""
+    """Pictures of one update, and whether it uses location supervision."""
 
     scenes: DigitScenes
     told: bool
@@ -112,7 +112,7 @@ class DigitBatch:
 
 @dataclass(slots=True)
 class Digits:
-    """The task: digits, and the pictures they are laid into."""
+    """The task of reading digits: the digits, and the pictures composed from them."""
 
     Recipe: ClassVar[type[TrainConfig]] = DigitsConfig
 
@@ -126,7 +126,7 @@ class Digits:
 
     @classmethod
     def build(cls, config: DigitsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read MNIST in `data`, draw the further digits, and make the network."""
+        """Read MNIST from `data`, draw the additional digits and make the network."""
         options, network = NETWORKS[config.network]
         torch.manual_seed(config.seed)
         chosen: DigitOptions = options(**config.model)
@@ -135,14 +135,14 @@ class Digits:
             take_best(made, folder.parent / config.start_run, device)
         digits, labels = read_digits(data, "train")
         drawn, drawn_labels = _drawn(folder, config)
-        # The same pictures in every run, so that runs can be compared.
+        # Validation pictures are identical in every run, so runs can be compared.
         valid = compose(chosen.kind, *read_digits(data, "val"), np.random.default_rng(0))
         digits = np.concatenate([digits, drawn])
         labels = np.concatenate([labels, drawn_labels])
         return cls(config, chosen, made, digits, labels, valid, device)
 
     def batches(self, first_step: int) -> Iterator[DigitBatch]:
-        """Random digits in random places for ever."""
+        """Yield pictures of random digits in random places without end."""
         kind = self.options.kind
         each = self.config.batch * (2 if kind == "pairs" else 1)
         for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
@@ -151,8 +151,9 @@ class Digits:
             yield DigitBatch(scenes, step < self.config.told)
 
     def loss(self, batch: DigitBatch) -> Tensor:
-        """See `reading_loss`; while the network is told where digits are, also how far its aims are
-        from their middles.
+        """Compute `reading_loss`, plus the loss of the aims in updates with location supervision.
+
+        The loss of the aims is the squared distance to the centres of the digits.
         """
         scenes = batch.scenes
         reading: Reading = self.network(pixels(scenes.pictures, self.device), sample=True)
@@ -164,16 +165,19 @@ class Digits:
         return loss + TOLD_WEIGHT * F.mse_loss(reading.aims, middles_BDA2)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Errors and how well the looks lie, see `reading_figures`; the score weighs both."""
+        """Measure the error and how well the looks are placed, see `reading_figures`.
+
+        The score weighs both.
+        """
         figures = reading_figures(self.network, self.valid, self.device)
         score = figures["error"] + 0.05 * (1 - figures.get("hit", 1.0))
         return {"score": score, **{f"valid_{name}": value for name, value in figures.items()}}
 
     def save(self, folder: Path) -> None:
-        """Nothing is needed beside the weights."""
+        """Do nothing: the weights are all that a digit reader needs."""
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         title, mechanism = _named(self.options)
         return Description(
             family=self.config.network,
@@ -190,7 +194,7 @@ class Digits:
         )
 
     def _limits(self) -> str:
-        """What the card says that the model cannot do, and how it learned to look."""
+        """Return the limits for the card, and how the model learned where to look."""
         if _named(self.options)[1] == "none":
             return READS
         if not self.config.told:
@@ -206,7 +210,7 @@ class Digits:
 
 
 def _middles(scenes: DigitScenes) -> Tensor:
-    """The middle of each digit's box, (x, y) in -1..1: [B, D, 2]."""
+    """Return the centre (x, y) of each digit's box in -1 to 1: [B, D, 2]."""
     side = scenes.pictures.shape[1]
     corners_BD22 = torch.from_numpy(scenes.boxes).float().unflatten(2, (2, 2))
     middles_BD2: Tensor = corners_BD22.mean(2) / side * 2 - 1
@@ -223,13 +227,13 @@ WHERE = {
 
 
 def _named(config: DigitOptions) -> tuple[str, str]:
-    """A title and the kind of attention, in the survey's words."""
+    """Return a title and the kind of attention in the terms of the survey."""
     match config:
         case RamConfig():
             layer = ", one layer" if config.digits > 1 else ""
             return f"Glimpses at {WHERE[config.kind]}{layer}", "location-wise hard"
         case DramConfig():
-            # That there is a coarse look does not say that the trained network makes use of it.
+            # A coarse look in the options does not prove that the trained network uses it.
             without = "" if config.context else ", without a coarse look"
             return f"Glimpses at {WHERE[config.kind]}{without}", "location-wise hard"
         case StnConfig(attends=True):
@@ -249,7 +253,10 @@ def _named(config: DigitOptions) -> tuple[str, str]:
 
 
 def _drawn(folder: Path, config: DigitsConfig) -> tuple[Images, Labels]:
-    """The drawn digits of a run, cached in its folder for machines without Pillow."""
+    """Return the drawn digits of a run, with their labels.
+
+    They are cached in the run's folder for machines without Pillow.
+    """
     labels = np.arange(config.drawn, dtype=np.int64) % 10
 
     def draw() -> Images:

@@ -1,4 +1,4 @@
-"""Training of the picture encoder from scratch: the words of captions, then captions themselves.
+"""Training of the picture encoder from scratch: first on words of captions, then on captions.
 
 Shapes: B pictures, M cells, C channels, N captions, T words, V vocabulary.
 """
@@ -35,14 +35,14 @@ from areaviz.training.sentences import (
 from areaviz.training.task import Description, chance_by_step
 
 NAMING, NAMING_BESIDE = 0.1, 0.03
-"""Weight of the cross-entropy of a picture's words, alone and beside the captions.
+"""Weight of the cross-entropy of a picture's words: alone, and together with the captions.
 
-It is a sum over hundreds of words, and the captions shall count for more.
+The cross-entropy is a sum over hundreds of words, and the captions should count for more.
 """
 SMOOTHING = 0.1
-"""Of the next word of a caption, as in the recipes of captioners."""
+"""Label smoothing for the next word of a caption, as in the recipes of captioners."""
 BATCH = 64
-"""Pictures at a time in a validation."""
+"""Pictures per batch in a validation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,11 @@ class EncoderTaskConfig(TrainConfig):
 
     Args:
         pictures: "photos" or "scenes".
-        words: how many caption words are told apart.
-        batch: pictures an update.
-        captions_from: the step from which captions are learned as well.
-        captions_each: how many captions of a picture an update learns.
-        vocabulary: words of the captions.
+        words: Number of caption words to predict.
+        batch: Pictures per update.
+        captions_from: Step from which captions are learned as well.
+        captions_each: Captions per picture in an update.
+        vocabulary: Largest number of words in the tokenizer of the captions.
     """
 
     pictures: str = "photos"
@@ -67,7 +67,7 @@ class EncoderTaskConfig(TrainConfig):
 
 
 class WordReader(nn.Module):
-    """A captioner with a second head, which names the words of a picture from every grid."""
+    """A captioner with a second head that predicts the words of a picture from every grid."""
 
     def __init__(self, config: CaptionerConfig, words: int) -> None:
         super().__init__()
@@ -76,11 +76,11 @@ class WordReader(nn.Module):
         self.words = nn.Linear(2 * len(encoder.grids) * encoder.width, words)
 
     def look(self, pixels_BHWC: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits of the words [B, words], and the features that the captioner reads [B, M, C]."""
+        """Return word logits [B, words] and the features that the captioner reads [B, M, C]."""
         grids = self.captioner.pictures(pixels_BHWC)
         pooled: list[Tensor] = []
         for x_BMC in grids.values():
-            # The mean tells what a picture is full of, the maximum what is small in it.
+            # The mean shows large content, the maximum small objects.
             pooled += [x_BMC.mean(1), x_BMC.amax(1)]
         return self.words(torch.cat(pooled, 1)), grids[self.captioner.config.grid]
 
@@ -103,7 +103,7 @@ class EncoderTask:
     def build(
         cls, config: EncoderTaskConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
-        """Read or draw the pictures, learn the words, and make the network."""
+        """Read or draw the pictures, build the vocabulary and make the network."""
         side = picture_side(config.model)
         train = captioned_pictures(config.pictures, "train", data, folder.parent, side)
         valid = captioned_pictures(config.pictures, "val", data, folder.parent, side)
@@ -115,7 +115,7 @@ class EncoderTask:
         return cls(config, network, tokenizer, train, valid, labels, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
-        """Step, pixels, word labels, and `captions_each` captions a picture, for ever."""
+        """Yield step, pixels, word labels and `captions_each` captions per picture without end."""
         for step, rng in enumerate(chance_by_step(self.config.seed, first_step), first_step):
             chosen = np.sort(rng.choice(len(self.train), self.config.batch, replace=False))
             pixels = self.train.look(chosen, rng)
@@ -129,7 +129,10 @@ class EncoderTask:
             yield step, pixels.to(self.device), labels.to(self.device), captions.to(self.device)
 
     def loss(self, batch: tuple[int, Tensor, Tensor, Tensor]) -> Tensor:
-        """Binary cross-entropy of the words; from `captions_from` on also that of the captions."""
+        """Compute the binary cross-entropy of the words.
+
+        From step `captions_from` on, the cross-entropy of the captions is added.
+        """
         step, pixels, labels, captions = batch
         named, features = self.network.look(pixels)
         loss = F.binary_cross_entropy_with_logits(named, labels, reduction="sum") / len(labels)
@@ -139,7 +142,10 @@ class EncoderTask:
         return NAMING_BESIDE * loss + cross_entropy(logits.float(), captions, SMOOTHING)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Mean average precision of the words and of their frequencies, and the captions' loss."""
+        """Measure the mean average precision of the words and the loss of the captions.
+
+        "prior_map" is the mean frequency of the words, which is the precision of guessing.
+        """
         found, totals = [], []
         for first in range(0, len(self.valid), BATCH):
             chosen = np.arange(first, min(first + BATCH, len(self.valid)))
@@ -154,12 +160,12 @@ class EncoderTask:
         return {"valid_loss": loss, "valid_map": precision, "prior_map": prior, "score": score}
 
     def _score(self, step: int, loss: float, precision: float) -> float:
-        """What is made small: the captions' loss less the precision of the words.
+        """Return the score to minimise: the loss of the captions minus the precision of the words.
 
-        The loss of a captioner that has learned nothing is chance. Where it never learns, precision
-        counts alone; where it will, it is taken to guess until then, so that weights before are
-        chosen by their precision alone and give way to those behind as soon as these do better than
-        guess.
+        An untrained captioner has a random loss. If captions are never learned, precision counts
+        alone. If they are learned later, the loss until then is taken to be that of guessing.
+        Earlier weights are therefore chosen by precision alone, and later weights replace them once
+        they do better than guessing.
         """
         if self.config.captions_from >= self.config.steps:
             return -precision
@@ -171,7 +177,7 @@ class EncoderTask:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         return Description(
             family="encoder",
             title="Picture encoder",

@@ -1,8 +1,7 @@
-"""Features of pictures by a finished encoder, computed once and kept on the disk.
+"""Features of pictures from a finished encoder, computed once and kept on disk.
 
-A file holds one view of all pictures. It grows part by part, so a run that was killed goes on where
-it stopped.
-Shapes: N pictures, M cells, C channels.
+A file holds one view of all pictures. It is written in parts, so a run that was killed continues
+where it stopped. Shapes: N pictures, M cells, C channels.
 """
 
 from __future__ import annotations
@@ -23,13 +22,18 @@ from areaviz.training.photo_changes import PhotoChanges
 from areaviz.training.task import only_one
 
 PART = 64
-"""Pictures that are encoded and written at a time."""
+"""Pictures that are encoded and written together."""
 
 Features = npt.NDArray[np.float16]
 
 
 def load_encoder(encoder: GridEncoder, run: Path) -> None:
-    """Load the weights that a run of the task "encoder" trained, or a published file in `run`."""
+    """Load an encoder's weights from a run of the task "encoder", or from a published file.
+
+    Args:
+        encoder: Encoder to load.
+        run: Folder of the run or of the published file.
+    """
     if isinstance(encoder, (ResNet152, EfficientNetLite0)):
         encoder.read(run)
         return
@@ -46,17 +50,17 @@ def finished_features(
     folder: Path,
     device: torch.device,
 ) -> tuple[Features, ...]:
-    """The features of pictures as they are and after each of the changes, mapped from `folder`.
+    """Return the features of pictures as they are and after each change, mapped from `folder`.
 
     Args:
-        encoder: a finished one, with its weights.
+        encoder: A finished encoder with its weights.
         pixels: uint8 [N, H, W, 3].
-        changes: of every picture, one entry a further view.
-        folder: where the files are or are made.
-        device: that encodes.
+        changes: Changes to all pictures, one entry per additional view.
+        folder: Folder of the files. Missing files are written.
+        device: Device that encodes.
 
     Returns:
-        Of each view float16 [N, M, C].
+        One float16 array [N, M, C] per view.
     """
     digest, grid = _digest(encoder, pixels), encoder.config.grids[0]
     found = []
@@ -78,12 +82,12 @@ def _encode(
     path: Path,
     device: torch.device,
 ) -> None:
-    """Write one view to `path`, whole or not at all; what an earlier try wrote is kept."""
+    """Write one view to `path` in full or not at all. Parts of an earlier attempt are kept."""
     encoder.eval()
     grid, part = encoder.config.grids[0], path.with_suffix(".part.npy")
     written: Any = np.lib.format.open_memmap(part, "r+") if part.exists() else None
     for some in np.split(np.arange(len(pixels)), range(PART, len(pixels), PART)):
-        # Features that are all zero were not written yet: no encoder gives such a picture.
+        # All-zero features have not been written yet: no encoder outputs zeros for a picture.
         if written is not None and written[some[-1]].any():
             continue
         looks = torch.from_numpy(pixels[some])
@@ -99,7 +103,7 @@ def _encode(
 
 
 def _digest(encoder: GridEncoder, pixels: npt.NDArray[np.uint8]) -> str:
-    """Eight letters that other weights or other pictures would change."""
+    """Return an eight-character digest of the weights and the pictures."""
     found = hashlib.blake2b(digest_size=4)
     for name, value in encoder.state_dict().items():
         found.update(name.encode() + value.cpu().numpy().tobytes())

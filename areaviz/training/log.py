@@ -1,7 +1,7 @@
 """The log of a run: a file of JSON lines, TensorBoard and a progress bar.
 
-The file is always written. TensorBoard and the bar appear where their packages are installed, so
-that training runs on a machine that has little more than torch.
+The file is always written. TensorBoard and the progress bar are used only if their packages are
+installed, so training runs on a machine that has little more than torch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class RunLog:
-    """Writes to `folder`/log.jsonl and, if it is installed, to TensorBoard in the same folder."""
+    """Writer of `folder`/log.jsonl and, if TensorBoard is installed, of its event files."""
 
     def __init__(self, folder: Path, steps: int, done: int) -> None:
         self._path = folder / "log.jsonl"
@@ -22,13 +22,13 @@ class RunLog:
         self._bar = _bar(steps, done)
 
     def step(self, loss: float) -> None:
-        """One update is done."""
+        """Record one update."""
         if self._bar is not None:
             self._bar.update()
             self._bar.set_postfix(loss=f"{loss:.3f}", refresh=False)
 
     def validation(self, entry: Mapping[str, float]) -> None:
-        """One validation is done: step, train_loss, seconds and the task's own measures."""
+        """Record one validation: its step, train_loss, seconds and the measures of the task."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
         for name in set(entry) - {"step", "seconds"}:
@@ -36,23 +36,23 @@ class RunLog:
                 self._board.add_scalar(name, entry[name], int(entry["step"]))
 
     def close(self) -> None:
-        """Flush everything."""
+        """Flush and close all parts of the log."""
         for part in (self._board, self._bar):
             if part is not None:
                 part.close()
 
 
 class NoLog:
-    """Of the processes that do not write."""
+    """A log that does nothing, for processes that do not write."""
 
     def step(self, loss: float) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def validation(self, entry: Mapping[str, float]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 def _board(folder: Path) -> Any:

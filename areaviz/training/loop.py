@@ -1,4 +1,7 @@
-"""The training loop: batches in, a network that is best on validation out; a killed run resumes."""
+"""The training loop: trains on batches and keeps the network that validates best.
+
+A killed run resumes where it was last saved.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,10 @@ RESUME, BEST, RECENT = "resume.pt", "best.pt", "recent-"
 
 
 def learning_rate(step: int, config: TrainConfig) -> float:
-    """Linear warm-up to the peak, then a straight line or half a cosine wave to zero."""
+    """Return the learning rate of a step.
+
+    It rises linearly to the peak, then falls to zero along a line or half a cosine wave.
+    """
     warm = min(1.0, (step + 1) / max(1, config.warmup))
     left = max(0.0, config.steps - step) / max(1, config.steps - config.warmup)
     if config.schedule == "cosine":
@@ -32,7 +38,7 @@ def learning_rate(step: int, config: TrainConfig) -> float:
 
 
 def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
-    """All parameters, grouped by learning rate; "factor" is the group's part of the rate."""
+    """Return all parameters grouped by learning rate; "factor" multiplies the rate of a group."""
     groups: dict[float, list[nn.Parameter]] = {}
     for name, value in network.named_parameters():
         factors = [rate for start, rate in config.rates.items() if name.startswith(start)]
@@ -41,17 +47,20 @@ def parameter_groups(network: nn.Module, config: TrainConfig) -> list[dict[str, 
 
 
 class TrainingPaused(Exception):
-    """The run was asked to pause and is saved; the message says where it stopped."""
+    """Raised when a run has paused and been saved. The message says where it stopped."""
 
 
 def never() -> bool:
-    """Train to the end."""
+    """Return False, so that training runs to the end."""
     return False
 
 
 @dataclass
 class Trainer:
-    """One run of one task in the processes `ranks`: optimiser, log and resume file in `folder`."""
+    """One run of a task in the processes `ranks`.
+
+    The optimiser's state, the log and the resume file are in `folder`.
+    """
 
     task: TrainingTask
     folder: Path
@@ -62,7 +71,7 @@ class Trainer:
     history: list[dict[str, float]] = field(default_factory=list)
     averaged: dict[str, float] = field(default_factory=dict)
     ranks: Ranks = ALONE
-    # Asked after every update; once it is true, training saves and ends with `TrainingPaused`.
+    # Called after every update. Once it returns true, training saves and raises `TrainingPaused`.
     should_pause: Callable[[], bool] = never
 
     def __post_init__(self) -> None:
@@ -78,13 +87,17 @@ class Trainer:
         if (self.folder / RESUME).exists():
             self._resume()
         self.ranks.check_step(self.step, self.device)
-        # The first goes on with the run's own chance, the others each with another.
+        # The first process continues the run's random numbers; each of the rest gets its own seed.
         if not self.ranks.writes:
             torch.manual_seed(self.config.seed + self.step * self.ranks.count + self.ranks.rank)
         self._loss = self.ranks.loss(self.task)
 
     def train(self) -> None:
-        """Go on to the last step, validating and saving every `validate_every` steps."""
+        """Train to the last step. Validate and save every `validate_every` steps.
+
+        Raises:
+            TrainingPaused: `should_pause` returned true. The run has been saved.
+        """
         log = RunLog(self.folder, self.config.steps, self.step) if self.ranks.writes else NoLog()
         self.network.train()
         losses, began = [], time.monotonic()
@@ -99,7 +112,7 @@ class Trainer:
                 self.seconds += time.monotonic() - began
                 self._pause()
             if is_last or self.step % self.config.validate_every == 0:
-                # Validation is left out of the time that training is said to take.
+                # Validation does not count as training time.
                 self.seconds += time.monotonic() - began
                 if self.ranks.writes:
                     log.validation(self._validate(sum(losses) / len(losses)))
@@ -109,7 +122,7 @@ class Trainer:
         log.close()
 
     def _pause(self) -> None:
-        """Save the run as it is; raises TrainingPaused."""
+        """Save the run as it is and raise `TrainingPaused`."""
         if self.ranks.writes:
             _write(self.folder / RESUME, self._state())
         raise TrainingPaused(f"{self.config.name} paused after {self.step:,} updates.")
@@ -118,7 +131,8 @@ class Trainer:
         rate = learning_rate(self.step, self.config)
         for group in self.optimiser.param_groups:
             group["lr"] = rate * group["factor"]
-        # bfloat16 pays on CUDA; on processors without instructions for it, it is five times slower.
+        # bfloat16 is faster on CUDA. On processors without instructions for it, it is five times
+        # slower.
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self.device.type == "cuda"):
             loss = self._loss(batch)
         self.optimiser.zero_grad(set_to_none=True)
@@ -139,7 +153,7 @@ class Trainer:
         return entry
 
     def _measure(self) -> tuple[float, dict[str, float]]:
-        """The score of the weights as they are, and the task's other measures."""
+        """Return the score of the current weights and the task's other measures."""
         self.network.eval()
         with torch.no_grad():
             measured = self.task.validate(self.step)
@@ -147,7 +161,7 @@ class Trainer:
         return measured.pop("score"), measured
 
     def _keep_recent(self) -> None:
-        """Keep the weights of the last validations for their mean."""
+        """Keep the weights of the last validations, to average them later."""
         if self.config.average:
             _write(self.folder / f"{RECENT}{self.step:08}.pt", self.network.state_dict())
         for old in self._recent()[: -self.config.average or None]:
@@ -157,14 +171,14 @@ class Trainer:
         return sorted(self.folder.glob(f"{RECENT}*.pt"))
 
     def _average(self) -> None:
-        """Keep the mean of the last weights where it validates better than the best of them."""
+        """Keep the mean of the last weights if it validates better than the best of them."""
         states = []
         for path in self._recent():
             states.append(torch.load(path, map_location=self.device, weights_only=True))
         last = {name: value.clone() for name, value in self.network.state_dict().items()}
         mean = {}
         for name, value in last.items():
-            # In double precision, as counters of normalisations are whole numbers.
+            # Average in double precision, because counters of normalisation layers are integers.
             values = torch.stack([state[name].double() for state in states])
             mean[name] = values.mean(0).to(value.dtype)
         self.network.load_state_dict(mean)
@@ -173,7 +187,7 @@ class Trainer:
         if score < self.best:
             self.best = score
             _write(self.folder / BEST, self.network.state_dict())
-        # The network itself stays as training left it.
+        # The network itself keeps its last weights.
         self.network.load_state_dict(last)
 
     def _state(self) -> dict[str, Any]:
@@ -200,7 +214,7 @@ class Trainer:
 
 
 def _random_states(device: torch.device) -> dict[str, Tensor]:
-    """The states of all generators that training on `device` draws from, by the kind of device."""
+    """Return the states of all generators that training on `device` uses, by kind of device."""
     states = {"cpu": torch.get_rng_state()}
     if device.type == "cuda":
         states["cuda"] = torch.cuda.get_rng_state(device)
@@ -208,7 +222,10 @@ def _random_states(device: torch.device) -> dict[str, Tensor]:
 
 
 def _set_random_states(states: dict[str, Tensor] | Tensor, device: torch.device) -> None:
-    """Go on drawing; a run begun by an earlier version kept the CPU's state alone, as a tensor."""
+    """Restore the states of the generators.
+
+    Runs from an earlier version stored only the state of the CPU, as a tensor.
+    """
     kept = {"cpu": states} if isinstance(states, Tensor) else states
     torch.set_rng_state(kept["cpu"].cpu())
     if device.type == "cuda" and "cuda" in kept:
@@ -216,17 +233,17 @@ def _set_random_states(states: dict[str, Tensor] | Tensor, device: torch.device)
 
 
 def take_best(network: nn.Module, run: Path, device: torch.device) -> None:
-    """Give a network the best weights of a run's folder, of a network like it."""
+    """Load the best weights of a run's folder into a network of the same architecture."""
     network.load_state_dict(torch.load(run / BEST, map_location=device, weights_only=True))
 
 
 def _laid_like(parameter: Tensor, value: Tensor) -> Tensor:
-    """The same values in the parameter's order in memory, as the fused update needs them."""
+    """Return the values in the parameter's memory order, which the fused update requires."""
     return torch.empty_like(parameter).copy_(value) if value.shape == parameter.shape else value
 
 
 def _write(path: Path, state: dict[str, Any]) -> None:
-    """Save a state; an error or a kill half-way leaves the old file whole."""
+    """Save a state in full: after an error or a kill, the old file is intact."""
     buffer = io.BytesIO()
     torch.save(state, buffer)
     write_whole(path, buffer.getvalue())

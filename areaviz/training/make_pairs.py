@@ -1,10 +1,10 @@
-"""`python -m areaviz.training.make_pairs NAME`: sentence pairs that a translator makes.
+"""The command `python -m areaviz.training.make_pairs NAME`: makes sentence pairs with a translator.
 
-Two kinds teach another translator. Distillation (Kim and Rush 2016, section 3.2): the model writes
-the translations of the training sentences, and the learner sees them beside the gold ones.
-Back-translation (Sennrich et al. 2016): a model from the target language writes sources for
-sentences that have none, the German captions of training photos. What is made so far is kept when
-the command is killed.
+Two kinds of pairs can teach another translator. Distillation (Kim and Rush 2016, section 3.2): the
+model translates the training sentences, and the learner gets its translations in addition to the
+gold ones. Back-translation (Sennrich et al. 2016): a model from the target language writes sources
+for sentences that have none, the German captions of training photos. A killed command keeps the
+pairs made until then.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ from areaviz.trace.request import Request
 from areaviz.training.sentence_pairs import made_path, write_made
 
 TOGETHER = 256
-"""Sentences that are translated and kept at a time."""
+"""Sentences that are translated and saved together."""
 
 
 def sentences_of(kind: str, data: Path, model: WritingModel) -> list[str]:
-    """What the model translates: "distilled" training sentences, or captions to translate "back".
+    """Return the sentences to translate.
+
+    Args:
+        kind: "distilled" for the training sentences, "back" for German captions.
+        data: Folder of the corpora.
+        model: The translator.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     if kind == "distilled":
         recipe = model.card.recipe
@@ -41,7 +46,7 @@ def sentences_of(kind: str, data: Path, model: WritingModel) -> list[str]:
 def make_pairs(
     model: WritingModel, sentences: Sequence[str], kind: str, runs: Path, name: str, beam: int
 ) -> Path:
-    """Write the pairs of all sentences to a file among the runs, and return it."""
+    """Write the pairs of all sentences to a file in the folder of runs, and return its path."""
     part = made_path(runs, name).with_suffix(".lines")
     part.parent.mkdir(parents=True, exist_ok=True)
     done = part.read_text("utf-8").splitlines() if part.exists() else []
@@ -62,7 +67,7 @@ def make_pairs(
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Run the command."""
     parser = argparse.ArgumentParser(
         prog="python -m areaviz.training.make_pairs",
         description="Make sentence pairs by a translator.",

@@ -1,6 +1,6 @@
-"""Training in several processes of `torchrun`: each has its batches, gradients are averaged.
+"""Training in several processes of `torchrun`, each with its own batches and averaged gradients.
 
-Where `torchrun` did not start it, a process is alone, and nothing here does anything.
+Without `torchrun`, a process trains alone, and the functions of this module change nothing.
 """
 
 from __future__ import annotations
@@ -22,35 +22,41 @@ from areaviz.training.task import TrainingTask
 
 Made = TypeVar("Made")
 PATIENCE = timedelta(hours=4)
-"""How long the others wait for the first, which validates and writes."""
+"""Longest time that the other processes wait for the first, which validates and writes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranks:
     """The processes of one run."""
 
-    # this one, 0-based
+    # Number of this process, counted from 0.
     rank: int = 0
-    # how many there are
+    # Number of processes.
     count: int = 1
 
     @property
     def writes(self) -> bool:
-        """Whether this one validates, logs and saves."""
+        """Whether this process validates, logs and saves."""
         return self.rank == 0
 
     def own(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """Every `count`-th of the batches that a single process would draw."""
+        """Return this process's share of the batches that one process would draw."""
         return islice(batches, self.rank, None, self.count)
 
     def loss(self, task: TrainingTask) -> Callable[[Any], Tensor]:
-        """The task's loss; gradients are averaged, and all begin with the first one's weights."""
+        """Return the task's loss as a function whose gradients are averaged over the processes.
+
+        All processes start with the weights of the first.
+        """
         if self.count == 1:
             return task.loss
         return DistributedDataParallel(_Loss(task), find_unused_parameters=True)
 
     def in_turn(self, make: Callable[[], Made]) -> Made:
-        """What `make` gives, first in the first process: the others find what it cached."""
+        """Return the result of `make`, which runs in the first process before the others.
+
+        The other processes then find what the first one cached.
+        """
         for turn in (self.writes, not self.writes):
             if turn:
                 made = make()
@@ -59,7 +65,11 @@ class Ranks:
         return made
 
     def check_step(self, step: int, device: torch.device) -> None:
-        """Check that all resume from the same step; raises InputError."""
+        """Check that all processes resume from the same step.
+
+        Raises:
+            InputError: Their steps differ.
+        """
         if self.count == 1:
             return
         ends = torch.tensor([step, -step], device=device)
@@ -76,7 +86,10 @@ ALONE = Ranks()
 
 @contextmanager
 def ranks_of(device: torch.device) -> Iterator[Ranks]:
-    """The processes that `torchrun` started, or this one alone; on CUDA each has its own GPU."""
+    """Yield the processes that `torchrun` started, or `ALONE` without it.
+
+    On CUDA, each process has its own GPU.
+    """
     if int(os.environ.get("WORLD_SIZE", "1")) == 1:
         yield ALONE
         return
@@ -90,7 +103,7 @@ def ranks_of(device: torch.device) -> Iterator[Ranks]:
 
 
 class _Loss(nn.Module):
-    """A task's loss as a module, so that averaging finds its parameters."""
+    """A task's loss as a module, so that `DistributedDataParallel` finds its parameters."""
 
     def __init__(self, task: TrainingTask) -> None:
         super().__init__()

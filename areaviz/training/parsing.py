@@ -1,4 +1,4 @@
-"""Training of parsers: translators from a sentence to its tree, written as a row of tokens.
+"""Training of parsers: translators from a sentence to its tree, written as a sequence of tokens.
 
 Vinyals et al. 2015, "Grammar as a foreign language".
 """
@@ -40,9 +40,10 @@ class ParsingConfig(TranslationConfig):
     """The recipe of a parser.
 
     Args:
-        longest_trained: words of the longest sentence of training; more data than what is asked.
-        grammar: what the trees are held to while they are written, a key of `GRAMMARS`; "" for
-            nothing.
+        longest_trained: Number of words in the longest training sentence. A larger limit adds
+            training data; validation keeps `LONGEST`.
+        grammar: Constraint on the trees while they are written, a key of `GRAMMARS`, or "" for
+            none.
     """
 
     longest_trained: int = LONGEST
@@ -51,13 +52,13 @@ class ParsingConfig(TranslationConfig):
 
 @dataclass(slots=True)
 class Parsing(Translation):
-    """The task: sentences and their linear trees."""
+    """The parsing task: sentences and their linearised trees."""
 
     Recipe: ClassVar[type[TrainConfig]] = ParsingConfig
 
     @classmethod
     def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
-        """The sentences of "train" or "val" with their trees."""
+        """Read the sentences of "train" or "val" with their trees."""
         words = LONGEST
         if split == "train" and isinstance(config, ParsingConfig):
             words = config.longest_trained
@@ -65,12 +66,15 @@ class Parsing(Translation):
 
     @classmethod
     def texts(cls, pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-        """The sentences; brackets and what stands for a word are one token each."""
+        """Return the sentences, and the symbols of the trees, which are one token each.
+
+        The symbols are brackets and placeholders of words.
+        """
         symbols = {token for _, tree in pairs for token in tree.split()}
         return [sentence for sentence, _ in pairs], sorted(symbols)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         options = self.network.config
         return Description(
             family=self.config.network,

@@ -1,6 +1,6 @@
-"""Small changes of photos, so that a network never sees one twice alike, and where boxes go.
+"""Small changes to photos for training, so that a network never sees a photo twice unchanged.
 
-Shapes: B pictures, H = W their side in pixels.
+Gold boxes move with the changes. Shapes: B pictures, H = W their side in pixels.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from areaviz.data.grounding import Box, Boxes, Grounded
 from areaviz.trace.record import IntArray
 
 KEPT = 0.3
-"""The part of a box that has to be left in a cut for the box to count."""
+"""Share of a box that must remain in a crop for the box to count."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PhotoChanges:
-    """Another cut of each picture, mirrored half of the time, lighter or darker.
+    """A random crop of each picture, mirrored half of the time, lighter or darker.
 
     Args:
-        scale: signed size of the cut as a part of the picture, [B, 2] (across, down); a negative
-            one mirrors.
-        shift: of the cut's middle from the picture's, in halves of a side, [B, 2].
-        light: added to every pixel, [B, 1].
-        contrast: factor of the distance from a middle grey, [B, 1].
+        scale: Signed size of the crop as a share of the picture, [B, 2] (across, down). A negative
+            size mirrors.
+        shift: Offset of the crop's centre from the picture's centre, in half sides, [B, 2].
+        light: Value added to every pixel, [B, 1].
+        contrast: Factor of the distance from a middle grey, [B, 1].
     """
 
     scale: Tensor
@@ -39,7 +39,13 @@ class PhotoChanges:
 
     @classmethod
     def draw(cls, count: int, generator: torch.Generator, least: float = 0.7) -> Self:
-        """Changes of `count` pictures; the smallest side of a cut is `least` of the picture's."""
+        """Draw changes for `count` pictures.
+
+        Args:
+            count: Number of pictures.
+            generator: Source of randomness.
+            least: Smallest side of a crop as a share of the picture's side.
+        """
 
         def draw(low: float, high: float, width: int = 1) -> Tensor:
             return torch.rand(count, width, generator=generator) * (high - low) + low
@@ -51,14 +57,14 @@ class PhotoChanges:
         return cls(signed_B2, shift_B2, draw(-20, 20), draw(0.8, 1.2))
 
     def of(self, chosen: IntArray) -> PhotoChanges:
-        """The changes of some of the pictures."""
+        """Return the changes of the chosen pictures."""
         rows = torch.from_numpy(chosen)
         return PhotoChanges(
             self.scale[rows], self.shift[rows], self.light[rows], self.contrast[rows]
         )
 
     def change(self, pixels_BHWC: Tensor) -> Tensor:
-        """The changed pictures: uint8, the same shape."""
+        """Return the changed pictures as uint8 with the same shape."""
         count, side = len(pixels_BHWC), pixels_BHWC.shape[1]
         theta = torch.zeros(count, 2, 3)
         theta[:, 0, 0], theta[:, 1, 1] = self.scale.T
@@ -71,9 +77,9 @@ class PhotoChanges:
         return changed.clamp(0, 255).to(torch.uint8).permute(0, 2, 3, 1)
 
     def ground(self, index: int, sentence: Grounded) -> Grounded:
-        """A sentence about picture `index` with its boxes where the cut has them.
+        """Return a sentence about picture `index` with its boxes moved into the crop.
 
-        Boxes of which the cut shows less than `KEPT` are left out.
+        Boxes of which the crop shows less than `KEPT` are left out.
         """
         scale_2, shift_2 = self.scale[index].double().numpy(), self.shift[index].double().numpy()
         places: list[tuple[int, tuple[Box, ...]]] = []
@@ -89,9 +95,9 @@ class PhotoChanges:
 def _moved(
     box: Box, scale_2: np.ndarray[tuple[int], np.dtype[np.float64]], shift_2: np.ndarray
 ) -> Box | None:
-    """A box of a picture as shares of its cut; None where the cut shows too little of it."""
+    """Return a box as shares of the crop, or None if the crop shows too little of it."""
     corners_22 = np.array(box).reshape(2, 2)
-    # `affine_grid` counts from the middle, in halves of a side.
+    # `affine_grid` measures from the centre, in half sides.
     inside_22 = (((corners_22 * 2 - 1) - shift_2) / scale_2 + 1) / 2
     whole = abs(float(np.prod(inside_22[1] - inside_22[0])))
     inside_22 = np.sort(inside_22, 0).clip(0, 1)

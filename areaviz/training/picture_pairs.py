@@ -1,4 +1,4 @@
-"""Sentence pairs with pictures to learn from, in batches of one kind each.
+"""Training sentence pairs with pictures, in batches of one kind each.
 
 Shapes: B examples, M source items, T target items, P cells, C channels.
 """
@@ -23,25 +23,25 @@ from areaviz.data.tokenizer import Tokenizer
 from areaviz.training.captioned_pictures import CaptionedPictures, captioned_pictures
 
 KINDS = ("text", "caption", "triple")
-"""Of batches: sentence pairs, pictures with a sentence of the target language, and both."""
+"""Kinds of batches: sentence pairs, pictures with a sentence of the target language, and both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example; a picture, a source or both."""
+    """One example, with a picture, a source sentence or both."""
 
-    # its index, -1 for none
+    # Index of the picture, -1 for none.
     picture: int
-    # "" for none
+    # Source sentence, "" for none.
     source: str
     target: str
-    # words of the source that a picture may tell
+    # Indices of the source words that a picture may show, so they can be masked.
     maskable: tuple[int, ...] = ()
-    # for each word of the target that has any, its index and its gold boxes
+    # Each target word with gold boxes: its index and its boxes.
     boxes: Boxes = ()
 
     def masked(self, share: float, rng: np.random.Generator) -> str:
-        """The source with each maskable word hidden with probability `share`."""
+        """Return the source with each maskable word masked with probability `share`."""
         words = self.source.split(" ")
         hidden = {index for index in self.maskable if rng.random() < share}
         return " ".join(MASK if index in hidden else word for index, word in enumerate(words))
@@ -51,17 +51,17 @@ class Example:
 class PairBatch:
     """A batch of one kind."""
 
-    # ids [B, M]
+    # Token ids [B, M], or None without sources.
     source: Tensor | None
-    # features [B, P, C]
+    # Features [B, P, C], or None without pictures.
     pictures: Tensor | None
-    # ids [B, T] that begin with the start symbol
+    # Token ids [B, T], which begin with the start symbol.
     target_in: Tensor
-    # ids [B, T]
+    # Token ids [B, T].
     target_out: Tensor
 
     def to(self, device: torch.device) -> PairBatch:
-        """The same batch on `device`, features in single precision."""
+        """Return the batch on `device`, with features in single precision."""
         source = None if self.source is None else self.source.to(device)
         pictures = None if self.pictures is None else self.pictures.to(device).float()
         return PairBatch(source, pictures, self.target_in.to(device), self.target_out.to(device))
@@ -69,13 +69,13 @@ class PairBatch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PicturePairs:
-    """Pictures and the examples of each kind."""
+    """Pictures, and the examples of each kind."""
 
     pictures: CaptionedPictures
     examples: Mapping[str, Sequence[Example]]
 
     def texts(self) -> Iterator[str]:
-        """Every sentence of both languages, and the mask."""
+        """Yield the mask and every sentence of both languages."""
         yield MASK
         for examples in self.examples.values():
             yield from (text for one in examples for text in (one.source, one.target) if text)
@@ -88,9 +88,10 @@ class PicturePairs:
         share: float,
         rng: np.random.Generator | None,
     ) -> PairBatch:
-        """Examples of a kind as a batch; `share` of the maskable words are hidden.
+        """Return examples of a kind as a batch.
 
-        Without `rng` pictures are unchanged and the same words are always hidden.
+        Each maskable word is masked with probability `share`.
+        Without `rng`, pictures are unchanged and the masked words are always the same.
         """
         drawn = rng or np.random.default_rng(0)
         target_out = pad([tokenizer.ids(one.target) for one in chosen])
@@ -102,7 +103,7 @@ class PicturePairs:
         return PairBatch(source, pictures, shifted(target_out), target_out)
 
     def draw(self, kind: str, count: int, rng: np.random.Generator) -> list[Example]:
-        """Some examples of a kind, with targets of like length so that little is padding."""
+        """Draw examples of a kind with targets of similar length, which need little padding."""
         examples = self.examples[kind]
         several = [examples[i] for i in rng.integers(len(examples), size=4 * count).tolist()]
         several.sort(key=lambda one: len(one.target))
@@ -113,10 +114,10 @@ class PicturePairs:
 def picture_pairs(
     pictures: str, split: str, data: Path, runs: Path, side: int = SIDE
 ) -> PicturePairs:
-    """The "photos" or "scenes" of "train" or "val", `side` pixels a side.
+    """Return the "photos" or "scenes" of "train" or "val", `side` pixels wide and high.
 
     Raises:
-        FileNotFoundError: a corpus is not in `data`.
+        FileNotFoundError: A corpus is not in `data`.
     """
     seen = captioned_pictures(pictures, split, data, runs, side)
     if pictures == "scenes":
@@ -136,7 +137,7 @@ def _of_scenes(split: str) -> dict[str, list[Example]]:
 
 
 def seen_words(sentence: Sentence) -> tuple[int, ...]:
-    """The words that the picture tells: sizes, colours and shapes."""
+    """Return the indices of the words that the picture shows: sizes, colours and shapes."""
     kinds = enumerate(sentence.kinds)
     return tuple(index for index, kind in kinds if kind in ("size", "colour", "noun"))
 
@@ -153,15 +154,15 @@ def _of_photos(
 
 
 def _content(text: str) -> tuple[int, ...]:
-    """The words that are no function words."""
+    """Return the indices of the words that are not function words."""
     words = [word.lower().strip(".,") for word in text.split(" ")]
     return tuple(index for index, word in enumerate(words) if word not in FUNCTION_WORDS)
 
 
 def _pairs(data: Path, split: str, photos: Sequence[Photo]) -> list[tuple[str, str]]:
-    """Sentence pairs of Multi30k that belong to no photo of another split.
+    """Return the sentence pairs of Multi30k that belong to no photo of another split.
 
-    So nothing held out is ever read.
+    Training therefore never reads a held-out sentence.
     """
     if split != "train":
         return [photo.pair for photo in photos if photo.pair is not None]

@@ -43,13 +43,13 @@ class PictureTranslationConfig(TrainConfig):
 
     Args:
         pictures: "photos" or "scenes".
-        encoder_run: name of the run whose picture encoder is taken over and left as it is.
-        views: how many versions of each training photo it looks at.
-        mixture: share of the batches of each kind, see `KINDS`.
-        hide: share of the words that pictures may tell that are hidden in the source.
-        batch: examples an update.
-        vocabulary: most items of the tokenizer.
-        label_smoothing: of the next token, 0..1.
+        encoder_run: Name of the run whose picture encoder is loaded and frozen.
+        views: Number of versions of each training photo that the encoder encodes.
+        mixture: Share of batches of each kind, see `KINDS`.
+        hide: Probability of masking a source word that the picture may show.
+        batch: Examples per update.
+        vocabulary: Largest number of items in the tokenizer.
+        label_smoothing: Label smoothing for the next token, 0 to 1.
     """
 
     pictures: str
@@ -66,7 +66,7 @@ class PictureTranslationConfig(TrainConfig):
 
 @dataclass(slots=True)
 class PictureTranslation:
-    """The task: sentence pairs, pictures, and both."""
+    """The task: sentence pairs, pictures, and both together."""
 
     Recipe: ClassVar[type[TrainConfig]] = PictureTranslationConfig
 
@@ -81,7 +81,7 @@ class PictureTranslation:
     def build(
         cls, config: PictureTranslationConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
-        """Read or draw the pictures, learn the tokenizer, and make the network."""
+        """Read or draw the pictures, learn the tokenizer and make the network."""
         side = picture_side(config.model)
         train = picture_pairs(config.pictures, "train", data, folder.parent, side)
         valid = picture_pairs(config.pictures, "val", data, folder.parent, side)
@@ -96,7 +96,7 @@ class PictureTranslation:
         return cls(config, network, tokenizer, train, valid, device)
 
     def batches(self, first_step: int) -> Iterator[PairBatch]:
-        """Batches of one kind each, the kind by chance, for ever."""
+        """Yield batches without end; each has one kind, drawn at random."""
         shares = [self.config.mixture.get(kind, 0.0) for kind in KINDS]
         for rng in chance_by_step(self.config.seed, first_step):
             kind = str(rng.choice(KINDS, p=shares))
@@ -105,17 +105,18 @@ class PictureTranslation:
             yield batch.to(self.device)
 
     def loss(self, batch: PairBatch) -> Tensor:
-        """Cross-entropy of the next token with label smoothing, in nats."""
+        """Compute the cross-entropy of the next token with label smoothing, in nats."""
         logits = self.network(batch.source, batch.pictures, batch.target_in)
         return cross_entropy(logits.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token with the picture, without one, and with the next example's.
+        """Measure cross-entropy per token with the picture, without it and with a wrong picture.
 
-        Where gold boxes are known, also the share of words that the best head points right for.
+        The wrong picture is that of the next example. If gold boxes are known, this also measures
+        the share of words for which the best head points into a box.
         """
         examples = self.valid.examples["triple"][:1024]
-        # A translator that ignores its picture does as well with another one's.
+        # A translator that ignores its picture does equally well with a wrong one.
         turned = [*examples[1:], examples[0]]
         wrong = []
         for one, other in zip(examples, turned, strict=True):
@@ -136,7 +137,7 @@ class PictureTranslation:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         about = self.train.pictures.about
         triples = self.valid.examples["triple"]
         pairs = encode(self.tokenizer, [(one.source, one.target) for one in triples])
@@ -160,11 +161,11 @@ class PictureTranslation:
         )
 
     def _sources(self) -> set[str]:
-        """Every sentence that is translated in training, with a picture or without."""
+        """Return every training sentence that is translated, with or without a picture."""
         return {one.source for kind in ("text", "triple") for one in self.train.examples[kind]}
 
     def _pointing(self, examples: Sequence[Example]) -> float:
-        """The share of the boxed words that the best head of any layer points right for."""
+        """Return the share of boxed words whose box is hit by the best head of any layer."""
         areas = self.network.areas("picture").grid(0)
         right: dict[int, list[bool]] = {}
         for part, batch in self._batches("triple", examples, 0.0):
@@ -187,7 +188,7 @@ class PictureTranslation:
     def _batches(
         self, kind: str, examples: Sequence[Example], hide: float
     ) -> Iterator[tuple[Sequence[Example], PairBatch]]:
-        """Validation examples, 64 at a time."""
+        """Yield validation examples in batches of 64."""
         for first in range(0, len(examples), 64):
             part = examples[first : first + 64]
             batch = self.valid.batch(kind, part, self.tokenizer, hide, None)

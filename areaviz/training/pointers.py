@@ -1,6 +1,6 @@
-"""Training of pointer networks on random sets of points with exact answers.
+"""Training of pointer networks on random point sets with exact answers.
 
-Shapes: B sets, N points, T steps with the closing one.
+Shapes: B sets, N points, T steps including the closing one.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class PointersConfig(TrainConfig):
     """The recipe of a pointer network.
 
     Args:
-        batch: sets an update, all with as many points.
-        sizes: how many points the sets of a batch have, drawn from this list; what stands there
-            twice is drawn twice as often.
-        sets: different sets of each size; each is shown turned and mirrored, too.
+        batch: Sets per update, all with the same number of points.
+        sizes: Numbers of points from which the size of a batch's sets is drawn. A number that is
+            listed twice is drawn twice as often.
+        sets: Different sets of each size. Each is also shown turned and mirrored.
     """
 
     batch: int = 128
@@ -47,7 +47,7 @@ class PointersConfig(TrainConfig):
 
 @dataclass(slots=True)
 class Pointers:
-    """The task: sets by their number of points."""
+    """The task: point sets, by their number of points."""
 
     Recipe: ClassVar[type[TrainConfig]] = PointersConfig
 
@@ -59,7 +59,10 @@ class Pointers:
 
     @classmethod
     def build(cls, config: PointersConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Make the sets, once a run's folder, and the network; nothing is read from `data`."""
+        """Make the point sets and the network.
+
+        The answers are computed once and cached in the run's folder. Nothing is read from `data`.
+        """
         torch.manual_seed(config.seed)
         options = PointerConfig(**config.model)
         sizes = sorted(set(config.sizes))
@@ -70,7 +73,7 @@ class Pointers:
         return cls(config, PointerNetwork(options).to(device), sets, valid, device)
 
     def batches(self, first_step: int) -> Iterator[PointBatch]:
-        """Sets of one size, turned and mirrored by chance, for ever."""
+        """Yield sets of one size, randomly turned and mirrored, without end."""
         step = first_step
         while True:
             rng = np.random.default_rng((self.config.seed, step))
@@ -82,11 +85,11 @@ class Pointers:
             step += 1
 
     def loss(self, batch: PointBatch) -> Tensor:
-        """Cross-entropy a step."""
+        """Compute the cross-entropy per step."""
         return point_loss(self.network, batch)
 
     def validate(self, step: int) -> dict[str, float]:
-        """The loss of every size together; and with most points, whether each step is right."""
+        """Measure the mean loss, and the share of fully correct answers for the largest size."""
         losses = []
         for sets in self.valid.values():
             losses.append(float(point_loss(self.network, point_batch(sets, self.device))))
@@ -98,10 +101,10 @@ class Pointers:
         return {"valid_loss": loss, "valid_sequences": sequences, "score": loss}
 
     def save(self, folder: Path) -> None:
-        """Nothing is needed beside the weights."""
+        """Do nothing: the weights are all that a pointer network needs."""
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         sizes = f"{min(self.config.sizes)} to {max(self.config.sizes)}"
         kind = self.network.config.kind
         solver = "Qhull (scipy)" if kind == "hull" else "dynamic programming (Held and Karp 1962)"
@@ -131,13 +134,16 @@ class Pointers:
 
 
 def point_loss(network: PointerNetwork, batch: PointBatch) -> Tensor:
-    """Cross-entropy a step of the answers, in nats."""
+    """Compute the cross-entropy of the answers per step, in nats."""
     log_BTN = network(batch.points_BN2, batch.answers_BT)
     return F.nll_loss(log_BTN.flatten(0, 1), batch.answers_BT.flatten(), ignore_index=-1)
 
 
 def turned(sets: PointSets, rng: np.random.Generator) -> PointSets:
-    """The same sets turned by a quarter, mirrored, both or neither; one draw for all of them."""
+    """Return the sets turned by quarters, mirrored, both or neither.
+
+    One draw applies to all sets.
+    """
     points_BN2, answers_BN = sets.points, sets.answers
     for _ in range(int(rng.integers(4))):
         points_BN2 = np.stack([1 - points_BN2[..., 1], points_BN2[..., 0]], 2)
@@ -149,7 +155,7 @@ def turned(sets: PointSets, rng: np.random.Generator) -> PointSets:
 def restarted(
     points_BN2: npt.NDArray[np.float64], answers_BN: npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """The same answers for moved points: counter-clockwise from what is now the leftmost point."""
+    """Return the answers of moved points, counter-clockwise from the point that is now leftmost."""
     found_BN = np.full_like(answers_BN, -1)
     for length in np.unique((answers_BN >= 0).sum(1)):
         rows_B = np.flatnonzero((answers_BN >= 0).sum(1) == length)
@@ -158,7 +164,10 @@ def restarted(
 
 
 def _kept_sets(folder: Path, config: PointersConfig, kind: str, size: int) -> PointSets:
-    """The sets of a size, drawn by the run's seed; their answers are kept in its folder."""
+    """Return the training sets of a size, drawn with the run's seed.
+
+    Their answers are cached in the run's folder.
+    """
     points = np.random.default_rng((config.seed, size)).random((config.sets, size, 2))
     path = folder / f"answers-{kind}-{size}-{config.sets}-{config.seed}.npy"
     return PointSets(points, cached_array(path, lambda: exact(kind, points)))

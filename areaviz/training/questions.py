@@ -34,7 +34,7 @@ LIMITS = (
     " three facts, positions or paths it answers badly, as the paper's did."
 )
 NEAR = 64
-"""Questions that are sorted by their number of facts together, in batches."""
+"""Number of batches whose questions are sorted together by their number of facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,9 +42,9 @@ class QuestionsConfig(TrainConfig):
     """The recipe of a memory network.
 
     Args:
-        batch: questions an update.
-        linear: updates without the softmax of the hops, at the start.
-        gaps: how often an empty place of time is put before a fact, as a share (section 4.2).
+        batch: Questions per update.
+        linear: Number of updates at the start without the softmax of the hops.
+        gaps: Share of facts with an empty time step inserted before them (section 4.2).
     """
 
     batch: int = 32
@@ -54,7 +54,7 @@ class QuestionsConfig(TrainConfig):
 
 @dataclass(slots=True)
 class Questions:
-    """The task."""
+    """The task of answering questions about stories."""
 
     Recipe: ClassVar[type[TrainConfig]] = QuestionsConfig
 
@@ -62,16 +62,16 @@ class Questions:
     network: MemoryNetwork
     train: Library
     valid: Library
-    # of each question of `valid`, its task
+    # Task of each question of `valid`.
     valid_tasks: Sequence[int]
     device: torch.device
 
     @classmethod
     def build(cls, config: QuestionsConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read bAbI in `data`, list the words and answers of its training part, make the network.
+        """Read bAbI from `data`, list the words and answers for training and make the network.
 
         Raises:
-            FileNotFoundError: the corpus is not in `data`.
+            FileNotFoundError: The corpus is not in `data`.
         """
         questions, valid = read_questions(data, "train"), read_questions(data, "val")
         options = MemoryConfig(*known(questions), **config.model)
@@ -81,7 +81,10 @@ class Questions:
         return cls(config, network, train, held_out, [one.task for one in valid], device)
 
     def batches(self, first_step: int) -> Iterator[QuestionBatch]:
-        """Every question once an epoch, in a new order; the facts of a batch are about as many."""
+        """Yield every question once per epoch, in a new order each epoch.
+
+        The questions of a batch have similar numbers of facts.
+        """
         each = len(self.train.questions) // self.config.batch
         step = first_step
         while True:
@@ -97,7 +100,7 @@ class Questions:
                 step += 1
 
     def _order(self, rng: np.random.Generator) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-        """The questions of an epoch's batches [batches, batch], in random order."""
+        """Return the random order of an epoch's questions as indices [batches, batch]."""
         count, size = len(self.train.questions), self.config.batch
         order = rng.permutation(count)
         lengths = np.array([len(facts) for facts in self.train.facts])
@@ -109,12 +112,12 @@ class Questions:
         return rng.permutation(whole)
 
     def loss(self, batch: QuestionBatch) -> Tensor:
-        """Cross-entropy of the answers."""
+        """Compute the cross-entropy of the answers."""
         found = self.network(batch.facts_BM2V, batch.age_BM, batch.question_B2V, batch.linear)
         return F.cross_entropy(found.logits_BA, batch.answer_B)
 
     def validate(self, step: int) -> dict[str, float]:
-        """The share of wrong answers, and of right ones by task where a gate asks for them."""
+        """Measure the share of wrong answers, and the accuracy of tasks that a gate asks for."""
         right_by_task: dict[int, list[bool]] = {}
         linear = step <= self.config.linear
         for chosen, batch in plain_batches(self.valid, self.device, linear):
@@ -128,14 +131,14 @@ class Questions:
         for task, share in shares.items():
             if f"qa{task}" in TASKS["questions"].measures:
                 measured[f"valid_qa{task}"] = share
-        # Weights that were trained without the softmax are no result.
+        # Add 1 to the score of weights trained without the softmax, so that they are never kept.
         return {"score": error + linear, "valid_error": error, **measured}
 
     def save(self, folder: Path) -> None:
-        """Nothing is needed beside the weights."""
+        """Do nothing: the weights are all that a memory network needs."""
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         options = self.network.config
         return Description(
             family="memory",
@@ -165,7 +168,7 @@ class Questions:
 
 
 def known(questions: Sequence[Question]) -> tuple[list[str], list[str]]:
-    """All words and all answers, in alphabetical order."""
+    """Return all words and all answers in alphabetical order."""
     words: set[str] = set()
     for question in questions:
         for sentence in (*question.facts, question.text):

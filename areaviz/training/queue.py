@@ -1,10 +1,9 @@
-"""`python -m areaviz.training.queue RECIPES`: train one recipe after the other, and go on later.
+"""The command `python -m areaviz.training.queue RECIPES`: trains recipes one after the other.
 
-Each run is a process of its own with one thread. The queue passes over a run that is finished, and
-one that another queue is training, so several queues with the same recipes share the work. A run
-whose start or encoder is not trained yet comes after it. The signal TERM pauses the run at its next
-update, and the same command goes on from there. `--list` says how far every run is and trains
-nothing.
+Each run is its own process with one thread. The queue skips finished runs and runs that another
+queue is training, so several queues with the same recipes share the work. A run starts only after
+the runs that it builds on. The signal TERM pauses the run at its next update, and the same command
+continues from there. `--list` prints the progress of every run and trains nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from areaviz.training.run import load_recipe
 from areaviz.training.sentence_pairs import made_path
 
 LOG = "queue.log"
-"""In a run's folder: what its process printed."""
+"""File in a run's folder with the output of its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,12 @@ class Planned:
 
     @property
     def is_finished(self) -> bool:
-        """Whether its checkpoint was shipped, which is the last thing that a run does."""
+        """Whether the checkpoint has been written, which is the last action of a run."""
         return (self.folder / "checkpoint" / "card.json").exists()
 
     @property
     def missing(self) -> list[str]:
-        """What it builds on and is not there yet: runs without weights, and pairs to be made."""
+        """Missing inputs of the run: runs without weights, and pairs that were not made yet."""
         names = [getattr(self.recipe, option, "") for option in ("encoder_run", "start_run")]
         runs = self.folder.parent
         found = [name for name in names if name and not _has_weights(runs / name)]
@@ -60,7 +59,7 @@ class Planned:
 
     @property
     def progress(self) -> str:
-        """How far it is, in words."""
+        """The progress of the run, in words."""
         if self.is_finished:
             return "finished"
         log = self.folder / "log.jsonl"
@@ -77,7 +76,11 @@ def _has_weights(run: Path) -> bool:
 
 
 def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
-    """The recipes in their order; InputError for one that cannot be read."""
+    """Read the recipes in their order.
+
+    Raises:
+        InputError: A recipe cannot be read.
+    """
     found = []
     for path in paths:
         recipe = load_recipe(path)
@@ -87,7 +90,10 @@ def planned(paths: Sequence[Path], runs: Path) -> list[Planned]:
 
 @contextmanager
 def claimed(folder: Path) -> Iterator[bool]:
-    """Whether this process alone may train the run; the claim ends with the process, too."""
+    """Yield whether this process alone may train the run.
+
+    The claim also ends when the process does.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / "queue.lock")
     try:
@@ -102,7 +108,7 @@ def claimed(folder: Path) -> Iterator[bool]:
 
 
 class Queue:
-    """Trains what is planned, one run at a time, until all is done or it is told to stop."""
+    """A queue that trains planned runs one at a time, until all are done or it is stopped."""
 
     def __init__(self, plan: Sequence[Planned], data: Path, runs: Path) -> None:
         self.plan, self.data, self.runs = plan, data, runs
@@ -111,23 +117,23 @@ class Queue:
         self._child: subprocess.Popen[bytes] | None = None
 
     def stop(self, number: int = signal.SIGTERM, frame: FrameType | None = None) -> None:
-        """Pause the run that is being trained and start no other; a handler of signals."""
+        """Pause the current run and start no other. This is also a signal handler."""
         self._stops = True
         if self._child is not None:
             self._child.terminate()
 
     def train(self) -> None:
-        """Train until nothing can be started any more."""
+        """Train until no run can be started."""
         while not self._stops and self._train_next():
             pass
 
     def _train_next(self) -> bool:
-        """Train the first run that can be trained; whether there was one."""
+        """Train the first run that can be trained, and return whether there was one."""
         for one in self.plan:
             if one.is_finished or one.missing or one.recipe.name in self.failed:
                 continue
             with claimed(one.folder) as is_mine:
-                # Another queue may have finished it between the two questions.
+                # Another queue may have finished the run since the check above.
                 if is_mine and not one.is_finished:
                     self._train(one)
                     return True
@@ -151,7 +157,11 @@ class Queue:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; returns its exit status, 1 where a run failed."""
+    """Run the command.
+
+    Returns:
+        The exit status, 1 if a run failed.
+    """
     parser = argparse.ArgumentParser(
         prog="python -m areaviz.training.queue", description="Train recipes one after the other."
     )

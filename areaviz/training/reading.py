@@ -1,4 +1,4 @@
-"""Training of language models: the next piece of captions, each from its beginning to its end.
+"""Training of language models on captions: they predict each next piece of a whole caption.
 
 Shapes: B captions, T pieces, V vocabulary.
 """
@@ -37,12 +37,12 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadingConfig(TrainConfig):
-    """The recipe of a language model; its `model` has options of the network.
+    """The recipe of a language model. Its `model` has the options of the network.
 
     Args:
-        vocabulary: most pieces the tokenizer may have.
-        batch_tokens: padded pieces a batch.
-        level: of its pieces.
+        vocabulary: Largest number of pieces in the tokenizer.
+        batch_tokens: Padded pieces per batch.
+        level: Level of the pieces, such as "token".
     """
 
     vocabulary: int
@@ -65,7 +65,7 @@ class Reading:
 
     @classmethod
     def build(cls, config: ReadingConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
+        """Read the corpus from `data`, learn the run's tokenizer once and make the network."""
         train, valid = captions(data, "train"), captions(data, "val")
         tokenizer = run_tokenizer(folder / TOKENIZER, train, config.vocabulary, config.level)
         torch.manual_seed(config.seed)
@@ -76,21 +76,22 @@ class Reading:
         return cls(config, tokenizer, network, train_rows, valid_rows, device)
 
     def batches(self, first_step: int) -> Iterator[Tensor]:
-        """Shuffled length buckets for ever, [B, T]."""
+        """Yield shuffled length buckets [B, T] without end."""
         step, epoch = 0, 0
         while True:
-            # An epoch's order follows from its number, so a run that goes on skips what was seen.
+            # The epoch's number determines its order, so a resumed run skips the batches it has
+            # seen.
             groups = self._groups(self.train_rows, self.config.seed * 1_000_003 + epoch)
             for group in groups[max(0, first_step - step) :]:
                 yield pad([self.train_rows[i] for i in group]).to(self.device)
             step, epoch = step + len(groups), epoch + 1
 
     def loss(self, batch: Tensor) -> Tensor:
-        """Cross-entropy of the next piece, in nats."""
+        """Compute the cross-entropy of the next piece, in nats."""
         return cross_entropy(self.network(shifted(batch)).float(), batch)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a piece, in nats."""
+        """Measure the cross-entropy per piece, in nats."""
         totals = []
         for group in self._groups(self.valid_rows, None):
             batch_BT = pad([self.valid_rows[i] for i in group]).to(self.device)
@@ -103,7 +104,7 @@ class Reading:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         options = self.network.config
         return Description(
             family="text decoder",

@@ -1,4 +1,4 @@
-"""From a recipe to a checkpoint: task, training, card."""
+"""The whole way from a recipe to a checkpoint: task, training and card."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from areaviz.training.parallel import ranks_of
 
 
 def load_recipe(path: Path) -> TrainConfig:
-    """Read a TOML file.
+    """Read a recipe from a TOML file.
 
     Raises:
-        InputError: it is missing, is no TOML, names no task there is, or has an option that is
-            unknown or absent.
+        InputError: The file is missing or is not TOML, its task does not exist, or an option is
+            unknown or missing.
     """
     values = read_recipe(path)
     name, tasks = values.get("task", "translation"), trainings()
@@ -37,7 +37,7 @@ def load_recipe(path: Path) -> TrainConfig:
 
 
 def trainings() -> dict[str, str]:
-    """The import path of what trains each task, by the task's name in recipes."""
+    """Return the import path of each task's training class, by the task's name in recipes."""
     trained = [task for task in TASKS.values() if task.training]
     return {task.recipe or task.key: task.training for task in trained}
 
@@ -49,21 +49,24 @@ def train(
     device: str = "auto",
     should_pause: Callable[[], bool] = never,
 ) -> Path:
-    """Train, or go on training; returns the checkpoint's folder, `runs`/NAME/checkpoint.
+    """Train a model from its recipe, or continue training it.
 
-    The processes of `torchrun` train together: a step then takes a batch from each of them.
+    The processes of `torchrun` train together: each step then takes one batch per process.
 
     Args:
-        config: the recipe.
-        data: the folder of the corpora.
-        runs: the folder of runs.
-        device: auto, cuda, mps or cpu.
-        should_pause: asked after every update; once it is true, the run is saved.
+        config: The recipe.
+        data: Folder of the corpora.
+        runs: Folder of the runs.
+        device: "auto", "cuda", "mps" or "cpu".
+        should_pause: Called after every update. Once it returns true, the run is saved.
+
+    Returns:
+        The folder of the checkpoint, `runs`/NAME/checkpoint.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
-        InputError: the recipe or the device cannot be used.
-        TrainingPaused: `should_pause` was true; the next call goes on from there.
+        FileNotFoundError: The corpus is not in `data`.
+        InputError: The recipe or the device cannot be used.
+        TrainingPaused: `should_pause` returned true. The next call continues from there.
     """
     folder, chosen = runs / config.name, choose_device(device)
     folder.mkdir(parents=True, exist_ok=True)
@@ -76,7 +79,10 @@ def train(
 
 
 def ship(trainer: Trainer) -> Path:
-    """Write the best weights and a card without figures (`areaviz evaluate` adds those)."""
+    """Write the best weights and a card without figures, and return the folder.
+
+    `areaviz evaluate` adds the figures.
+    """
     folder, task, config = trainer.folder / "checkpoint", trainer.task, trainer.config
     folder.mkdir(exist_ok=True)
     take_best(task.network, trainer.folder, trainer.device)
@@ -105,7 +111,7 @@ def ship(trainer: Trainer) -> Path:
 
 
 def code_version() -> str:
-    """The version of the package and, in a git checkout, the commit."""
+    """Return the version of the package and, in a git checkout, the commit."""
     command = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
         commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

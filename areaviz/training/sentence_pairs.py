@@ -1,6 +1,6 @@
-"""Sentence pairs that translators learn from: gold ones, made ones, and their subwords by chance.
+"""Training sentence pairs for translators: gold pairs, made pairs and sampled subwords.
 
-Made pairs lie in runs/made/NAME.tsv.gz, one pair a line, source and target between a tab;
+Made pairs are in runs/made/NAME.tsv.gz, one pair per line, with a tab between source and target.
 `python -m areaviz.training.make_pairs` writes them.
 """
 
@@ -21,18 +21,22 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import whole_file
 
 MADE = "made"
-"""The folder of made pairs among the runs."""
+"""The folder of made pairs inside the folder of runs."""
 WAYS = 8
-"""How many of the best ways to cut a sentence into subwords are drawn from."""
+"""Number of best segmentations of a sentence from which one is drawn."""
 
 
 def made_path(runs: Path, name: str) -> Path:
-    """Where the made pairs of this name lie."""
+    """Return the path of the made pairs with this name."""
     return runs / MADE / f"{name}.tsv.gz"
 
 
 def read_made(runs: Path, name: str) -> list[Pair]:
-    """The made pairs of this name; InputError where they were not made yet."""
+    """Read the made pairs with this name.
+
+    Raises:
+        InputError: The pairs have not been made yet.
+    """
     path = made_path(runs, name)
     if not path.exists():
         raise InputError(f"{path} is missing; make it with: python -m areaviz.training.make_pairs.")
@@ -45,12 +49,15 @@ def read_made(runs: Path, name: str) -> list[Pair]:
 
 
 def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
-    """Write made pairs, whole or not at all; returns the file. Pairs with an empty side go."""
+    """Write made pairs in full or not at all, and return the file.
+
+    Pairs with an empty side are left out.
+    """
     path = made_path(runs, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as draft, gzip.open(draft, "wt", encoding="utf-8") as lines:
         for source, target in pairs:
-            # A tab or a new line would end a column or a pair.
+            # A tab would end a column, and a new line would end a pair.
             sides = [" ".join(text.split()) for text in (source, target)]
             if all(sides):
                 lines.write("\t".join(sides) + "\n")
@@ -59,9 +66,10 @@ def write_made(runs: Path, name: str, pairs: Iterable[Pair]) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class SampledPairs:
-    """Sentence pairs whose subwords are drawn anew each time (Kudo 2018, section 3).
+    """Sentence pairs whose subword segmentation is drawn again each time (Kudo 2018, section 3).
 
-    A way to cut a sentence is drawn of its `WAYS` best, in proportion to probability ** alpha.
+    One of the `WAYS` best segmentations of a sentence is drawn in proportion to probability **
+    alpha.
     """
 
     pairs: Sequence[tuple[Segmented, Segmented]]
@@ -69,14 +77,21 @@ class SampledPairs:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, pairs: Sequence[Pair], alpha: float) -> SampledPairs:
-        """All ways to cut the sentences; alpha: 0 draws all ways alike, much the best alone."""
+        """Segment the sentences in all ways.
+
+        Args:
+            tokenizer: The tokenizer.
+            pairs: Sentence pairs.
+            alpha: Sharpness of the draw. 0 draws all segmentations equally often; a large value
+                draws only the best.
+        """
         found = []
         for source, target in pairs:
             found.append((tokenizer.best_ways(source, WAYS), tokenizer.best_ways(target, WAYS)))
         return cls(found, alpha)
 
     def draw(self, index: int, rng: np.random.Generator) -> IdPair:
-        """The ids of a pair, each side with its end symbol."""
+        """Draw the ids of a pair, each side with its end symbol."""
         source, target = (self._ids(one, rng) for one in self.pairs[index])
         return source, target
 

@@ -1,4 +1,4 @@
-"""What tasks with sentences share: loss, tokenizer, word labels, how well attention points.
+"""Shared parts of the tasks with sentences: loss, tokenizer, word labels and pointing accuracy.
 
 Shapes: N sentences, T items, V vocabulary, B examples, Q queries (tokens), A areas.
 """
@@ -20,34 +20,40 @@ from areaviz.metrics.pointing import FloatArray, points_right
 from areaviz.trace.areas import AreaGrid
 
 POINTED = 320
-"""How many pictures of a validation show whether attention points right: enough, and soon done."""
+"""Number of validation pictures on which pointing accuracy is measured.
+
+These are enough for a stable figure and take little time.
+"""
 WORTH = 0.3
-"""What a score gives for attention that always points right, in nats of validation loss."""
+"""Weight of pointing accuracy in a score, in nats of validation loss."""
 CHOSEN_BY = f"validation loss - {WORTH} x pointing accuracy"
 
 
 def cross_entropy(logits_NTV: Tensor, target_NT: Tensor, smoothing: float = 0.0) -> Tensor:
-    """Cross-entropy of the next token in nats, the mean over a batch, padding left out."""
+    """Compute the mean cross-entropy of the next token in a batch, in nats, without padding."""
     return F.cross_entropy(
         logits_NTV.flatten(0, 1), target_NT.flatten(), ignore_index=PAD, label_smoothing=smoothing
     )
 
 
 def total_loss(logits_NTV: Tensor, target_NT: Tensor) -> tuple[float, int]:
-    """The summed cross-entropy of a batch in nats, and its tokens, padding left out."""
+    """Return the summed cross-entropy of a batch in nats and its token count, without padding."""
     logits = logits_NTV.float().flatten(0, 1)
     total = F.cross_entropy(logits, target_NT.flatten(), ignore_index=PAD, reduction="sum")
     return total.item(), int((target_NT != PAD).sum())
 
 
 def mean_loss(totals: Iterable[tuple[float, int]]) -> float:
-    """Cross-entropy a token over the `total_loss` of several batches."""
+    """Return the cross-entropy per token, given the `total_loss` of several batches."""
     losses, tokens = zip(*totals, strict=True)
     return float(sum(losses) / sum(tokens))
 
 
 def longest(rows: Iterable[Sequence[int]]) -> int:
-    """The most tokens of a sentence, without the end symbol that each row of ids has."""
+    """Return the number of tokens in the longest sentence.
+
+    The end symbol of each row of ids does not count.
+    """
     return max(map(len, rows)) - 1
 
 
@@ -59,16 +65,20 @@ def run_tokenizer(
     symbols: Sequence[str] = (),
     normalised: bool = True,
 ) -> Tokenizer:
-    """The tokenizer of a run, learned from the training sentences on the first start."""
+    """Return the tokenizer of a run.
+
+    It is learned from the training sentences on the first start.
+    """
     if not path.exists():
         Tokenizer.train(texts, level, vocabulary, symbols, normalised).save(path)
     return Tokenizer.load(path)
 
 
 def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
-    """The words in the captions of most pictures, without function words; ties by letter.
+    """Return the `count` words that occur in the captions of the most pictures.
 
-    A run that goes on has to find the same words in the same order: its outputs stand for them.
+    Function words are left out. Ties are broken alphabetically: a resumed run has to find the same
+    words in the same order, because its outputs are numbered by them.
     """
     seen: Counter[str] = Counter()
     for texts in captions:
@@ -77,7 +87,7 @@ def content_words(captions: Sequence[Sequence[str]], count: int) -> list[str]:
 
 
 def word_labels(captions: Sequence[Sequence[str]], words: Sequence[str]) -> npt.NDArray[np.float32]:
-    """Whether each word occurs in any caption of each picture: float32 [pictures, words]."""
+    """Return whether each word occurs in any caption of each picture: float32 [pictures, words]."""
     index = {word: number for number, word in enumerate(words)}
     labels = np.zeros((len(captions), len(words)), dtype=np.float32)
     for row, texts in enumerate(captions):
@@ -93,7 +103,7 @@ def pointed_right(
     tokenizer: Tokenizer,
     sentences: Sequence[tuple[str, Boxes]],
 ) -> list[bool]:
-    """Whether the attention of each boxed word of some sentences lies on a box."""
+    """Return whether attention points into a box, for each boxed word of the sentences."""
     found = []
     for weights_QA, (text, boxed) in zip(weights_BQA, sentences, strict=True):
         tokens = tokenizer.of_words(text)

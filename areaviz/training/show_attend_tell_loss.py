@@ -1,4 +1,4 @@
-"""The loss of "Show, attend and tell": words, even looks, and the reward of hard choices.
+"""The loss of "Show, attend and tell": words, even attention and the reward of hard choices.
 
 Shapes: N sentences, T words, M cells, V vocabulary.
 """
@@ -17,15 +17,15 @@ from areaviz.models.show_attend_tell import CaptionPass, ShowAttendTell
 from areaviz.training.sentences import cross_entropy
 
 RECENT = 0.9
-"""How much of a moving average stays at each update."""
+"""Weight of the old value when a moving average is updated."""
 
 
 class LossOptions(Protocol):
-    """The options of a recipe that the loss needs."""
+    """Recipe options that the loss needs."""
 
     @property
     def label_smoothing(self) -> float:
-        """Of the next word, 0..1."""
+        """Label smoothing for the next word, 0 to 1."""
 
     @property
     def evenly(self) -> float:
@@ -39,7 +39,7 @@ class LossOptions(Protocol):
 def show_attend_tell_loss(
     network: ShowAttendTell, features_BMC: Tensor, captions_NT: Tensor, options: LossOptions
 ) -> Tensor:
-    """Cross-entropy of the next word, and the terms of the kind of attention."""
+    """Compute the cross-entropy of the next word, plus the terms for the kind of attention."""
     hard = network.config.attention == "hard"
     run = network.run(features_BMC, shifted(captions_NT), sample=hard)
     loss = cross_entropy(run.logits.float(), captions_NT, options.label_smoothing)
@@ -51,25 +51,30 @@ def show_attend_tell_loss(
 
 
 def unevenness(weights_NTM: Tensor, captions_NT: Tensor) -> Tensor:
-    """The squared distance of a cell's attention in a sentence from 1 (Xu et al. 2015, Eq. 14)."""
+    """Compute the mean squared distance of each cell's summed attention from 1.
+
+    The sum is over the words of a sentence (Xu et al. 2015, Eq. 14).
+    """
     said_NT1 = (captions_NT != PAD).unsqueeze(2)
     return ((1 - (weights_NTM * said_NT1).sum(1)) ** 2).mean()
 
 
 def choice_loss(usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy: float) -> Tensor:
-    """REINFORCE for the choices of cells, each rewarded by its next word's log-probability.
+    """Compute the REINFORCE loss of the choices of cells.
 
-    This departs from survey Eq. 43-50, where the log-probability of the whole sentence rewards
-    every choice: that also counts words said before a look, and many that have little to do with
-    it, so the estimate is noisier. The price is a bias: what a look does for later words, by the
-    state it leaves, is not rewarded.
+    The reward of each choice is the log-probability of its next word.
+
+    This departs from survey Eq. 43-50, where the reward of every choice is the log-probability of
+    the whole sentence. That reward also counts words written before a look, and many that have
+    little to do with it, so the estimate is noisier. The price of our reward is a bias: the effect
+    of a look on later words, through the state it leaves, is not rewarded.
 
     Args:
-        usual_V: the baseline, a moving average of each word's log-probability, which this updates:
-            words differ in how easily they are guessed, and that says nothing of where to look.
-        run: the words and the looks.
-        captions_NT: what was to be said.
-        entropy: weight of the entropy of the choices.
+        usual_V: Baseline, which this updates: a moving average of each word's log-probability.
+            Words differ in how easily they are guessed, and that says nothing about where to look.
+        run: The words and the looks.
+        captions_NT: Ids of the gold captions.
+        entropy: Weight of the entropy of the choices.
     """
     said_NT = captions_NT != PAD
     words = captions_NT[said_NT]
@@ -85,9 +90,10 @@ def choice_loss(usual_V: Tensor, run: CaptionPass, captions_NT: Tensor, entropy:
 
 @torch.no_grad()
 def _follow(usual_V: Tensor, words: Tensor, reward: Tensor) -> None:
-    """Move each word's average towards what this batch saw of it, its first mean at once.
+    """Move the average of each word in the batch towards its mean reward in this batch.
 
-    A word never seen has 0, which no average of log-probabilities is.
+    The average of a new word is set to its first mean. A new word has 0, which no average of
+    log-probabilities can be.
     """
     count_V = torch.zeros_like(usual_V).index_add(0, words, torch.ones_like(reward))
     mean_V = torch.zeros_like(usual_V).index_add(0, words, reward) / count_V.clamp_min(1)

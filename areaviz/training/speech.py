@@ -1,4 +1,4 @@
-"""Training of listeners: strings of spoken digits, joined anew for every batch.
+"""Training of listeners on strings of spoken digits, joined again for every batch.
 
 Shapes: B recordings, F frames, E bands, T target items, V vocabulary, M items.
 """
@@ -29,7 +29,7 @@ from areaviz.training.sentences import cross_entropy, mean_loss, run_tokenizer, 
 from areaviz.training.task import Description
 
 VALIDATED = 256
-"""Strings of a validation, always the same."""
+"""Number of strings in a validation. They are the same in every validation."""
 
 DATA = {
     "name": "Free Spoken Digit Dataset, joined to strings of digits by one speaker",
@@ -54,11 +54,11 @@ class SpeechConfig(TrainConfig):
     """The recipe of a listener.
 
     Args:
-        batch: strings an update.
-        fewest: digits of a string.
-        most: digits of a string.
-        label_smoothing: of the next token, 0..1.
-        synthesised: whether voices of espeak-ng are heard besides, a quarter of the strings.
+        batch: Strings per update.
+        fewest: Smallest number of digits in a string.
+        most: Largest number of digits in a string.
+        label_smoothing: Label smoothing for the next token, 0 to 1.
+        synthesised: Whether a quarter of the strings are spoken by voices of espeak-ng.
     """
 
     batch: int = 32
@@ -70,7 +70,7 @@ class SpeechConfig(TrainConfig):
 
 @dataclass(slots=True)
 class Speech:
-    """The task: strings of recordings, and what they say."""
+    """The task: strings of recordings, and their transcripts."""
 
     Recipe: ClassVar[type[TrainConfig]] = SpeechConfig
 
@@ -83,12 +83,12 @@ class Speech:
 
     @classmethod
     def build(cls, config: SpeechConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read the recordings, join those of validation, and make the network."""
+        """Read the recordings, join those for validation and make the network."""
         recordings = read_recordings(data, "train")
         if config.synthesised:
             recordings = recordings.and_others(synthesised_recordings())
         counts = (config.fewest, config.most)
-        # The same strings for every run, so that their figures can be compared.
+        # Use the same strings in every run, so that the figures of runs can be compared.
         rng = np.random.default_rng(1)
         others = read_recordings(data, "val")
         valid = [joined(others, rng, counts) for _ in range(VALIDATED)]
@@ -99,7 +99,7 @@ class Speech:
         return cls(config, tokenizer, network, recordings, valid, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """New strings for ever."""
+        """Yield batches of new strings without end."""
         step, counts = first_step, (self.config.fewest, self.config.most)
         while True:
             rng = np.random.default_rng((self.config.seed, step))
@@ -109,20 +109,20 @@ class Speech:
             step += 1
 
     def batch(self, utterances: Sequence[Utterance]) -> tuple[Tensor, Tensor]:
-        """Frames [B, F, E], padded with NaN, and the tokens of what is said [B, T]."""
+        """Return frames [B, F, E], padded with NaN, and the tokens of the transcripts [B, T]."""
         frames = [torch.from_numpy(spectrogram(one.samples)) for one in utterances]
         padded_BFE = pad_sequence(frames, batch_first=True, padding_value=torch.nan)
         ids_BT = pad([self.tokenizer.ids(one.text) for one in utterances])
         return padded_BFE.to(self.device), ids_BT.to(self.device)
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """Cross-entropy of the next token with label smoothing, in nats."""
+        """Compute the cross-entropy of the next token with label smoothing, in nats."""
         frames_BFE, ids_BT = batch
         logits_BTV = self.network.attend(frames_BFE, shifted(ids_BT), need_weights=False).logits
         return cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token in nats, and how often attention looks where a digit is said."""
+        """Measure cross-entropy per token in nats, and how often attention hits the digit."""
         totals, hits = [], []
         for first in range(0, len(self.valid), self.config.batch):
             utterances = self.valid[first : first + self.config.batch]
@@ -140,7 +140,7 @@ class Speech:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         options, data = self.network.config, DATA
         if self.config.synthesised:
             data = DATA | {"train": DATA["train"] + SYNTHESISED}

@@ -1,4 +1,4 @@
-"""What the training loop asks of a task, and what tasks share: cached arrays, the fastest form."""
+"""The interface of a training task, and what tasks share: cached arrays and the fastest form."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Network = TypeVar("Network", bound=nn.Module)
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """The part of a model's card that only its task knows; see `Card` for each entry."""
+    """The task's own part of a model card. See `Card` for each entry."""
 
     family: str
     title: str
@@ -44,11 +44,12 @@ class Description:
 
 
 class TrainingTask(Protocol):
-    """A network with its data. `loss` is called in training mode, `validate` in evaluation mode
-    without gradients.
+    """A network with its data.
 
-    Its class also has `Recipe`, the class of its recipe, and `build`, which reads the data and
-    makes the network: (recipe, data folder, run's folder, device).
+    `loss` is called in training mode, `validate` in evaluation mode without gradients.
+
+    The class of a task also has `Recipe`, the class of its recipe, and `build`, which reads the
+    data and makes the network: (recipe, data folder, run's folder, device).
     """
 
     @property
@@ -57,34 +58,37 @@ class TrainingTask(Protocol):
 
     @property
     def network(self) -> nn.Module:
-        """What is trained, on its device."""
+        """The network that is trained, on its device."""
 
     def batches(self, first_step: int) -> Iterator[Any]:
-        """Batches on the network's device for ever, from the given step on; they depend on the seed
-        alone.
+        """Yield batches on the network's device without end, from the given step on.
+
+        They depend only on the seed and the step.
         """
 
     def loss(self, batch: Any) -> Tensor:
-        """The number that training makes small."""
+        """Return the loss to minimise."""
 
     def validate(self, step: int) -> dict[str, float]:
-        """Measures on held-out data after `step` updates, and "score", which is not logged.
+        """Measure the network on held-out data after `step` updates.
 
-        The weights with the smallest score are kept.
+        Returns:
+            The measures, and "score", which is not logged. The weights with the smallest score are
+            kept.
         """
 
     def save(self, folder: Path) -> None:
-        """Write what a checkpoint needs beside its weights, such as a tokenizer."""
+        """Write what a checkpoint needs in addition to its weights, such as a tokenizer."""
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
 
 
 def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
-    """A generator of chance for every step from the given one on, for ever.
+    """Yield a random generator for every step from the given one on, without end.
 
-    Each depends on the seed and its step alone, so a run that goes on later draws what it would
-    have drawn.
+    Each depends only on the seed and its step, so a resumed run draws what an uninterrupted run
+    would have drawn.
     """
     for step in count(first_step):
         yield np.random.default_rng((seed, step))
@@ -92,9 +96,9 @@ def chance_by_step(seed: int, first_step: int) -> Iterator[np.random.Generator]:
 
 @contextmanager
 def only_one(path: Path) -> Iterator[None]:
-    """Let one process at a time make `path`; the others wait and find it made."""
+    """Let only one process at a time make `path`. The others wait and then find it."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The system frees it, too, if the process is killed.
+    # The operating system also releases the lock if the process is killed.
     with FileLock(path.with_suffix(".lock")):
         yield
 
@@ -103,7 +107,7 @@ def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArra
     """Return an array mapped from `path`. It is made and saved on the first call.
 
     Raises:
-        BackendError: the disk is full or the place cannot be written to.
+        BackendError: The disk is full or the folder cannot be written to.
     """
     with only_one(path):
         if not path.exists():
@@ -114,20 +118,20 @@ def cached_array(path: Path, make: Callable[[], npt.NDArray[Any]]) -> npt.NDArra
 
 
 def fastest(network: Network, device: torch.device) -> Network:
-    """The same network in the form that trains fastest on the device.
+    """Optimise a network for training speed on a device.
 
-    On a CPU channels are last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
-    Areas are attended to by the C kernel wherever it computes them and can be compiled; without it
-    learned keys are fastest in the pooled form (benchmarks/README.md has what a step of each
-    costs).
+    On a CPU, move channels last in memory (digit readers of pictures: 1.2 to 1.8 times as fast).
+    Area attention uses the C kernel wherever the kernel supports the options and can be compiled.
+    Without the kernel, learned keys are fastest in the pooled form (benchmarks/README.md lists the
+    cost of a step of each form).
     """
     if device.type != "cpu":
         return network
     for module in network.modules():
         if isinstance(module, nn.Conv2d):
-            # torch's types lack this form of `to`.
+            # torch's type annotations lack this form of `to`.
             module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
-        # Whatever attends to areas has one of these.
+        # Every module that attends to areas has a `KeysAndValues`.
         if isinstance(module, KeysAndValues):
             module.impl = _fastest_form(module.areas)
     return network

@@ -1,9 +1,9 @@
-"""Attention that is told where to look: a loss on the areas of one head.
+"""Attention supervision: a loss that trains the areas of one head with gold boxes.
 
-The weights of a word that names something are to lie on areas that overlap its gold box. What
-counts is the overlap of an area as a whole (intersection over union), so that a rectangle that fits
-a thing is worth more than a single cell inside it.
-Shapes: N sentences, T words, W words with boxes, A areas, B pictures, M cells, C channels.
+The weights of a word that names something should be on areas that overlap its gold box. The loss
+uses the overlap of an area as a whole (intersection over union), so a rectangle that fits an object
+is worth more than a single cell inside it. Shapes: N sentences, T words, W words with boxes, A
+areas, B pictures, M cells, C channels.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ from areaviz.trace.areas import AreaGrid
 from areaviz.training.sentences import cross_entropy
 
 SMALLEST = 1e-9
-"""Overlap that counts as none; its logarithm is the worst that a word can do."""
+"""Smallest overlap. Less counts as this much, which bounds the loss of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Where the words of some sentences should look."""
+    """Attention targets for the words of sentences."""
 
-    # which sentence each word is in, int64 [W]
+    # Index of each word's sentence, int64 [W].
     sentence: Tensor
-    # the step that writes it, int64 [W]
+    # Step that writes the word, int64 [W].
     step: Tensor
-    # of every area, its overlap with the word's boxes as a part of the best area's, [W, A]
+    # Overlap of every area with the word's boxes, divided by that of the best area, [W, A].
     overlap: Tensor
 
     @classmethod
     def of(cls, sentences: Sequence[Grounded], tokenizer: Tokenizer, grid: AreaGrid) -> Told:
-        """Every word with boxes of `sentences`."""
+        """Make targets for every word with boxes in `sentences`."""
         places, overlaps = [], [np.zeros((0, grid.count))]
         for number, sentence in enumerate(sentences):
             tokens = tokenizer.of_words(sentence.text)
             for word, boxes in sentence.boxes:
                 overlap_A = box_overlaps(grid, boxes)
-                # A box without extent overlaps nothing and teaches nothing.
+                # A box without extent overlaps nothing, so it cannot be a target.
                 if overlap_A.max() > 0:
                     places.append((number, tokens[word]))
                     overlaps.append(overlap_A[None] / overlap_A.max())
@@ -55,14 +55,15 @@ class Told:
         return cls(place_W2[:, 0], place_W2[:, 1], overlap_WA)
 
     def to(self, device: torch.device) -> Told:
-        """The same on `device`."""
+        """Return the targets on `device`."""
         return Told(self.sentence.to(device), self.step.to(device), self.overlap.to(device))
 
 
 def told_loss(weights_NTA: Tensor, told: Told) -> Tensor:
-    """-log of the areas' overlap, weighted by attention, relative to the best: the words' mean.
+    """Compute the mean over words of -log of the overlap weighted by attention.
 
-    It is 0 where all weight lies on the best areas, and 0 without any words.
+    The overlaps are relative to the best area. The loss is 0 if all weight is on the best areas,
+    and 0 without any words.
     """
     if not len(told.sentence):
         return weights_NTA.new_zeros(())
@@ -79,14 +80,23 @@ def told_caption_loss(
     head: tuple[int, int],
     smoothing: float,
 ) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of the next word, and `told_loss` of one head, of the same pass.
+    """Compute the cross-entropy of the next word and the `told_loss` of one head in one pass.
 
-    head: its layer and its number, counted from 0.
+    Args:
+        network: The captioner.
+        features_BMC: Features of the pictures.
+        captions_NT: Token ids of the captions.
+        told: Attention targets.
+        head: Layer and number of the head, counted from 0.
+        smoothing: Label smoothing, 0 to 1.
+
+    Returns:
+        Both losses.
     """
     memory_BMW, _ = network.encode(features_BMC)
     run = network.decode(memory_BMW, None, shifted(captions_NT), need_weights=True)
     layer, number = head
-    # The queries of all sentences of a picture lie side by side.
+    # The queries of all sentences of a picture are next to each other.
     weights_BQA = run.weights["encoder-decoder"][layer][:, number]
     weights_NTA = weights_BQA.reshape(len(captions_NT), captions_NT.shape[1], -1)
     words = cross_entropy(run.logits.float(), captions_NT, smoothing)

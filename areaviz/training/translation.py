@@ -41,21 +41,21 @@ LIMITS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TranslationConfig(TrainConfig):
-    """The recipe of a translator; its `model` has further options of the network.
+    """The recipe of a translator. Its `model` has further options of the network.
 
     Args:
         level: "character" or "token".
-        vocabulary: most tokens the tokenizer may have.
-        batch_tokens: padded target tokens a batch.
-        network: a key of `WRITERS`.
-        size: of a Transformer: "Tiny", "Small", "Base" or "Big"; "" for other networks.
-        max_length: longer sentences (in tokens) are left out of training.
-        label_smoothing: of the next token, 0..1.
-        source: language of the sources.
-        target: language of the targets.
-        made: names of made pairs that are learned from as well, see `sentence_pairs`.
-        sampling: how sharply subwords are drawn anew at each update, see `SampledPairs`; 0 for
-            always the most probable ones.
+        vocabulary: Largest number of tokens in the tokenizer.
+        batch_tokens: Padded target tokens per batch.
+        network: A key of `WRITERS`.
+        size: Size of a Transformer, "Tiny", "Small", "Base" or "Big"; "" for other networks.
+        max_length: Largest number of tokens in a training sentence. Longer ones are left out.
+        label_smoothing: Label smoothing for the next token, 0 to 1.
+        source: Language of the sources.
+        target: Language of the targets.
+        made: Names of made pairs that are added to the training pairs, see `sentence_pairs`.
+        sampling: Sharpness of subword sampling, see `SampledPairs`. 0 always uses the most probable
+            subwords.
     """
 
     level: str
@@ -83,19 +83,20 @@ class Translation:
     train_pairs: Sequence[IdPair]
     valid_pairs: Sequence[IdPair]
     device: torch.device
-    # the training pairs once more, where their subwords are drawn
+    # The training pairs with all their segmentations, if subwords are sampled.
     sampled: SampledPairs | None = None
 
     @classmethod
     def build(
         cls, config: TranslationConfig, data: Path, folder: Path, device: torch.device
     ) -> Self:
-        """Read the corpus in `data`, learn the run's tokenizer once, and make the network."""
+        """Read the corpus from `data`, learn the run's tokenizer once and make the network."""
         train, valid = cls.read(config, data, "train"), cls.read(config, data, "val")
         learned, symbols = cls.texts(train)
         path = folder / TOKENIZER
         tokenizer = run_tokenizer(path, learned, config.vocabulary, config.level, symbols)
-        # The tokenizer knows gold sentences alone, so that models with and without others compare.
+        # The tokenizer learns only from gold sentences, so models with and without made pairs
+        # compare.
         for name in config.made:
             train += read_made(folder.parent, name)
         pairs, texts = [], []
@@ -111,19 +112,20 @@ class Translation:
 
     @classmethod
     def read(cls, config: TranslationConfig, data: Path, split: str) -> list[Pair]:
-        """The sentence pairs of "train" or "val"."""
+        """Return the sentence pairs of "train" or "val"."""
         return read_split(data, split, config.source, config.target)
 
     @classmethod
     def texts(cls, pairs: Sequence[Pair]) -> tuple[list[str], list[str]]:
-        """What the tokenizer learns from, and what is one token in any case."""
+        """Return the tokenizer's training texts, and the symbols that are always one token."""
         return [text for pair in pairs for text in pair], []
 
     def batches(self, first_step: int) -> Iterator[Batch]:
-        """Shuffled length buckets for ever."""
+        """Yield shuffled length buckets without end."""
         step, epoch = 0, 0
         while True:
-            # An epoch's order follows from its number, so a run that goes on skips what was seen.
+            # The epoch's number determines its order, so a resumed run skips the batches it has
+            # seen.
             seed = self.config.seed * 1_000_003 + epoch
             groups = buckets(self.train_pairs, self.config.batch_tokens, seed)
             for number, group in list(enumerate(groups))[max(0, first_step - step) :]:
@@ -132,16 +134,16 @@ class Translation:
             step, epoch = step + len(groups), epoch + 1
 
     def _pair(self, index: int, rng: np.random.Generator) -> IdPair:
-        """A training pair, with other subwords where they are drawn."""
+        """Return a training pair, with sampled subwords if the recipe asks for them."""
         return self.sampled.draw(index, rng) if self.sampled else self.train_pairs[index]
 
     def loss(self, batch: Batch) -> Tensor:
-        """Cross-entropy of the next token with label smoothing, in nats."""
+        """Compute the cross-entropy of the next token with label smoothing, in nats."""
         logits_BTV = self.network(batch.source, batch.target_in)
         return cross_entropy(logits_BTV.float(), batch.target_out, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a token without label smoothing, in nats."""
+        """Measure the cross-entropy per token without label smoothing, in nats."""
         totals = []
         for group in buckets(self.valid_pairs, self.config.batch_tokens, seed=None):
             batch = collate([self.valid_pairs[i] for i in group]).to(self.device)
@@ -154,12 +156,12 @@ class Translation:
         self.tokenizer.save(folder / TOKENIZER)
 
     def _about_train(self) -> str:
-        """What it learned from, in words."""
+        """Return the training data as text for the card."""
         made = [f"the pairs {name}, which a model made" for name in self.config.made]
         return " and ".join([DATA["train"], *made])
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         recipe, options = self.config, self.network.config
         size = f" ({recipe.size})" if recipe.size else ""
         return Description(
@@ -179,7 +181,11 @@ class Translation:
 
 
 def network_options(config: TranslationConfig, vocabulary: int) -> Any:
-    """The options of the network a recipe describes; InputError for a size that does not exist."""
+    """Return the options of the network that a recipe describes.
+
+    Raises:
+        InputError: The size does not exist.
+    """
     options = WRITERS[config.network][0]
     if config.size:
         return options.sized(config.size, vocabulary, **config.model)
@@ -187,14 +193,18 @@ def network_options(config: TranslationConfig, vocabulary: int) -> Any:
 
 
 def encode(tokenizer: Tokenizer, pairs: Sequence[Pair]) -> list[IdPair]:
-    """Sentence pairs as ids, each with its end symbol."""
+    """Return sentence pairs as ids, each with its end symbol."""
     return [(tokenizer.ids(source), tokenizer.ids(target)) for source, target in pairs]
 
 
 def length_limit(pairs: Sequence[IdPair]) -> dict[str, Any]:
-    """Ratio and extra such that no validation target is longer than ratio * source + extra."""
+    """Return the ratio and extra that limit the length of an output.
+
+    No validation target is longer than ratio * source + extra.
+    """
     source = np.array([len(one) for one, _ in pairs])
     target = np.array([len(one) for _, one in pairs])
-    # The longest hundredth is left to `extra`, so that one odd pair does not set the ratio.
+    # The ratio is a 99 % quantile and `extra` covers the rest, so one odd pair cannot set the
+    # ratio.
     ratio = round(float(np.quantile(target / source, 0.99)), 2)
     return {"ratio": ratio, "extra": max(0, math.ceil((target - ratio * source).max()))}

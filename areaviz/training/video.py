@@ -1,7 +1,7 @@
-"""Training of watchers: clips, and the sentences that say what happens in them.
+"""Training of watchers: clips, and sentences that describe what happens in them.
 
-Shapes: B clips, F frames, S side in pixels, T words, V vocabulary. Where clips are in colour they
-are [B, F, S, S, 3].
+Shapes: B clips, F frames, S side in pixels, T words, V vocabulary. Clips in colour are [B, F, S, S,
+3].
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from areaviz.training.task import Description, chance_by_step, fastest
 from areaviz.training.watched_clips import CLIPS, Clips, Watchable
 
 LARGEST_VOCABULARY = 400
-"""More words than any kind of clips has."""
+"""Limit of the vocabulary. It is above the number of words of every kind of clips."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,9 +34,9 @@ class VideoConfig(TrainConfig):
     """The recipe of a watcher.
 
     Args:
-        clips: what is watched, a key of `CLIPS`.
-        batch: clips an update.
-        label_smoothing: of the next word, 0..1.
+        clips: Kind of clips, a key of `CLIPS`.
+        batch: Clips per update.
+        label_smoothing: Label smoothing for the next word, 0 to 1.
     """
 
     clips: str = "digits"
@@ -46,7 +46,7 @@ class VideoConfig(TrainConfig):
 
 @dataclass(slots=True)
 class Video:
-    """The task: clips, and what happens in them."""
+    """The task: clips, and the sentences that describe them."""
 
     Recipe: ClassVar[type[TrainConfig]] = VideoConfig
 
@@ -58,7 +58,7 @@ class Video:
 
     @classmethod
     def build(cls, config: VideoConfig, data: Path, folder: Path, device: torch.device) -> Self:
-        """Read or draw the clips, and make the network."""
+        """Read or draw the clips and make the network."""
         choice("clips", config.clips, tuple(CLIPS))
         clips = CLIPS[config.clips](data, config.model)
         tokenizer = run_tokenizer(folder / TOKENIZER, clips.sentences(), LARGEST_VOCABULARY)
@@ -67,24 +67,24 @@ class Video:
         return cls(config, tokenizer, fastest(network, device), clips, device)
 
     def batches(self, first_step: int) -> Iterator[tuple[Tensor, Tensor]]:
-        """New clips for ever."""
+        """Yield batches of randomly drawn clips without end."""
         for rng in chance_by_step(self.config.seed, first_step):
             yield self.batch(self.clips.drawn(rng, self.config.batch))
 
     def batch(self, clips: Sequence[Watchable]) -> tuple[Tensor, Tensor]:
-        """Frames uint8 [B, F, S, S] and the words of what happens [B, T]."""
+        """Return frames uint8 [B, F, S, S] and the words of the sentences [B, T]."""
         frames_BFSS = torch.from_numpy(np.stack([one.frames for one in clips]))
         ids_BT = pad([self.tokenizer.ids(one.text) for one in clips])
         return frames_BFSS.to(self.device), ids_BT.to(self.device)
 
     def loss(self, batch: tuple[Tensor, Tensor]) -> Tensor:
-        """Cross-entropy of the next word with label smoothing, in nats."""
+        """Compute the cross-entropy of the next word with label smoothing, in nats."""
         frames_BFSS, ids_BT = batch
         logits_BTV = self.network.attend(frames_BFSS, shifted(ids_BT), need_weights=False).logits
         return cross_entropy(logits_BTV, ids_BT, self.config.label_smoothing)
 
     def validate(self, step: int) -> dict[str, float]:
-        """Cross-entropy a word in nats, and the share of telling words that would be chosen."""
+        """Measure cross-entropy per word in nats, and the accuracy of the content words."""
         totals, right, valid = [], [], self.clips.valid
         for first in range(0, len(valid), self.config.batch):
             clips = valid[first : first + self.config.batch]
@@ -105,7 +105,7 @@ class Video:
         self.tokenizer.save(folder / TOKENIZER)
 
     def describe(self) -> Description:
-        """The task's part of the card."""
+        """Return the task's part of the model card."""
         options, about = self.network.config, self.clips.about
         return Description(
             family="watcher",

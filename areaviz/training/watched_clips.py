@@ -1,7 +1,7 @@
-"""Clips with sentences to learn from: drawn digits that move, or people who are filmed.
+"""Training clips with sentences: drawn digits that move, or films of people.
 
-To add one: a class like these, and a line in `CLIPS`.
-Shapes: N clips, F frames, S side in pixels.
+To add a kind of clips, write a class like these and add one line to `CLIPS`. Shapes: N clips, F
+frames, S side in pixels.
 """
 
 from __future__ import annotations
@@ -21,29 +21,29 @@ from areaviz.models.watcher import WatcherConfig
 
 Pixels = npt.NDArray[np.uint8]
 EACH, EACH_HELD_OUT = 400, 100
-"""Drawn digits of every kind in training, and of validation and test."""
+"""Number of drawings of every digit for training, and for validation and test."""
 TRAIN_SEED, VALID_SEED = 11, 12
 VALIDATED = 512
-"""Drawn clips of a validation, always the same."""
+"""Number of drawn clips in a validation. They are the same in every validation."""
 SHIFT, BRIGHTNESS = 4, 0.25
-"""By how many pixels, and by what share, a film is moved and made lighter or darker in training."""
+"""Largest shift in pixels, and largest change of brightness, of a film in training."""
 
 
 class Watchable(Protocol):
-    """A clip as a network watches it, and its sentence."""
+    """A clip as a network sees it, with its sentence."""
 
     @property
     def frames(self) -> Pixels:
-        """Grey [F, S, S], or in colour [F, S, S, 3]."""
+        """Frames in grey [F, S, S] or in colour [F, S, S, 3]."""
 
     @property
     def text(self) -> str:
-        """What happens."""
+        """The sentence that describes the clip."""
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a card says of the clips."""
+    """Texts about the clips for a model card."""
 
     title: str
     data: Mapping[str, Any]
@@ -52,36 +52,36 @@ class About:
 
 
 class Clips(Protocol):
-    """Where a task has its clips from."""
+    """The source of a task's clips."""
 
     @property
     def about(self) -> About:
-        """What a card says of them."""
+        """Texts about the clips for a model card."""
 
     @property
     def function_words(self) -> Collection[str]:
-        """Words that no frame tells, which validation does not count."""
+        """Words that no frame shows, which validation does not count."""
 
     @property
     def chosen_by(self) -> str:
-        """What chooses the checkpoint on validation, "loss" or "words".
+        """The validation measure that chooses the checkpoint, "loss" or "words".
 
-        Where clips are few a network grows too sure long before it tells fewer words.
+        With few clips, a network becomes overconfident long before it gets fewer words right.
         """
 
     @property
     def valid(self) -> Sequence[Watchable]:
-        """Those of validation, always the same."""
+        """The validation clips. They are the same in every validation."""
 
     def sentences(self) -> Iterator[str]:
-        """What the vocabulary is learned from."""
+        """Yield the sentences that the vocabulary is learned from."""
 
     def drawn(self, rng: np.random.Generator, count: int) -> Sequence[Watchable]:
-        """So many clips to learn from; which, and how they are changed, is drawn by chance."""
+        """Draw `count` training clips with random changes."""
 
 
 class MovingDigits:
-    """A digit that does two things, one after the other; drawn anew for every batch."""
+    """Clips of a digit that does two things, one after the other; drawn again for every batch."""
 
     about = About(
         "Clips",
@@ -108,7 +108,7 @@ class MovingDigits:
         self._bank = digits.DigitBank(EACH, TRAIN_SEED)
 
     def sentences(self) -> Iterator[str]:
-        """Every sentence there is, in the order of the words."""
+        """Yield every possible sentence in the order of the words."""
         for digit in digits.DIGITS:
             for first in digits.ACTIONS:
                 for second in digits.ACTIONS:
@@ -116,20 +116,21 @@ class MovingDigits:
                         yield f"the {digit} {first} and then {second}"
 
     def drawn(self, rng: np.random.Generator, count: int) -> list[digits.MovingDigit]:
+        """Draw `count` clips of training digits."""
         return digits.moving_digits(self._bank, rng, count)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Filmed:
-    """A film as it is watched."""
+    """A film as the network sees it."""
 
     frames: Pixels
     text: str
 
     def changed(self, rng: np.random.Generator) -> Filmed:
-        """The same mirrored or not, moved and made lighter or darker, all frames alike."""
+        """Return the film with random mirroring, shift and brightness, the same for all frames."""
         frames = self.frames
-        # Mirrored, the left one would be the right one.
+        # Mirroring would swap left and right, so it would make such a sentence wrong.
         if rng.random() < 0.5 and not {"left", "right"} & set(self.text.split()):
             frames = frames[:, :, ::-1]
         down, across = rng.integers(-SHIFT, SHIFT + 1, 2)
@@ -139,7 +140,7 @@ class Filmed:
 
 
 class Films:
-    """People who are filmed, each doing one of 21 things (J-HMDB)."""
+    """Films of people, each doing one of 21 things (J-HMDB)."""
 
     about = About(
         "Films of people",
@@ -166,17 +167,22 @@ class Films:
         self.valid = watched_films(data, "val", config)
 
     def sentences(self) -> Iterator[str]:
-        """Those of training."""
+        """Yield the sentences of the training films."""
         for film in self._train:
             yield film.text
 
     def drawn(self, rng: np.random.Generator, count: int) -> list[Filmed]:
+        """Draw `count` training films and change them randomly."""
         chosen = rng.integers(len(self._train), size=count).tolist()
         return [self._train[index].changed(rng) for index in chosen]
 
 
 def watched_films(data: Path, split: str, config: WatcherConfig) -> list[Filmed]:
-    """The films of a split as a network watches them; raises as `read_frames`."""
+    """Return the films of a split as a network sees them.
+
+    Raises:
+        FileNotFoundError: See `read_frames`.
+    """
     films, found = jhmdb.read_films(data, split), []
     for film, pixels in zip(films, jhmdb.read_frames(data, films), strict=True):
         frames = as_watched(pixels, config.frames, config.side, config.colour)
@@ -188,4 +194,4 @@ CLIPS: Mapping[str, Callable[[Path, Mapping[str, Any]], Clips]] = {
     "digits": MovingDigits,
     "people": Films,
 }
-"""Every kind of clips, by its name in recipes: (data folder, the network's options)."""
+"""Every kind of clips by its name in recipes, made from (data folder, network options)."""
