@@ -17,7 +17,7 @@ def openings(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
     assets: Annotated[Path, typer.Option(help="Where everything is written to.")] = ASSETS,
 ) -> None:
-    """Run the examples that pages open with, and store the results so that pages open at once."""
+    """Run what pages and ready examples open with, and store the results so they open at once."""
     folder = assets / "openings"
     opened = store_openings(folder, folder / "looks.json", checkpoints)
     codec.save(opened[0].traces[0], assets / "home.npz", half=True)

@@ -159,11 +159,9 @@ def eased(start: float, end: float) -> FloatArray:
 def hover_points(
     x: Sequence[float], y: Sequence[float], texts: Sequence[str], size: float, **more: object
 ) -> Scatter:
-    """Return invisible points that show escaped texts on hovering.
+    """Return invisible points, `size` px wide, that show escaped texts on hovering.
 
-    Args:
-        size: diameter of a point in px.
-        more: other settings of Plotly's Scatter.
+    `more` are other settings of Plotly's Scatter.
     """
     return Scatter(
         x=x,
@@ -185,11 +183,10 @@ def written(
     side: str | None = None,
     **more: object,
 ) -> Scatter:
-    """Write escaped texts into a screen figure.
+    """Return escaped texts at positions of a screen figure.
 
-    Args:
-        side: position of a text relative to its point, such as "bottom right"; None centres it.
-        more: other settings of Plotly's Scatter.
+    `side` is the position of a text relative to its point, such as "bottom right"; None centres
+    the text. `more` are other settings of Plotly's Scatter.
     """
     style = {
         "textposition": side,
@@ -233,9 +230,8 @@ def lay_picture(
 ) -> None:
     """Add a matrix to a screen figure as an image, on a colour scale from 0 to `scale`.
 
-    Args:
-        box: left, top, width and height in the units of the axes.
-        is_signed: whether the scale starts at -`scale`.
+    A signed scale starts at -`scale`. `box` is left, top, width and height in the units of the
+    axes.
     """
     left, top, width, height = box
     figure.add_layout_image(

@@ -44,7 +44,7 @@ class Frame:
     probability: float | None
     # Item shares, which sum to 1: float32 [G, M].
     shares: FloatArray
-    # Brightness of each cell, 0..1: float32 [G, M]; every frame with attention has a cell at 1.
+    # Brightness of each cell relative to `brightest`, 0..1: float32 [G, M].
     light: FloatArray
     # Top area of the mean over the word's items; None if all weights are zero.
     heaviest: Attended | None

@@ -1,4 +1,4 @@
-"""What a focus selects from a trace: map, fields, layer, heads and queries, and their names."""
+"""Selection of a focus from a trace: map, fields, layer, heads and queries, and their names."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def has_items(focus: Focus, count: int) -> bool:
 
 
 def fits_text(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_map` holds and both sides are texts, whose items form a row."""
+    """Return whether `fits_map` is true and both sides are texts, whose items form a row."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]
@@ -108,7 +108,7 @@ def fits_text(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_spans(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_map` holds and both sides are spans of texts in 1-D order."""
+    """Return whether `fits_map` is true, the memory is 1-D, and all items are parts of a text."""
     if not fits_map(trace, focus):
         return False
     attention = trace.maps[focus.site]

@@ -38,7 +38,7 @@ def fits_both(trace: Trace, focus: Focus) -> bool:
 
 
 def fits_strengths(trace: Trace, focus: Focus) -> bool:
-    """Return whether `fits_both` holds and the trace has the lengths of both contexts per head."""
+    """Return whether `fits_both` is true and the trace has both contexts' lengths per head."""
     if not fits_both(trace, focus):
         return False
     text, picture = trace.maps[TEXT].strength, trace.maps[PICTURE].strength

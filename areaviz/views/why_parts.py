@@ -25,7 +25,7 @@ from areaviz.trace.request import Focus
 CHOICES = 8
 """Number of areas to choose from: the top areas of a query."""
 AROUND, MOST_ITEMS = 3, 40
-"""Number of items of a text drawn on each side of an area, and in all."""
+"""Number of items of a text drawn on each side of an area, and maximum number of all items."""
 _OFF = 0.05
 """Tolerance for the logarithm of a ratio of weights, which are stored in half precision."""
 
@@ -236,4 +236,5 @@ def _differences(asked: Sequence[Asked]) -> str:
 
 
 def signed(value: float) -> str:
+    """Format a number with its sign and two decimals."""
     return number_text(value, "+.2f")
