@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 CONNECT_SECONDS, ANSWER_SECONDS = 3.0, 120.0
 
-# How long the server's descriptions are valid, and the retry interval if the server did not answer.
+# Lifetime of the server's descriptions, and the retry interval if the server did not answer.
 ABOUT_SECONDS, ABOUT_AGAIN_SECONDS = 10.0, 2.0
 
 CONNECTIONS = 32

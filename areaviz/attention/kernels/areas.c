@@ -1,21 +1,22 @@
-/* Area attention (Li et al. 2019, Eq. 1-4) and its gradients, a block of queries at a time.
+/* Area attention (Li et al. 2019, Eq. 1-4) and its gradients, one block of queries at a time.
 
-   An area's logit is the mean of its items' scores, plus, where areas have terms of their own (boundary keys, a size
-   bias), a score of its first item, one of its last and one of its shape. The output is the items' coverage, the summed
-   weights of the areas that hold an item, times the values: no area has a key or a value. Scores [items, BLOCK] of a
-   block, queries innermost, stay in the second-level cache from product to product; `sweep.h` makes coverage of them.
+   An area's logit is the mean of its items' scores. With boundary keys or a size bias, a score of its first item,
+   one of its last item and one of its shape are added. The output is the items' coverage times the values, where
+   coverage is the summed weight of the areas that contain an item. No area has a key or a value. The scores [items,
+   BLOCK] of a block, queries innermost, stay in the second-level cache between the products; `sweep.h` computes the
+   coverage from them.
 
-   Means never exceed their best item, which bounds all logits; with terms no item does, and the largest logit is found
-   by a sweep of its own. The backward pass makes the scores again, and needs besides the inputs only the output, the
-   bound and the logarithm of the summed weights.
+   A mean never exceeds its best item, so the best item bounds all logits. With further terms there is no such bound
+   among the items, and a separate sweep may have to find the largest logit. The backward pass computes the scores
+   again. Besides the inputs it needs only the output, the bound and the logarithm of the summed weights.
 
-   Letters: N rows (batch and heads), Q queries, M items, S shapes of an area, P scores: M of means, where there are
-   edges M of first and M of last items, and S of shapes; E key width and D value width, multiples of LANES. */
+   Letters: N rows (batch and heads), Q queries, M items, S area shapes, P scores: M for means, with boundary keys
+   also M for first items, M for last items and S for shapes; E key width and D value width, both multiples of LANES. */
 
 #include "sweep.h"
 
 #if defined(__x86_64__)
-/* Numbers too small for their exponent cost hundreds of cycles each, and nothing here needs them. */
+/* Denormal numbers cost hundreds of cycles each and are not needed here, so they are flushed to zero. */
 #define FAST_ZERO unsigned before = __builtin_ia32_stmxcsr(); __builtin_ia32_ldmxcsr(before | 0x8040)
 #define AS_BEFORE __builtin_ia32_ldmxcsr(before)
 #else
@@ -25,24 +26,26 @@
 
 static const float LOG2_E = 1.44269504f;
 
-/* Field by field what `areaviz/attention/kernels/cpu.py` hands over; NULL where there is nothing. */
+/* The structure that `areaviz/attention/kernels/cpu.py` passes, field by field; NULL for missing parts. */
 typedef struct {
     /* [N, Q, E], [N, M or 3 M + S, E], [N, M, D] */
     const float *query, *key, *value;
-    /* Added to the scores: of items [*, M], by queries and items [*, Q, M]; for each of the N which one is its own. */
+    /* Biases on the scores: per item [*, M], and per query and item [*, Q, M]; then for each of the N rows the index
+       of its bias. */
     const float *padding, *bias;
     const int32_t *padding_row, *bias_row;
-    /* Items from the beginning that any query may see, [N]. */
+    /* Number of items up to the last one that any query may attend to, [N]. */
     const int32_t *seen;
-    /* Added to the logits, in units of log 2: of each shape [N, S], of each area [*, extra_queries, R]. */
+    /* Biases on the logits, in units of log 2: per shape [N, S], and per area [*, extra_queries, R]. */
     const float *shape, *extra;
     const int32_t *extra_row;
-    /* [N, Q, D], and [N, Q] each: the bound of logits and the logarithm of the summed weights, to base 2. */
+    /* The output [N, Q, D]; then [N, Q] each: the bound of the logits and the base-2 logarithm of the summed
+       weights. */
     float *output, *bound, *log_sum;
-    /* Area weights [N, Q, R] and the coverage of items by them [N, Q, M]. */
+    /* Area weights [N, Q, R] and the items' coverage [N, Q, M]. */
     float *weights, *coverage;
-    /* Gradients of the output [N, Q, D], query, key, value and shape; key, value and shape with an axis of parts
-       behind N, of which each gets its share of the queries. */
+    /* Gradients of the output [N, Q, D], query, key, value and shape. Those of key, value and shape have an axis of
+       parts after N; each part sums the gradients of its own queries. */
     const float *grad;
     float *d_query, *d_key, *d_value, *d_shape;
     float scale;
@@ -50,21 +53,21 @@ typedef struct {
     int32_t edges, terms, average, causal, parts, threads;
 } Problem;
 
-/* Memory of one thread. */
+/* The working memory of one thread. */
 typedef struct {
     float *whole;
     /* [P, BLOCK] each; cover and pull have M rows. */
     float *score, *slope, *cover, *pull;
     /* [E, BLOCK], [D, BLOCK] */
     float *query, *grad;
-    /* For grids: sums of rows [tall, width, LANES], and what areas add to the rows they hold [2, width, LANES]: those
-       of one height, then of all that are higher, too. */
+    /* For grids: sums over rows [tall, width, LANES], and the contributions of areas to their rows [2, width,
+       LANES]: those of one height, then those of all greater heights as well. */
     float *high, *high_pull, *strip, *strip_slope;
     /* [R, LANES] each */
     float *extra, *weight;
 } Scratch;
 
-/* Queries [start, start + live) of row n, and the items they may see: a whole number of the memory's rows. */
+/* Queries [start, start + live) of row n, and the items they may attend to: a whole number of the memory's rows. */
 typedef struct {
     const Problem *p;
     Scratch *s;
@@ -88,7 +91,7 @@ static int prepare(const Problem *p, Scratch *s, int backward) {
     };
     long size = 0, count = sizeof parts / sizeof *parts;
     for (int i = 0; i < count; i++) size += parts[i].size;
-    /* A whole number of cache lines, which aligned_alloc wants. */
+    /* aligned_alloc requires a whole number of cache lines. */
     s->whole = aligned_alloc(64, (size * sizeof(float) + 63) / 64 * 64);
     float *next = s->whole;
     for (int i = 0; i < count; i++) *parts[i].place = parts[i].size ? next : NULL, next += parts[i].size;
@@ -97,7 +100,7 @@ static int prepare(const Problem *p, Scratch *s, int backward) {
 
 static Block block_of(const Problem *p, Scratch *s, long n, long start) {
     Block b = {p, s, n, start, least(BLOCK, p->queries - start), 1, 0, p->items};
-    /* Weights of all areas are asked for only where all are computed. */
+    /* Weights and coverage can be returned only if all areas are computed. */
     if (!p->weights && !p->coverage) {
         b.items = least(b.items, p->seen[n]);
         if (p->causal) b.items = least(b.items, (long)p->items - p->queries + start + b.live);
@@ -112,7 +115,7 @@ static Block block_of(const Problem *p, Scratch *s, long n, long start) {
     return b;
 }
 
-/* out[i][lane] = x[lane][i] * factor, zero in the lanes without a query. */
+/* Compute out[i][lane] = x[lane][i] * factor, with zeros in lanes without a query. */
 static void transpose(const float *x, long live, long width, float factor, float *out) {
     for (long i = 0; i < width; i++) {
         for (long lane = 0; lane < live; lane++) out[i * BLOCK + lane] = x[lane * width + i] * factor;
@@ -142,7 +145,7 @@ static void add_masks(const Block *b) {
     }
 }
 
-/* Groups of scores: where each begins, and its first key and size, in rows. */
+/* Find the groups of scores: the start of each, which is also its first key, and its size, in rows. */
 static int groups(const Block *b, long at[4], long size[4]) {
     const Problem *p = b->p;
     int count = p->edges ? 3 : 1;
@@ -151,7 +154,7 @@ static int groups(const Block *b, long at[4], long size[4]) {
     return p->edges ? 4 : count;
 }
 
-/* The masked scores of the block, in units of log 2. */
+/* Compute the masked scores of the block, in units of log 2. */
 static void score(const Block *b) {
     const Problem *p = b->p;
     Scratch *s = b->s;
@@ -172,14 +175,14 @@ static void score(const Block *b) {
     add_masks(b);
 }
 
-/* Where the areas of h rows and w columns begin in the order of all (`AreaGrid.slab`). */
+/* Return the index of the first area of h rows and w columns in the order of all areas (`AreaGrid.slab`). */
 static long slab(const Problem *p, long h, long w) {
     long high = p->items / p->width, runs = p->wide * p->width - p->wide * (p->wide - 1l) / 2;
     long before = ((h - 1) * high - (h - 1) * (h - 2) / 2) * runs;
     return before + (high - h + 1) * ((w - 1) * p->width - (w - 1) * (w - 2) / 2);
 }
 
-/* The row of areas of height h that end in row y, for the queries from `lane` on. */
+/* Return the row of areas of height h that end in row y, for the queries from `lane` on. */
 static Row row_of(const Block *b, long y, int h, long lane, V shift) {
     const Problem *p = b->p;
     Scratch *s = b->s;
@@ -206,7 +209,7 @@ static Row row_of(const Block *b, long y, int h, long lane, V shift) {
     return r;
 }
 
-/* For rows of every height that end in row y: sums over their columns, less the shift for each item. */
+/* For every height, sum the columns over the rows that end in row y, and subtract the shift from each item. */
 static void add_rows(const Block *b, const float *in, float *high, long y, int heights, V shift) {
     long width = b->p->width;
     for (int h = 1; h <= heights; h++)
@@ -217,8 +220,9 @@ static void add_rows(const Block *b, const float *in, float *high, long y, int h
         }
 }
 
-/* An area reaches from the row it ends in up to the one it begins in. From the highest areas down, what each height
-   adds is added to the sum of those above, and the sum to the row in which areas of this height begin. */
+/* Add the contributions of areas of height h to their first row. Heights are processed from the greatest down. The
+   contribution of each height is added to the sum of the greater ones, and that sum to the row in which areas of
+   this height begin. */
 static void add_strip(const Block *b, float *strip, float *out, long y, int h, int highest) {
     long width = b->p->width;
     float *sums = strip + width * LANES;
@@ -231,10 +235,10 @@ static void add_strip(const Block *b, float *strip, float *out, long y, int h, i
     }
 }
 
-/* What a sweep over all rows does. */
+/* The tasks of a sweep over all rows. */
 enum { FIND_MOST, COVER, SLOPES };
 
-/* Sweeps over all areas for the queries from `lane` on. Returns the largest logit or the summed weights. */
+/* Sweep over all areas for the queries from `lane` on. Return the largest logit or the summed weights. */
 static V sweep(const Block *b, int what, long lane, V shift, V log_sum, V delta) {
     const Problem *p = b->p;
     Scratch *s = b->s;
@@ -256,7 +260,7 @@ static V sweep(const Block *b, int what, long lane, V shift, V log_sum, V delta)
     return result;
 }
 
-/* The weights and the coverage of the queries from `lane` on, each times the share of its query. */
+/* Write the weights and the coverage of the queries from `lane` on, each times the factor of its query. */
 static void write_weights(const Block *b, long lane, const float *share) {
     const Problem *p = b->p;
     for (long i = 0; i < LANES && lane + i < b->live; i++) {
@@ -277,7 +281,7 @@ static void read_extra(const Block *b, long lane) {
     }
 }
 
-/* The largest score of a group in every lane; NaN where the first is. */
+/* Return the largest score of a group in every lane; NaN if the first score is NaN. */
 static V largest_of(const Block *b, long at, long size, long lane) {
     const float *score = b->s->score + at * BLOCK + lane;
     V best = load(score);
@@ -285,9 +289,10 @@ static V largest_of(const Block *b, long at, long size, long lane) {
     return best;
 }
 
-/* The summed weights of the queries from `lane` on, and the shift they were made with: at least the largest logit.
-   A mean's bound is its best item. Sums of terms are bounded by the sum of bounds, which is seldom so far above all
-   logits that weights vanish; then, and where areas are changed one by one, the largest is searched. */
+/* Return the summed weights of the queries from `lane` on, and the shift that was used, which is at least the
+   largest logit. For means the bound is the best item. With further terms it is the sum of the terms' bounds, which
+   is rarely so far above all logits that the weights vanish. If they do, or if areas have individual biases, the
+   largest logit is searched. */
 static V summed(const Block *b, long lane, V best, V *shift) {
     const Problem *p = b->p;
     long items = p->items, shapes = p->tall * p->wide;
@@ -302,13 +307,13 @@ static V summed(const Block *b, long lane, V best, V *shift) {
     return sweep(b, COVER, lane, *shift, none, none);
 }
 
-/* Coverage of the queries from `lane` on, and what it is to be multiplied by. */
+/* Compute the coverage of the queries from `lane` on, and the factors that normalise it. */
 static void cover_lanes(const Block *b, long lane, float *share) {
     if (b->p->extra) read_extra(b, lane);
     V best = largest_of(b, 0, b->items, lane), shift, total = summed(b, lane, best, &shift);
     long first = b->n * b->p->queries + b->start + lane;
     for (int i = 0; i < LANES; i++) {
-        /* Of areas that are banned, or hold a masked item, none has a weight. */
+        /* No area has a weight if every area is banned or contains a masked item. */
         int nothing = best[i] <= MASKED / 2 || shift[i] <= MASKED / 2 / MOST / MOST;
         share[i] = nothing ? 0 : 1 / total[i];
         if (lane + i >= b->live) continue;
@@ -333,7 +338,7 @@ static void forward(const Block *b) {
         for (long v = 0; v < p->values; v++) out[i * p->values + v] *= share[i];
 }
 
-/* The inner product of the output and its gradient, in every lane. */
+/* Compute the inner product of the output and its gradient in every lane. */
 static void deltas(const Block *b, float *delta) {
     long values = b->p->values, first = (b->n * b->p->queries + b->start) * values;
     for (long i = 0; i < BLOCK; i++) {
@@ -343,7 +348,7 @@ static void deltas(const Block *b, float *delta) {
     }
 }
 
-/* Adds the block's part to the gradients; those of query and key still lack the scale. */
+/* Add the block's part to the gradients; those of query and key still lack the scale. */
 static void backward(const Block *b, long part) {
     const Problem *p = b->p;
     Scratch *s = b->s;
@@ -378,8 +383,8 @@ static void backward(const Block *b, long part) {
             for (long lane = 0; lane < b->live; lane++) p->d_shape[part * shapes + i] += own[i * BLOCK + lane];
 }
 
-/* Every block is computed by one thread from beginning to end, and a part's blocks in their order, so that results do
-   not depend on which thread comes first. Both return 0, or 1 where memory is lacking. */
+/* Each block is computed by one thread from beginning to end, and the blocks of a part are computed in order, so
+   results do not depend on the order of the threads. Both functions return 0, or 1 if there is not enough memory. */
 int areas_forward(const Problem *p) {
     long blocks = (p->queries + BLOCK - 1) / BLOCK;
     int failed = 0;
@@ -420,5 +425,5 @@ int areas_backward(const Problem *p) {
     return failed;
 }
 
-/* Keys and values have a multiple of so many channels. */
+/* Return the number of channels of which key and value widths must be a multiple. */
 int lanes(void) { return LANES; }

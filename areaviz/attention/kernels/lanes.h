@@ -1,7 +1,7 @@
-/* Vectors of the width a processor has, and the product of two small matrices in them.
+/* Vectors of the processor's width, and the product of two small matrices in them.
 
-   Written once in the vector extensions of GCC and Clang; the flags that the compiler is given decide the width. Only
-   the larger of two, for which the extensions have no word that keeps NaN, is said in each processor's own terms. */
+   The code uses the vector extensions of GCC and Clang, and the compiler's flags determine the width. Only the
+   maximum of two vectors is written for each processor, because the extensions have no maximum that keeps NaN. */
 
 #include <math.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@
 #define TILE 4
 #endif
 
-/* Queries that are computed side by side: two vectors. */
+/* Number of queries that are computed together: two vectors. */
 #define BLOCK (2 * LANES)
 /* Depth of a product whose operands stay in the first-level cache. */
 #define DEPTH 64
@@ -38,7 +38,7 @@ INLINE void store(float *x, V v) { *(Loose *)x = v; }
 INLINE V all(float x) { return x - (V){0}; }
 INLINE long least(long a, long b) { return a < b ? a : b; }
 
-/* The larger of a and b in every lane; b where either is NaN. */
+/* Return the larger of a and b in every lane; b if either is NaN. */
 INLINE V largest(V a, V b) {
 #if defined(__AVX512F__)
     return (V)_mm512_max_ps((__m512)a, (__m512)b);
@@ -50,9 +50,9 @@ INLINE V largest(V a, V b) {
 #endif
 }
 
-/* 2 to the x, for x up to 127: exactly 0 from -127 down, else to 2e-7 of its value. The sum with 1.5 * 2^23 rounds x to
-   a whole number, which then lies in the low bits and is added to the exponent of 2 to the rest (a polynomial of
-   least relative error). NaN stays NaN. */
+/* Return 2 to the power of x, for x up to 127: exactly 0 for x of at most -127, and otherwise with a relative error
+   of 2e-7. Adding 1.5 * 2^23 rounds x to a whole number in the low bits. This number is added to the exponent of 2
+   to the power of the remainder, which a polynomial of least relative error approximates. NaN stays NaN. */
 INLINE V power(V x) {
     x = largest(all(-127.0f), x);
     const V magic = all(12582912.0f);
@@ -66,13 +66,13 @@ INLINE V power(V x) {
     return (V)((I)p + ((I)whole << 23));
 }
 
-/* A matrix that is read number by number: entry (r, k) lies at data[r * across + k * along]. */
+/* A matrix that is read element by element: element (r, k) is at data[r * across + k * along]. */
 typedef struct {
     const float *data;
     long across, along;
 } Matrix;
 
-/* c[r] += the sum over k of a(r, k) * b[k], for few rows r of one or two vectors. */
+/* Add the sum over k of a(r, k) * b[k] to c[r], for a few rows r of one or two vectors. */
 INLINE void tile(const int rows, const int vectors, long depth, Matrix a, const float *b, long b_step, float *c,
                  long c_step) {
     V sum[TILE][2];
@@ -100,7 +100,7 @@ INLINE void tiles(const int vectors, long rows, long depth, Matrix a, const floa
     for (; r < rows; r++, a.data += a.across, c += c_step) tile(1, vectors, depth, a, b, b_step, c, c_step);
 }
 
-/* c[r] += the sum over k of a(r, k) * b[k]: rows of `columns` numbers, a multiple of LANES. */
+/* Add the sum over k of a(r, k) * b[k] to c[r], for rows of `columns` numbers, a multiple of LANES. */
 INLINE void multiply(long rows, long depth, long columns, Matrix a, const float *b, long b_step, float *c,
                      long c_step) {
     for (long k = 0; k < depth; k += DEPTH) {
@@ -112,7 +112,7 @@ INLINE void multiply(long rows, long depth, long columns, Matrix a, const float 
     }
 }
 
-/* The two ways a matrix lies in memory, so that the compiler knows one of its steps. */
+/* The two memory layouts of a matrix, so that the compiler knows one of its steps. */
 static void times_rows(long rows, long depth, long columns, const float *a, long step, const float *b, long b_step,
                        float *c, long c_step) {
     multiply(rows, depth, columns, (Matrix){a, step, 1}, b, b_step, c, c_step);

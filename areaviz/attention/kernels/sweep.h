@@ -1,17 +1,19 @@
-/* Areas of one height along one row of the memory, for LANES queries side by side.
+/* Areas of one height along one row of the memory, for LANES queries at once.
 
-   The items are swept from left to right. Of each width there is a running sum of scores, which grows from that of one
-   item less, and a pending coverage, which waits until no later area can hold its item: both stay in registers where
-   the largest width is known to the compiler. Exponentials and scores are to the base 2. */
+   The items are swept from left to right. For each width there is a running sum of scores, which is computed from
+   that of one item less, and a pending coverage, which is written as soon as no later area can contain its item.
+   Both stay in registers if the compiler knows the largest width. Exponentials and scores have base 2. */
 
 #include "lanes.h"
 
-/* Largest width; wider areas are left to other forms. */
+/* Largest width; other implementations compute wider areas. */
 #define MOST 32
-/* A masked score: far below any real one, yet its mean with others stays finite and its power is 0. */
+/* Score of a masked item. It is far below any real score, yet its mean with real scores stays finite and its power
+   is 0. */
 #define MASKED -1e30f
 
-/* One row. Pointers go on by `step` floats an item, `out` ones by `out_step`; terms and weights by BLOCK and LANES. */
+/* One row. Pointers advance by `step` floats per item, those to outputs by `out_step`, those to terms and weights by
+   BLOCK and LANES. */
 typedef struct {
     int length, wide;
     long step, out_step;
@@ -19,23 +21,24 @@ typedef struct {
     const float *in, *pull;
     /* Coverage, and in the backward pass the gradients of the scores. */
     float *out, *slope;
-    /* Scores of items as the first and as the last of an area (NULL for none), and of each width; NULL for no terms. */
+    /* Scores of items as the first and as the last item of an area (NULL without boundary keys), and scores of each
+       width; NULL without further terms. */
     const float *first, *last, *shape;
     float *first_slope, *last_slope, *shape_slope;
-    /* Of every area that ends at the first item, by width: added to its logit, and where its weight is written. */
+    /* For every area that ends at the first item, by width: the bias on its logit, and the place for its weight. */
     const float *extra[MOST];
     float *weight[MOST];
-    /* Whether values are means: coverage is then divided by the size. */
+    /* Whether values are means; coverage is then divided by the size. */
     int average;
     /* 1 / size by width. */
     float share[MOST];
-    /* What is subtracted: a bound of all logits, from scores where they are means alone; the logarithm of the summed
-       weights, where they are to sum to one; and from gradients their mean. The two first stay apart, as their sum
-       would be rounded to the size of the logits. */
+    /* Values to subtract: a bound of all logits, from the scores if logits are means alone; the logarithm of the
+       summed weights, if the weights must sum to one; and the mean of the gradients, from the gradients. The first
+       two are kept separate because their sum would be rounded to the magnitude of the logits. */
     V shift, log_sum, delta;
 } Row;
 
-/* Which of these a sweep has, so that the compiler leaves out the others. */
+/* The properties of a sweep that are known at compile time, so that the compiler can drop unused code. */
 typedef struct {
     int wide, terms, edges, extra, weights, average;
 } Kind;
@@ -48,7 +51,7 @@ INLINE V logit(const Row *r, const Kind k, int w, long x, V sum, V begin, V end)
     return result;
 }
 
-/* The running sums and first items with one item more. */
+/* Extend the running sums and first items by one more item. */
 INLINE void grow(const Row *r, const Kind k, long x, V *sum, V *begin, V *end) {
     V score = load(r->in + x * r->step);
     if (!k.terms) score -= r->shift;
@@ -62,7 +65,7 @@ INLINE void grow(const Row *r, const Kind k, long x, V *sum, V *begin, V *end) {
     }
 }
 
-/* What waited `wide - 1` items is written, all others move on. */
+/* Write the coverage that has been pending for `wide - 1` items, and shift the rest. */
 INLINE void release(const Kind k, long x, V *held, float *out, long step, int add) {
     if (x >= k.wide - 1) {
         float *place = out + (x - k.wide + 1) * step;
@@ -79,7 +82,7 @@ INLINE void flush(const Kind k, long length, const V *held, float *out, long ste
     }
 }
 
-/* The largest logit of all areas that end in the row. */
+/* Return the largest logit of all areas that end in the row. */
 INLINE V most_of(const Row *r, const Kind k, V most) {
     V sum[MOST], begin[MOST], end;
     UNROLL for (int w = 0; w < k.wide; w++) sum[w] = all(MASKED), begin[w] = all(0);
@@ -90,7 +93,7 @@ INLINE V most_of(const Row *r, const Kind k, V most) {
     return most;
 }
 
-/* Writes what the row's areas add to the coverage of their columns; returns the sum of their weights. */
+/* Write the contributions of the row's areas to the coverage of their columns; return the sum of their weights. */
 INLINE V cover(const Row *r, const Kind k) {
     V sum[MOST], begin[MOST], held[MOST], end, total = all(0);
     UNROLL for (int w = 0; w < k.wide; w++) sum[w] = all(MASKED), begin[w] = held[w] = all(0);
@@ -114,7 +117,7 @@ INLINE V cover(const Row *r, const Kind k) {
     return total;
 }
 
-/* The same with weights that sum to one, and the gradients of all scores. */
+/* Write the contributions to the coverage with weights that sum to one, and the gradients of all scores. */
 INLINE void slopes(const Row *r, const Kind k) {
     V sum[MOST], begin[MOST], pulls[MOST], held[MOST], slope[MOST], from[MOST], shape[MOST], end;
     UNROLL for (int w = 0; w < k.wide; w++) {
@@ -157,8 +160,8 @@ INLINE void slopes(const Row *r, const Kind k) {
         }
 }
 
-/* Sweeps for widths that the compiler knows, of mean keys, of boundary keys, and of any; where it knows nothing,
-   everything is a number. */
+/* Sweeps with widths that are known to the compiler: for mean keys, for boundary keys, and for all options. For all
+   other sweeps the compiler knows no property. */
 #define KNOWN(W, call)                                                \
     case 3 * W: return call(r, (Kind){W, 0, 0, 0, 0, 0});             \
     case 3 * W + 1: return call(r, (Kind){W, 1, 1, 0, 0, 0});         \
@@ -176,7 +179,7 @@ INLINE void slopes(const Row *r, const Kind k) {
 static V cover_row(const Row *r) { SWEEP(cover) }
 static void slopes_row(const Row *r) { SWEEP(slopes) }
 
-/* It is seldom needed, so it is swept by numbers alone. */
+/* This is rarely needed, so the compiler need not know its width. */
 static V most_of_row(const Row *r, V most) {
     return most_of(r, (Kind){r->wide, r->shape != NULL, r->first != NULL, r->extra[0] != NULL, 0, 0}, most);
 }
