@@ -1,1 +1,1 @@
-"""How the figures on cards are measured on held-out data, and how faithful a map is."""
+"""Evaluation: measures the figures of model cards on held-out data, and how faithful a map is."""

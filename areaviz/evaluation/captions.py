@@ -1,4 +1,4 @@
-"""A captioner and held-out pictures in, the figures of its card out.
+"""Evaluation of captioners on held-out pictures, for the figures of their cards.
 
 Shapes: H heads, Q words, A areas.
 """
@@ -39,14 +39,14 @@ class Held:
     pictures: Sequence[Picture]
     references: Sequence[Sequence[str]]
     grounded: Sequence[Sequence[Grounded]]
-    # for each, every sentence that is true of it; empty where nobody knows them all
+    # All true sentences of each picture. Empty if they are not all known.
     true: Sequence[Mapping[str, Grounded]]
-    # the same with both relations of things that lie diagonally
+    # The true sentences if both relations are accepted for objects that are diagonal.
     nearly: Sequence[Mapping[str, Grounded]] = ()
 
 
 def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
-    """The "photos" or "scenes" of a split, `side` pixels a side."""
+    """Return the "photos" or "scenes" of a split, `side` pixels wide and high."""
     if pictures == "photos":
         photos = read_photos(data, split)
         made = [Picture.of("photo", pixels) for pixels in read_pixels(data, photos, side)]
@@ -65,8 +65,11 @@ def held_out(pictures: str, split: str, data: Path, side: int) -> Held:
 def evaluate_captions(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a captioner on "val" or "test".
 
-    The head that points best is chosen on "val" and noted on the card, with what every head does;
-    "test" measures the chosen head.
+    "val" chooses the head that points best and notes it on the card, together with the figures of
+    every head. "test" measures the chosen head.
+
+    Raises:
+        InputError: "val" has not been measured yet.
     """
     card, network = model.card, model.network
     assert isinstance(network, PictureNetwork)
@@ -91,7 +94,7 @@ def evaluate_captions(model: WritingModel, data: Path, split: str, options: Opti
 
 
 def _written(model: WritingModel, held: Held, options: Options) -> Measured:
-    """What is written of every picture, and its scores."""
+    """Write a caption for every picture and score the captions."""
     requests = [
         Request(model.card.name, "", options.method, options.beam, picture=picture)
         for picture in held.pictures
@@ -107,7 +110,7 @@ def _written(model: WritingModel, held: Held, options: Options) -> Measured:
 
 
 def _given(model: WritingModel, held: Held) -> list[Request]:
-    """Every picture with its first sentence given."""
+    """Return a request for every picture, with its first sentence given."""
     return [
         Request(model.card.name, "", picture=picture, target=sentences[0].text)
         for picture, sentences in zip(held.pictures, held.grounded, strict=True)
@@ -117,11 +120,11 @@ def _given(model: WritingModel, held: Held) -> list[Request]:
 def _attention(
     model: WritingModel, held: Held, captions: Sequence[str], split: str
 ) -> tuple[Place, dict[str, float]]:
-    """The head that points best on validation, and how well it points.
+    """Return the head that points best on validation, and how well it points.
 
-    The first grounded sentence of each picture is given, not the model's own, so that words and
-    boxes are known. Where every true sentence is known, the model's own captions are read as well,
-    as far as they are true.
+    The first grounded sentence of each picture is given instead of the model's own, so that words
+    and boxes are known. If all true sentences are known, the model's own captions are measured as
+    well, as far as they are true.
     """
     config = model.network.config
     given = _read(model, held.pictures, [sentences[0] for sentences in held.grounded])
@@ -152,20 +155,20 @@ def _attention(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Pictures, a sentence of each, and what a model attends to as it reads them."""
+    """Pictures, one sentence for each, and the model's attention while it reads them."""
 
     pictures: Sequence[Picture]
     sentences: Sequence[Grounded]
-    # of each picture, one array [H, Q, A] a layer
+    # For each picture, one array [H, Q, A] per layer.
     weights: Sequence[Sequence[FloatArray]]
-    # of each sentence, the token of every word
+    # For each sentence, the token of every word.
     tokens: Sequence[Sequence[int]]
-    # of each layer
+    # The areas of each layer.
     grids: Sequence[AreaGrid]
 
 
 def _read(model: WritingModel, pictures: Sequence[Picture], sentences: Sequence[Grounded]) -> Read:
-    """Every sentence given to the model, batch by batch."""
+    """Return the attention of the model with every sentence given, computed in batches."""
     network = model.network
     weights: list[Sequence[FloatArray]] = []
     for first in range(0, len(pictures), BATCH):
@@ -187,7 +190,7 @@ def _read(model: WritingModel, pictures: Sequence[Picture], sentences: Sequence[
 def _rows(
     read: Read, layer: int, head: int
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
-    """Each boxed word's weights as one head has them, and its boxes."""
+    """Yield each boxed word's weights in one head, the areas, and the boxes of the word."""
     for weights_L, tokens, sentence in zip(read.weights, read.tokens, read.sentences, strict=True):
         for word, boxes in sentence.boxes:
             yield weights_L[layer][head, tokens[word]], read.grids[layer], boxes

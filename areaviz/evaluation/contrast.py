@@ -1,8 +1,8 @@
-"""Why one word and not another: how much more probable an output finds its own word than a foil.
+"""Contrastive measures: how much more probable a model finds its own word than a foil.
 
-Why did the model write "er"? is a question without an end; why "er" and not "sie"? has an answer
-one can measure (contrastive explanations: Yin and Neubig 2022). The foil stands where the word
-stands, after the same items, so it is read as an output of its own:
+“Why did the model write er?” has no final answer, but “Why er and not sie?” has one that can be
+measured (contrastive explanations: Yin and Neubig 2022). The foil replaces the word after the same
+items, so the model reads it as an output of its own:
 
     p(word | items before) and p(foil | items before), the products of the probabilities of their
     items
@@ -26,20 +26,20 @@ from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
 LONGEST = 200
-"""Characters of a foil."""
+"""Largest number of characters in a foil."""
 _LEAST = 1e-38
-"""A probability whose logarithm is a number."""
+"""Smallest probability, so that its logarithm is finite."""
 
 
 class SplitOtherwise(InputError):
-    """With a foil the text before it is split into other items."""
+    """Error: with the foil, the text before it is split into different items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Items of an output, and what might have stood there instead."""
+    """Items of an output, and a foil that could have been written instead."""
 
-    # 0-based, the second exclusive.
+    # Item indices, counted from 0; `last` is exclusive.
     first: int
     last: int
     foil: str
@@ -47,14 +47,14 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Odds:
-    """How probable word and foil are after the same items, 0..1, above 0."""
+    """Probabilities of the word and the foil after the same items, above 0 and at most 1."""
 
     word: float
     foil: float
 
     @property
     def difference(self) -> float:
-        """p(word) - p(foil), -1..1."""
+        """The difference p(word) - p(foil), -1 to 1."""
         return self.word - self.foil
 
     @property
@@ -64,7 +64,7 @@ class Odds:
 
 
 def output_words(output: Field) -> list[tuple[int, int]]:
-    """The words of an output as items (start, end), without the marks around them."""
+    """Return the words of an output as items (start, end), without surrounding punctuation."""
     found = []
     for run in word_runs(output):
         inside = [item for item in range(*run) if any(map(str.isalnum, output.labels[item]))]
@@ -74,18 +74,18 @@ def output_words(output: Field) -> list[tuple[int, int]]:
 
 
 def text_of(output: Field, first: int, last: int) -> str:
-    """What items of an output read as."""
+    """Return the text of some items of an output."""
     text: str = output.raw[output.anchors[first, 0] : output.anchors[last - 1, 1]]
     return text.strip()
 
 
 def foil_request(trace: Trace, contrast: Contrast) -> Request:
-    """The request whose given output is that of the trace up to the word, and then the foil.
+    """Return a request whose given output is that of the trace up to the word, and then the foil.
 
     A language model reads both as its text.
 
     Raises:
-        InputError: the foil is nothing, too long, or the word itself.
+        InputError: The foil is empty, too long or equal to the word.
     """
     output = trace.fields[trace.output.field]
     foil = contrast.foil.strip()
@@ -102,15 +102,15 @@ def foil_request(trace: Trace, contrast: Contrast) -> Request:
 
 
 def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
-    """Where the foil stands in the output that was read.
+    """Return the items of the foil in the output that was read.
 
     Raises:
-        SplitOtherwise: the model splits the text before it into other items.
+        SplitOtherwise: The model splits the text before the foil into different items.
     """
     before, after = trace.fields[trace.output.field], read.fields[read.output.field]
     first = contrast.first
     starts, ends = after.anchors.T
-    # What a language model finds likeliest behind its text is no part of it.
+    # A language model's most probable continuation is not part of its text.
     whole = read.fields.get("history", after).raw
     last = int(((starts < ends) & (ends <= len(whole))).sum())
     same = before.labels[:first] == after.labels[:first]
@@ -123,9 +123,10 @@ def foil_items(trace: Trace, read: Trace, contrast: Contrast) -> slice:
 
 
 def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
-    """The changes of a run without what stands behind the word that begins with item `first`.
+    """Return the changes of a run without those that concern items after the word.
 
-    Neither the word nor its foil can attend to that, and behind a foil there may be no such item.
+    The word starts with item `first`. Neither the word nor its foil can attend to later items, and
+    after a foil there may be no such items.
     """
     memories = {site: attention.memory for site, attention in trace.maps.items()}
     kept: list[Change] = []
@@ -134,7 +135,8 @@ def shared_changes(trace: Trace, first: int) -> tuple[Change, ...]:
             change = replace(change, items=_up_to(change.items, first))
             if not change.items:
                 continue
-        # Of all areas but some none can be left out.
+        # With `rest`, everything except the listed areas changes, so no listed area can be left
+        # out.
         elif (
             isinstance(change, Weigh) and not change.rest and memories.get(change.site) == "history"
         ):
@@ -151,18 +153,22 @@ def _up_to(items: tuple[int, ...], last: int) -> tuple[int, ...]:
 
 
 def probability(trace: Trace, items: slice) -> float:
-    """Of some items of an output, one after the other, after those before them."""
+    """Return the joint probability of some items of an output, each given the items before it."""
     return float(np.prod(trace.output.probabilities[items].astype(np.float64)))
 
 
 def odds(trace: Trace, contrast: Contrast, run: Run, changed: Trace | None = None) -> Odds:
-    """How probable the word and the foil are.
+    """Return the probabilities of the word and the foil.
 
     Args:
-        trace: of the output, as the model wrote it.
-        contrast: of the word in it.
-        run: runs the foil.
-        changed: a changed run over the same output, whose changes hold for both; None for none.
+        trace: Trace of the output as the model wrote it.
+        contrast: The word in that output, and the foil.
+        run: Function that runs the model on the foil.
+        changed: A changed run over the same output, whose changes apply to both; None for no
+            changes.
+
+    Raises:
+        InputError: See `foil_request` and `foil_items`.
     """
     seen = trace if changed is None else changed
     changes = shared_changes(seen, contrast.first)

@@ -1,4 +1,4 @@
-"""Faithfulness by words and foils over many inputs: which words are meant, and the figures."""
+"""Faithfulness with words and foils over many inputs: the choice of words, and the figures."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ from areaviz.trace.record import Field, Run, Trace
 from areaviz.trace.request import Request
 
 LIKELIEST = "likeliest"
-"""In place of a foil: the likeliest other item."""
+"""Value in place of a foil: the most probable other item."""
 
 
 def contrasted(
     requests: Sequence[Request], probe: Probe, run: Run, word: str, foil: str
 ) -> tuple[Faithfulness, int]:
-    """Several inputs as one, each by a word of its output and a foil, and how many have the word.
+    """Measure several inputs as one, each with a word of its output and a foil.
 
     Args:
-        requests: the inputs.
-        probe: how, but for the contrast.
-        run: runs the model.
-        word: the first place where it stands by itself is meant.
-        foil: another word; "likeliest" is the item of an output that came nearest to being another
-            one, and that one, whatever `word` is.
+        requests: The inputs.
+        probe: What to measure. Its contrast is replaced.
+        run: Function that runs the model.
+        word: The word. Its first occurrence as a whole word counts.
+        foil: Another word. "likeliest" chooses, whatever `word` is, the item of an output with the
+            closest alternative, and that alternative.
+
+    Returns:
+        The figures, and the number of inputs that were measured.
 
     Raises:
-        InputError: as `faithfulness`, and where no output has the word.
-        BackendError: as `run`.
+        InputError: See `faithfulness`. Also raised if no output has the word.
+        BackendError: See `run`.
     """
     if foil != LIKELIEST and not word:
         raise InputError("A foil stands against a word; say which word of the outputs is meant.")
@@ -60,7 +63,7 @@ def contrasted(
 
 
 def contrast_of(output: Field, word: str, foil: str) -> Contrast | None:
-    """The first place where a word stands in an output; None where it does not."""
+    """Return the first place of a word in an output, or None without one."""
     for first, last in output_words(output):
         if text_of(output, first, last) == word:
             return Contrast(first, last, foil)
@@ -68,8 +71,9 @@ def contrast_of(output: Field, word: str, foil: str) -> Contrast | None:
 
 
 def _measurable(trace: Trace, probe: Probe) -> Sequence[int]:
-    """The items of an output by which the map can be measured: of a text that attends to itself
-    those that see more than they are to lose.
+    """Return the items of an output for which the map can be measured.
+
+    If a text attends to itself, these are the items that see more than they are to lose.
     """
     items = range(len(trace.output.probabilities))
     try:
@@ -83,20 +87,17 @@ def _measurable(trace: Trace, probe: Probe) -> Sequence[int]:
 
 
 def likeliest(trace: Trace, items: Sequence[int]) -> Contrast | None:
-    """Of some items that which came nearest to being another one, and that one.
-
-    None where there is none.
-    """
+    """Return the item with the closest alternative, and that alternative, or None without one."""
     found: tuple[float, Contrast] | None = None
     output = trace.fields[trace.output.field]
     for item in items:
         options = trace.output.alternatives[item]
         start, end = output.anchors[item].tolist()
         others = [one for one in options if one[0] != output.labels[item]]
-        # What stands for no text, such as the end, cannot be read as an output.
+        # Symbols that stand for no text, such as the end symbol, cannot be read as an output.
         texts = [one for one in others if start < end and not one[0].startswith("⟨")]
         for label, probability in texts[:1]:
-            # Of a text that was read, the other may be the more probable one.
+            # In a text that was read, the alternative may be more probable than the item.
             ratio = probability / max(float(trace.output.probabilities[item]), 1e-12)
             near = min(ratio, 1 / max(ratio, 1e-12))
             if label.strip() and (found is None or near > found[0]):

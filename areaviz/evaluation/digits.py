@@ -1,4 +1,4 @@
-"""A digit reader and held-out digits in, the figures of its card out."""
+"""Evaluation of digit readers on held-out digits, for the figures of their cards."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ SEED = 0
 
 
 def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options) -> Measured:
-    """Measure a reader on "val" or "test".
+    """Measure a digit reader on "val" or "test".
 
-    Its looks are measured beside looks at random places, looks at another picture, and those of the
-    same network before it was trained.
+    Its looks are compared with looks at random places, looks at another picture, and looks of the
+    untrained network.
     """
     digits, labels = read_digits(data, split)
     rng = np.random.default_rng(SEED)
@@ -44,6 +44,6 @@ def evaluate_digits(model: DigitReader, data: Path, split: str, options: Options
 
 
 def _request(model: DigitReader, pixels_SS: npt.NDArray[np.uint8]) -> Request:
-    """One picture of drawn digits, light on dark."""
+    """Return a request for one picture of drawn digits, light on dark."""
     grey_SSC = np.repeat(pixels_SS[..., None], 3, axis=-1)
     return Request(model.card.name, "", picture=Picture.of("digits", grey_SSC))

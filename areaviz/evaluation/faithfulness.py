@@ -1,10 +1,9 @@
-"""Whether an attention map is faithful: does the output suffer when what it points at is removed?
+"""Faithfulness of an attention map: does the output suffer if the attended items are removed?
 
-Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2), of one map of a model, on the
-model's own output. Attention is not by itself an explanation (Jain and Wallace 2019; Wiegreffe and
-Pinter 2019): these two numbers, beside the same of areas picked by chance, say how far this map is
-one.
-Shapes: Q queries, T output items, K chosen.
+Comprehensiveness and sufficiency (DeYoung et al. 2020, Eq. 1-2) are measured for one map of a
+model, on the model's own output. Attention is not by itself an explanation (Jain and Wallace 2019;
+Wiegreffe and Pinter 2019). These two numbers, compared with those of randomly chosen areas, say how
+far this map is one. Shapes: Q queries, T output items, K chosen.
 """
 
 from __future__ import annotations
@@ -33,24 +32,25 @@ from areaviz.trace.request import Counted, Request
 
 @dataclass(frozen=True, slots=True)
 class Faithfulness:
-    """How far the probability of the output falls, means over its items, -1..1.
+    """The fall of the output's probability, as means over its items, -1 to 1.
 
-    With p_t the probability of output item t given those before it and S_t what query t points at
-    most:
+    With p_t the probability of output item t given those before it, and S_t the items or areas with
+    most attention from query t:
 
         comprehensiveness = 1/T sum_t [p_t - p_t(every query without its S)]
         sufficiency = 1/T sum_t [p_t - p_t(every query with its S alone)]
 
-    Where the map is faithful, the first is high and the second low.
+    If the map is faithful, the first is high and the second is low.
 
-    All layers and heads of the site lose it, and every query loses its own at once, so what an
-    earlier output item read is not handed on. random_*: the same with S_t picked by chance, one a
-    draw: as many items, or areas of the same shapes. probability: 1/T sum_t p_t. items: T.
+    All layers and heads of the site lose S, and every query loses its own S at once, so an earlier
+    output item cannot pass on what it has read. random_*: the values with a random S_t, one per
+    draw, with the same number of items, or areas of the same shapes. probability: 1/T sum_t p_t.
+    items: T.
 
-    Of a language model t goes over the items that see more than they lose (`probe.py`).
+    For a language model, t covers only the items that see more than they lose (`probe.py`).
 
-    Of a contrast, p(word) - p(foil) stands in place of 1/T sum_t p_t; it is one item, and falls
-    are -2..2.
+    With a contrast, p(word) - p(foil) replaces 1/T sum_t p_t. It counts as one item, and falls are
+    between -2 and 2.
     """
 
     comprehensiveness: float
@@ -62,22 +62,22 @@ class Faithfulness:
 
 
 def spread(values: Sequence[float]) -> tuple[float, float]:
-    """Mean and standard deviation (n - 1) of draws."""
+    """Return the mean and standard deviation (n - 1) of draws."""
     return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
 
 
 def faithfulness(
     request: Request, probe: Probe, run: Run, progress: Counted | None = None
 ) -> Faithfulness:
-    """Measure one map on one input, over the given output or what the model writes.
+    """Measure one map on one input, over the given output or the model's own.
 
-    Takes 1 or 2 runs, and 2 for the map and each draw, all over the given output; for a contrast as
-    many again over the foil's.
+    This takes 1 or 2 runs, and 2 more for the map and for each draw, all over the given output. A
+    contrast takes as many again over the output with the foil.
 
     Raises:
-        TooFew: the map has not more than k items or areas.
-        InputError: the map does not exist or does not attend to an input, or there is no such foil.
-        BackendError: as `run`.
+        TooFew: The map does not have more than k items or areas.
+        InputError: The map does not exist or does not attend to an input, or the foil is not valid.
+        BackendError: See `run`.
     """
     probe.check()
     texts = _texts(request, probe, run)
@@ -103,11 +103,15 @@ def faithfulness(
 
 
 def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faithfulness, int]:
-    """Several inputs as one, and how many were measured, as some have too few items or areas.
+    """Measure several inputs as one.
+
+    Returns:
+        The figures, and the number of inputs that were measured; some may have too few items or
+        areas.
 
     Raises:
-        InputError: as `faithfulness`, and where no input has enough.
-        BackendError: as `run`.
+        InputError: See `faithfulness`. Also raised if no input has enough items or areas.
+        BackendError: See `run`.
     """
     found: list[Faithfulness] = []
     for request in requests:
@@ -124,7 +128,10 @@ def measured(requests: Sequence[Request], probe: Probe, run: Run) -> tuple[Faith
 
 
 def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
-    """Several inputs as one: means over all output items; draw d of the whole is draw d of each."""
+    """Return the figures of several inputs as one: means over all output items.
+
+    Draw d of the result pools draw d of every input.
+    """
     counts = np.array([one.items for one in found], dtype=np.float64)
 
     def mean(values: Sequence[float]) -> float:
@@ -145,22 +152,27 @@ def pooled(found: Sequence[Faithfulness]) -> Faithfulness:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Text:
-    """A given output, the map that is measured on it, and what of its probability counts."""
+    """A given output, the map that is measured on it, and which of its probabilities count."""
 
     request: Request
     probe: Probe
     base: Trace
     attention: AttentionMap
-    # The queries that lose something.
+    # Queries that lose something.
     queries: tuple[int, ...]
-    # Items whose joint probability counts; None for the mean of all.
+    # Items whose joint probability counts; None for the mean of all items.
     items: slice | None = None
     # -1 for a foil.
     sign: float = 1.0
 
     @classmethod
     def of(cls, request: Request, probe: Probe, base: Trace) -> Self:
-        """Of a run over a given output; raises as `probed`."""
+        """Make a text from a run over a given output.
+
+        Raises:
+            TooFew: See `probed`.
+            InputError: See `probed`.
+        """
         attention = probed(base, probe)
         losing_Q = losing_queries(base, attention, probe)
         queries = tuple(np.flatnonzero(losing_Q).tolist())
@@ -168,35 +180,38 @@ class _Text:
 
     @property
     def is_own(self) -> bool:
-        """Whether it attends to itself, so that each query is an item of it."""
+        """Whether the text attends to itself, so that each query is one of its items."""
         return self.attention.memory == "history"
 
     @property
     def count(self) -> int:
-        """How many items count."""
+        """The number of items that count."""
         return len(self.queries) if self.is_own else len(self.base.output.probabilities)
 
     def sets(self) -> list[IntArray]:
-        """What each query points at, and of every draw as many by chance: each [Q, K]."""
+        """Return each query's top k, then one random choice of equal size per draw: each [Q, K]."""
         drawn = by_chance(self.base, self.attention, self.probe, self.queries)
         return [pointed(self.attention, self.probe), *drawn]
 
     def value(self, trace: Trace) -> float:
-        """What is measured of a run over this output."""
+        """Return the measured value of a run over this output."""
         if self.items is not None:
             return self.sign * probability(trace, self.items)
         likely_T = trace.output.probabilities.astype(np.float64)
         return float((likely_T[list(self.queries)] if self.is_own else likely_T).mean())
 
     def fall(self, chosen_QK: IntArray, keep: bool, run: Run) -> float:
-        """How far it falls where queries lose their own, or keep it alone."""
+        """Return the fall of the value if queries lose their chosen items, or keep only those."""
         changes = losses(self.attention, self.probe, chosen_QK, self.queries, keep)
         after = run(replace(self.request, changes=self.request.changes + changes))
         return self.value(self.base) - self.value(after)
 
 
 def _texts(request: Request, probe: Probe, run: Run) -> list[_Text]:
-    """The output, and the foil's where there is one: each has weights of its own."""
+    """Return the output, and the output with the foil if there is one.
+
+    Each has its own attention weights.
+    """
     if request.target is None:
         request = replace(request, target=output_given(run(request)))
     text, contrast = _Text.of(request, probe, run(request)), probe.contrast

@@ -1,7 +1,7 @@
-"""A watcher of people and held-out films in, the figures of its card out.
+"""Evaluation of watchers of people on held-out films, for the figures of their cards.
 
-Nobody knows when in a film a word is told, so attention is measured by what it is worth: how much
-less probable a person's sentence becomes without the frames that have most of it.
+The data does not say when in a film a word applies. Attention is therefore measured by its value:
+how much less probable a person's sentence becomes without the frames that have most attention.
 Shapes: F frames, T words.
 """
 
@@ -28,19 +28,19 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 TAKEN = 3
-"""How many frames are taken away."""
+"""Number of frames that are hidden."""
 DRAWS = 3
-"""How often as many are picked by chance, for each film."""
+"""Number of random choices of frames per film."""
 
 
 def evaluate_films(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher of people on "val" or "test".
 
-    Figures are those of `scores`; the same with `_common` are those of the sentence that stands
-    most often in training, with `_other` those of what is written of the next film of another
-    action. "nats": of a known token of the person's sentence; "nats_other": with that film's
-    frames.
-    "action_reference": how often the persons' own sentences tell the action by the same rule.
+    The figures are those of `scores`. With the suffix `_common` they are those of the most frequent
+    training sentence. With `_other` they are those of the sentence written for the next film with
+    another action. "nats" is the loss per known token of the person's sentence, and "nats_other"
+    that loss with the other film's frames. "action_reference" is how often the persons' own
+    sentences name the action by the same rule.
     """
     films = read_films(data, split)
     clips = [Clip.of("film", pixels) for pixels in read_frames(data, films)]
@@ -71,10 +71,10 @@ def evaluate_films(model: WritingModel, data: Path, split: str, options: Options
 
 
 def scores(written: Sequence[str], films: Sequence[Film], told: ToldActions) -> dict[str, float]:
-    """Those of `caption_scores` that count, and two of our own.
+    """Return the scores of `caption_scores` that count, and two of our own.
 
-    "words": how many telling words of the persons' sentences stand in ours, anywhere. "action": how
-    many of our sentences tell the action that is done, by their words.
+    "words" is the share of content words of the persons' sentences that occur anywhere in ours.
+    "action" is the share of our sentences whose words name the right action.
     """
     scored = caption_scores(written, [(film.text,) for film in films])
     found = {name: float(scored[name]) for name in ("bleu_1", "bleu_4", "rouge_l", "cider_d")}
@@ -87,9 +87,10 @@ def scores(written: Sequence[str], films: Sequence[Film], told: ToldActions) -> 
 
 
 def next_of_another_action(films: Sequence[Film]) -> list[int]:
-    """For each film the number of the next one whose action is another, the last before the first.
+    """Return for each film the index of the next film with another action.
 
-    Where all do the same, the film itself.
+    The list continues at its start. If all films have one action, the index is that of the film
+    itself.
     """
     found = []
     for number, film in enumerate(films):
@@ -100,12 +101,12 @@ def next_of_another_action(films: Sequence[Film]) -> list[int]:
 
 
 def attention_figures(model: WritingModel, traces: Sequence[Trace]) -> dict[str, float]:
-    """What the frames with most attention are worth to persons' sentences, given word by word.
+    """Measure the value of the frames with most attention to persons' given sentences.
 
-    "fall": how far the log-probability of a token falls, in nats, when the `TAKEN` frames with most
-    attention over the whole sentence are hidden; "fall_random": as many picked by chance;
-    "fall_least": those with least. "multi_share": words whose heaviest area has several frames.
-    "dependence": bits that the frame tells of the word.
+    "fall" is the fall of a token's log-probability in nats if the `TAKEN` frames with most
+    attention over the whole sentence are hidden. "fall_random" hides random frames and "fall_least"
+    those with least attention. "multi_share" is the share of words whose heaviest area has several
+    frames. "dependence" is the bits of information that the frame gives about the word.
     """
     rng = np.random.default_rng(0)
     most, least, chance, bits, multi = [], [], [], [], []
@@ -133,7 +134,7 @@ def attention_figures(model: WritingModel, traces: Sequence[Trace]) -> dict[str,
 
 
 def _one_by_one(model: WritingModel, requests: Sequence[Request]) -> list[Trace]:
-    """Their traces; together a model runs only requests with the same changes."""
+    """Trace requests one by one, because a batch may only have requests with the same changes."""
     return [model.trace([request])[0] for request in requests]
 
 
@@ -142,9 +143,9 @@ def _without(trace: Trace, frames: Sequence[int]) -> Request:
 
 
 def _likely(traces: Sequence[Trace]) -> float:
-    """The mean log-probability of a token, in nats: over a film's tokens, then over films.
+    """Return the mean log-probability of a token in nats, over a film's tokens and then over films.
 
-    Words that training never had are left out: no network writes them, whatever it sees.
+    Words that do not occur in training are left out: no network can write them, whatever it sees.
     """
     found = []
     for trace in traces:

@@ -1,7 +1,7 @@
-"""The tables of trained forms: which networks each compares, and what it says of them.
+"""The tables of trained forms: which networks each table compares, and its explanation.
 
-A form is a way to make the keys of areas. Runs of a table are recipes of `configs/table`; their
-figures lie in `checkpoints/tables`, and `areaviz.evaluation.forms` reads them.
+A form is a way to make the keys of areas. The runs of a table are recipes of `configs/table`. Their
+figures are in `checkpoints/tables`, and `areaviz.evaluation.forms` reads them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TITLES: Mapping[str, str] = {
     "boundary": "areas, boundary keys",
     "convolution-boundary": "convolution and boundary keys",
 }
-"""Every form that a table may have, in the order shown."""
+"""Every form that a table may have, in the order of its rows."""
 SPANS: Mapping[str, str] = {
     "encoder self": "Encoder self: spans on top",
     "encoder-decoder": "Encoder-decoder: spans on top",
@@ -32,30 +32,30 @@ SPANS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FormTable:
-    """One table of forms: networks that differ in their keys alone."""
+    """One table of forms: networks that differ only in their keys."""
 
-    # the file that `areaviz heads --into` fills
+    # The file that `areaviz heads --into` fills.
     path: Path
-    # what the names of its runs begin with
+    # Start of the names of the table's runs.
     pair: str
-    # its forms, keys of `TITLES`; one without a run is an empty row
+    # Forms, as keys of `TITLES`. A form without a run is an empty row.
     forms: tuple[str, ...]
-    # what a reader has to know of it, in sentences
+    # Explanation of the table for its readers.
     about: str
-    # what the paper reports of a network of this kind; None where it has none
+    # Results of the paper for such a network. None without any.
     paper: Published | None = None
-    # whether a span can be a word: not where items are pieces of words
+    # Whether a span can be a word, which is not the case if items are pieces of words.
     words: bool = False
-    # where the networks attend, keys of `SPANS`
+    # Sites of the networks, as keys of `SPANS`.
     sites: tuple[str, ...] = tuple(WANTED)
-    # what every form is trained with
+    # Seeds with which every form is trained.
     seeds: tuple[int, ...] = (1, 2, 3)
-    # whether what the runs write of validation is scored
+    # Whether the outputs on validation are scored.
     bleu: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The heads of its columns, no two the same."""
+        """The column headings, no two of which are equal."""
         found = ["Form", "Seeds", "Validation loss", "Against regular"]
         for number, site in enumerate(self.sites):
             found.append(SPANS[site])
@@ -70,7 +70,7 @@ class FormTable:
         return tuple(found)
 
     def paper_bleu(self, form: str) -> str:
-        """BLEU of a form in the paper, with its significance; "" where it has no such form."""
+        """Return the paper's BLEU of a form, with its significance, or "" if the paper has none."""
         if self.paper is None:
             return ""
         sign = "p < 0.05" if self.paper.area_sign else "not significant"
@@ -144,4 +144,4 @@ FORM_TABLES: Mapping[str, FormTable] = {
     "LSTM forms, one head": LSTM_1_HEAD_TABLE,
     "LSTM forms, letters": LSTM_LETTERS_TABLE,
 }
-"""What stands in the marks around a table in docs/findings.md -> that table, in the order shown."""
+"""Each table by the name in its markers in docs/findings.md, in the order of the tables."""

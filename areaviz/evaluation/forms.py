@@ -1,6 +1,7 @@
-"""Trained forms of keys side by side: the losses of their seeds, and their best heads for spans.
+"""Comparison of trained forms of keys: the losses of their seeds, and their best heads for spans.
 
-Read from a table that `areaviz heads --into` fills run by run, see `areaviz.evaluation.heads`.
+The figures are read from a table that `areaviz heads --into` fills run by run, see
+`areaviz.evaluation.heads`.
 """
 
 from __future__ import annotations
@@ -24,22 +25,22 @@ class FormRow:
 
     title: str
     seeds: tuple[int, ...]
-    # on validation, of each seed, in nats a token
+    # Validation loss of each seed, in nats per token.
     losses: tuple[float, ...]
-    # by site, of the run whose loss is the median
+    # By site, the best head of the run with the median loss.
     spans: Mapping[str, SpanHead]
-    # loss less that of regular attention with the same seed
+    # Loss minus the loss of regular attention with the same seed.
     differences: tuple[float, ...] = ()
-    # the least alignment error of any head or mean of heads on validation captions, in percent, of
-    # each seed
+    # Smallest alignment error of any head or mean of heads on validation captions, in per cent, for
+    # each seed.
     errors: tuple[float, ...] = ()
-    # of what each seed writes on validation, where that is scored
+    # BLEU of each seed on validation, if its outputs are scored.
     bleus: tuple[float, ...] = ()
-    # BLEU in the paper, with its significance; "" where it has no such form
+    # BLEU in the paper with its significance, "" without one.
     paper: str = ""
 
     def cells(self, table: FormTable) -> tuple[str, ...]:
-        """One cell for each column; a dash where nothing was trained or no span wins."""
+        """Return one cell per column, with a dash for untrained forms and where no span wins."""
         paper = [] if table.paper is None else [self.paper or "–"]
         if not self.seeds:
             dashes = ["–"] * (len(table.columns) - 1 - len(paper))
@@ -60,7 +61,7 @@ class FormRow:
 
 
 def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
-    """The mean, and the ends where there are several values."""
+    """Return the mean as text, and the smallest and largest value if there are several."""
     form = f"{sign}.{decimals}f"
     text = number_text(mean(values), form)
     if len(values) > 1:
@@ -69,7 +70,7 @@ def _spread(values: Sequence[float], sign: str = "", decimals: int = 3) -> str:
 
 
 def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
-    """Which runs of a table were not trained yet, in a sentence."""
+    """Return a sentence that lists the runs of a table that have not been trained yet."""
     if not any(row.seeds for row in rows):
         return "No form was trained yet."
     empty = []
@@ -83,7 +84,7 @@ def missing(table: FormTable, rows: Sequence[FormRow]) -> str:
 
 
 def read_forms(table: FormTable) -> list[FormRow]:
-    """The rows of all forms of a table; [] where it has no file."""
+    """Read the rows of all forms of a table, or return [] if the table has no file."""
     if not table.path.exists():
         return []
     entries: dict[str, dict[str, Any]] = json.loads(table.path.read_text(encoding="utf-8"))
@@ -104,7 +105,7 @@ def read_forms(table: FormTable) -> list[FormRow]:
 def _differences(
     entries: Sequence[dict[str, Any]], regular: Mapping[int, float]
 ) -> tuple[float, ...]:
-    """Losses less those of regular attention with the same seed."""
+    """Return the losses minus those of regular attention with the same seed."""
     found = []
     for one in entries:
         if int(one["seed"]) in regular:

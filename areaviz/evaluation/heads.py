@@ -1,7 +1,7 @@
-"""A model's heads over held-out examples, and tables of trained forms made of them.
+"""Measures of a model's heads over held-out examples, and tables of trained forms from them.
 
 A table of forms compares networks that differ in how keys and values are made, each trained with
-several seeds. It is a JSON file of one entry a run, filled run by run:
+several seeds. It is a JSON file with one entry per run, filled run by run:
 {run: {recipe, history, heads, untrained, ...}}.
 """
 
@@ -28,7 +28,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 EXAMPLES = 100
-"""Sentences of a split that a table of forms is measured over, its first ones."""
+"""Number of sentences of a split, its first ones, over which a table of forms is measured."""
 ON_CARDS = (
     "dependence",
     "dependence_share",
@@ -43,40 +43,41 @@ ON_CARDS = (
     "long_exact_random",
     "long_exact_lift",
 )
-"""The measures of `HeadCounts.figures` that a card has."""
+"""The measures of `HeadCounts.figures` that a card lists."""
 
 
 class Traced(Protocol):
-    """A model that can be measured beside itself untrained."""
+    """A model that can be compared with its untrained network."""
 
     def trace(self, requests: Sequence[Request]) -> Sequence[Trace]:
-        """One trace a request."""
+        """Return one trace per request."""
 
     def untrained(self) -> Traced:
-        """The same network before it learned anything."""
+        """Return the network before training."""
 
 
 def measure_heads(model: Traced, requests: Sequence[Request]) -> dict[str, HeadCounts]:
-    """What every head does in given examples, by site."""
+    """Measure every head on the given examples, by site."""
     return count_heads(model.trace([request])[0] for request in requests)
 
 
 def read_pairs(card: Card, data: Path, split: str) -> list[Pair]:
-    """The sentence pairs of a split, in the languages of a translator."""
+    """Read the sentence pairs of a split in the languages of a translator."""
     return read_split(data, split, card.recipe["source"], card.recipe["target"])
 
 
 def given_pairs(card: Card, pairs: Sequence[Pair]) -> list[Request]:
-    """Each pair of sentences as a request whose translation is given."""
+    """Return each sentence pair as a request with its translation given."""
     return [Request(card.name, source, target=target) for source, target in pairs]
 
 
 def card_heads(model: Traced, requests: Sequence[Request]) -> dict[str, dict[str, Any]]:
-    """What a card says of heads: by site, the measures `ON_CARDS` by layer and head.
+    """Return a card's entry about heads: by site, the measures `ON_CARDS` by layer and head.
 
-    dependence_untrained is the largest of any head of the site before it learned anything,
-    dependence_diagonal what a head has that goes along the items, both in bits; examples: how many.
-    Sites with a single query an example are left out, since nothing can depend on that.
+    dependence_untrained is the largest value of any head of the site in the untrained network.
+    dependence_diagonal is the value of a head that moves along the items. Both are in bits.
+    examples is the number of examples. Sites with a single query per example are left out, because
+    nothing can depend on a single query.
     """
     trained = measure_heads(model, requests)
     untrained = measure_heads(model.untrained(), requests) if trained else {}
@@ -103,15 +104,21 @@ def _has_values(row: Sequence[float | None]) -> bool:
 def table_entry(
     folder: Path, data: Path, examples: int = EXAMPLES, device: str = "auto"
 ) -> tuple[str, dict[str, Any]]:
-    """The name of a checkpoint's run, and its entry: how it learned, and its heads on validation.
+    """Return the name of a checkpoint's run and its table entry: its training and its heads.
 
-    aer_val is the least alignment error rate in percent of any head or mean of heads, on captions
-    linked by hand.
+    The heads are measured on validation. aer_val is the smallest alignment error rate in per cent
+    of any head or mean of heads, on captions linked by hand.
+
+    Args:
+        folder: Folder of the checkpoint.
+        data: Folder of the corpora.
+        examples: Number of sentence pairs to measure.
+        device: "auto", "cuda", "mps" or "cpu".
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
-        BackendError: the checkpoint cannot be loaded.
-        InputError: the model attends to nothing.
+        FileNotFoundError: The corpus is not in `data`.
+        BackendError: The checkpoint cannot be loaded.
+        InputError: The model has no attention.
     """
     card = read_card(folder / "card.json")
     if card.mechanism == "none":
@@ -128,7 +135,7 @@ def table_entry(
 
 
 def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
-    """Write a run's entry into a table, in place of an older one of that run."""
+    """Write a run's entry into a table and replace an older entry of that run."""
     table = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     table[name] = entry
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -136,8 +143,10 @@ def add_to_table(path: Path, name: str, entry: dict[str, Any]) -> None:
 
 
 def _about(card: Card) -> dict[str, Any]:
-    """What a table says of a run besides its heads; losses are in nats a token on validation, where
-    what it writes has been scored if it was evaluated.
+    """Return the facts of a run for a table, except its heads.
+
+    Losses are in nats per token on validation. The entry has validation BLEU if the run has been
+    evaluated.
     """
     losses = {int(entry["step"]): round(entry["valid_loss"], 4) for entry in card.history}
     bleu = card.figures.get("val", {}).get("bleu")
@@ -157,7 +166,7 @@ def _about(card: Card) -> dict[str, Any]:
 
 
 def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
-    """Figures as lists by layer and head; None where there is nothing to divide by."""
+    """Return figures as lists by layer and head, with None for undefined values."""
     plain = {}
     for name, values in counts.figures().items():
         rounded = np.round(values, 4).astype(object)
@@ -167,7 +176,7 @@ def plain_figures(counts: HeadCounts) -> dict[str, list[list[float | None]]]:
 
 
 def of_head(figures: Mapping[str, Any], place: tuple[int, int]) -> dict[str, float]:
-    """The figures of one head, with those of the whole site."""
+    """Return the figures of one head, together with those of the whole site."""
     layer, head = place
     found: dict[str, float] = {"layer": layer, "head": head}
     for name, value in figures.items():

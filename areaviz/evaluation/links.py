@@ -1,9 +1,9 @@
-"""How well a translator's attention links words that were linked by hand, beside baselines.
+"""Agreement of a translator's attention with words that were linked by hand, and baselines.
 
 One head of one layer, or the mean of a layer's heads, is chosen on validation captions and measured
-on test captions; beside it the diagonal, a statistical aligner trained on the same corpus, and the
-same network untrained, whose head is chosen in the same way. And how often the spans that win in
-one head hold the linked word.
+on test captions. The baselines are the diagonal, a statistical aligner trained on the same corpus,
+and the untrained network, whose head is chosen in the same way. A second measure is how often the
+top spans of one head contain the linked word.
 """
 
 from __future__ import annotations
@@ -26,20 +26,22 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
 Place = tuple[int, int | None]
-"""A layer and a head, 0-based; None is the mean of the layer's heads."""
+"""Layer and head, counted from 0. None is the mean of the layer's heads."""
 TEST = "test_2016_flickr"
 PHRASES = 0.4
-"""The least share of queries with a span on top of a head whose spans are to be phrases."""
+"""Smallest share of queries with a span on top for a head whose spans count as phrases."""
 
 
 def link_figures(model: WritingModel, data: Path, test: str = TEST) -> dict[str, float]:
-    """Error rates on test captions, 0..1: aer, aer_untrained, aer_diagonal and aer_aligner.
+    """Return the alignment error rates of the model and its baselines on test captions, 0 to 1.
 
-    layer and head are 0-based, head -1 the mean of heads; aer_val is the rate they were chosen by;
-    sentences: how many test captions.
+    aer is the model's rate; aer_untrained, aer_diagonal and aer_aligner are the baselines' rates.
+
+    layer and head are counted from 0, and head -1 is the mean of heads. aer_val is the rate that
+    chose them. sentences is the number of test captions.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     chosen_on, reported_on = read_linked(data, "val"), read_linked(data, test)
     found: dict[str, float] = {"sentences": len(reported_on.examples)}
@@ -60,7 +62,7 @@ def link_figures(model: WritingModel, data: Path, test: str = TEST) -> dict[str,
 
 
 def diagonal_rate(linked: Dataset) -> float:
-    """The error rate of links along the diagonal, 0..1."""
+    """Return the error rate of links along the diagonal, 0 to 1."""
     texts = [(one.text.split(), one.references[0].split()) for one in linked.examples]
     return _rate(linked, [diagonal_links(len(s), len(t)) for s, t in texts])
 
@@ -68,17 +70,19 @@ def diagonal_rate(linked: Dataset) -> float:
 def word_figures(
     model: WritingModel, heads: Mapping[str, Any], data: Path, test: str = TEST
 ) -> dict[str, float]:
-    """How often heaviest spans of two or more items hold the word that was linked by hand.
+    """Return how often top spans of two or more items contain the word that was linked by hand.
 
-    Of one head between encoder and decoder: of those with a span on top of at least `PHRASES` of
-    validation's queries that depend on their query more than the network untrained, the one whose
-    spans are right most often on validation captions; where none has so many, that with the most.
-    span to pair are those of `LinkedCounts.figures` on test captions; best_pair is the figure
-    "pair" of the head that is best by it on validation. layer and head are 0-based; multi_share:
-    of validation's queries, spans: how many were counted.
+    This measures one head between encoder and decoder. Candidates depend on their query more than
+    the untrained network and have a span on top for at least `PHRASES` of validation's queries. Of
+    these, the head whose spans are right most often on validation captions is chosen. Without
+    candidates it is the head with the most spans on top.
+
+    span to pair are the figures of `LinkedCounts.figures` on test captions. best_pair is the figure
+    "pair" of the head with the best "pair" on validation. layer and head are counted from 0.
+    multi_share is measured on validation's queries. spans is the number of spans.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
+        FileNotFoundError: The corpus is not in `data`.
     """
     chosen_on, reported_on = (
         count_linked(model, read_linked(data, name)) for name in ("val", test)
@@ -100,7 +104,7 @@ def word_figures(
 
 
 def _phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
-    """The layer and head whose spans are measured; None where no head ever has one on top."""
+    """Return the layer and head whose spans are measured, or None if no head has one on top."""
     shares = np.array(heads["multi_share"], dtype=np.float64)
     depends = np.array(heads["dependence"]) > heads["dependence_untrained"]
     shares = np.where(depends & np.isfinite(span_LH), shares, 0)
@@ -114,7 +118,7 @@ def _phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | 
 
 
 def count_linked(model: WritingModel, linked: Dataset) -> LinkedCounts:
-    """The counts of all captions; the model reads the given translations."""
+    """Count linked words over all captions while the model reads the given translations."""
     total: LinkedCounts | None = None
     for trace, example in zip(given_traces(model, linked), linked.examples, strict=True):
         counts = linked_counts(trace, example.sure | example.possible)
@@ -124,7 +128,7 @@ def count_linked(model: WritingModel, linked: Dataset) -> LinkedCounts:
 
 
 def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
-    """The error rate, 0..1, of every head and of the mean of each layer's.
+    """Return the error rate, 0 to 1, of every head and of the mean of each layer's heads.
 
     The model reads the given translations.
     """
@@ -138,7 +142,7 @@ def error_rates(model: WritingModel, linked: Dataset) -> Mapping[Place, float]:
 
 
 def given_traces(model: WritingModel, linked: Dataset) -> Iterator[Trace]:
-    """One trace a caption, of the given translation."""
+    """Yield one trace per caption, with its translation given."""
     for one in linked.examples:
         yield from model.trace([Request(model.card.name, one.text, target=one.references[0])])
 

@@ -1,4 +1,4 @@
-"""How a card gets its figures: a checkpoint is measured on a split by what its task names."""
+"""Measurement of a checkpoint: its task's function measures it on a split and fills the card."""
 
 from __future__ import annotations
 
@@ -15,55 +15,58 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice
 
 Place = tuple[int, int]
-"""Layer and head, from 0."""
+"""Layer and head, counted from 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How models that write are measured."""
+    """Options for measuring models that write."""
 
-    # width; 1 is greedy
+    # Beam width; 1 is greedy decoding.
     beam: int = 4
-    # examples that attention is measured over, 0 for none
+    # Number of examples over which attention is measured, 0 for none.
     traces: int = 200
-    # whether anything is written and scored; attention alone is measured without
+    # Whether outputs are written and scored; without them, only attention is measured.
     outputs: bool = True
 
     @property
     def method(self) -> str:
-        """The decoding, as in a request."""
+        """The decoding method, as in a request."""
         return "greedy" if self.beam == 1 else "beam"
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a task measured of a model on one split."""
+    """The results of a task for a model on one split."""
 
-    # measure -> value, for the split's entry of `Card.figures`
+    # Values by measure, for the split's entry of `Card.figures`.
     figures: Mapping[str, Any]
-    # entry of `Card.attention` -> measure -> value
+    # Values by measure, by entry of `Card.attention`.
     attention: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    # the head that points best
+    # The head that points best.
     pointing_head: Place | None = None
-    # what the model wrote
+    # The outputs of the model.
     outputs: Sequence[str] = ()
-    # entry of `Card.recipe` that validation chose -> value
+    # Values chosen on validation, by entry of `Card.recipe`.
     chosen: Mapping[str, Any] = field(default_factory=dict)
-    # what every head does, for `Card.heads`
+    # Figures of every head, for `Card.heads`.
     heads: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # site -> what pages open on there, where validation chose it
+    # What pages show first at each site, if validation chose it.
     opening: Mapping[str, Opening] = field(default_factory=dict)
 
 
 def evaluate(
     folder: Path, data: Path, split: str, options: Options, device: str = "auto"
 ) -> tuple[Card, Sequence[str]]:
-    """Measure a checkpoint, write the figures on its card, and return it with what was written.
+    """Measure a checkpoint and write the figures to its card.
+
+    Returns:
+        The card, and the outputs of the model.
 
     Raises:
-        FileNotFoundError: the corpus is not in `data`.
-        BackendError: the checkpoint cannot be loaded.
-        InputError: the task has no such split, or the split needs another to be measured first.
+        FileNotFoundError: The corpus is not in `data`.
+        BackendError: The checkpoint cannot be loaded.
+        InputError: The task does not have this split, or another split has to be measured first.
     """
     card = read_card(folder / "card.json")
     task = TASKS[card.task]
@@ -89,10 +92,10 @@ def evaluate(
 
 
 def pointing_head(card: Card, split: str, measured: Mapping[Place, Mapping[str, float]]) -> Place:
-    """The head that points best on "val"; on other splits the one that the card has from there.
+    """Return the head that points best on "val"; for other splits, the head on the card.
 
     Raises:
-        InputError: "val" was not measured yet.
+        InputError: "val" has not been measured yet.
     """
     if split == "val":
         return max(measured, key=lambda place: measured[place]["pointing"])
@@ -102,7 +105,11 @@ def pointing_head(card: Card, split: str, measured: Mapping[Place, Mapping[str, 
 
 
 def check_chosen(card: Card, split: str) -> None:
-    """InputError for a split whose head would have to be chosen on it."""
+    """Check that the pointing head has been chosen on "val".
+
+    Raises:
+        InputError: It has not, so it would have to be chosen on this split.
+    """
     if split != "val" and card.pointing_head is None:
         raise InputError(
             'Measure the split "val" first: the head that points best is chosen there, not on'

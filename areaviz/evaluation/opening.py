@@ -1,14 +1,14 @@
-"""Which reading of a map, layer and head a page opens on, chosen on validation.
+"""The choice, on validation, of the reading, layer and head that a page opens with.
 
-Heaviest areas, what the softmax chose, come first wherever they are areas: in one head that
-depends on its query more than the network untrained and has a span or rectangle on top often
-enough (`enough`). Elsewhere the heaviest area is a single item, and a page opens on what the items
+Heaviest areas, which the softmax chose, come first wherever a head shows areas: one head must
+depend on its query more than the untrained network and have a span or rectangle on top often enough
+(`enough`). At other sites the heaviest area is a single item, and a page opens with what the items
 receive:
 
-- between encoder and decoder of a translator on coverage's heaviest item or the densest area, in
-  whichever layer and head (or the mean of a layer's) that agrees best with words linked by hand;
-- in a captioner on coverage, in the head that points best;
-- at other sites on coverage, in the head that depends most on its query.
+- Between encoder and decoder of a translator: coverage's heaviest item or the densest area, in the
+  layer and head (or mean of a layer's heads) that agrees best with words linked by hand.
+- In a captioner: coverage, in the head that points best.
+- At other sites: coverage, in the head that depends most on its query.
 
 Shapes: L layers, H heads, Q queries, N items, A areas.
 """
@@ -32,18 +32,18 @@ from areaviz.trace import query
 from areaviz.trace.record import AttentionMap, Trace
 
 Place = tuple[int, int | None]
-"""A layer and a head, 0-based; None is the mean of the layer's heads."""
+"""Layer and head, counted from 0. None is the mean of the layer's heads."""
 Rated = tuple[str, Place]
 """A reading at a place."""
 Figures = Mapping[str, Any]
 Spans = npt.NDArray[np.int64]
-"""First item and end of a span a query: [Q, 2]."""
+"""Start and end item of one span per query: [Q, 2]."""
 AT_LEAST = 0.2
-"""The share of queries with an area of several items on top at sites `WANTED` does not name."""
+"""Smallest share of queries with a multi-item area on top, at sites that `WANTED` does not name."""
 
 
 def openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
-    """What pages open on at every site that was measured, as far as its heads tell."""
+    """Return what pages open with at every measured site, as far as its heads determine it."""
     found = {}
     for site, figures in heads.items():
         depends_LH = np.array(figures["dependence"])
@@ -56,18 +56,18 @@ def openings(heads: Mapping[str, Figures]) -> dict[str, Opening]:
 
 
 def pointing_opening(figures: Figures, place: tuple[int, int]) -> Opening:
-    """What pages open on where the given head, layer and number from 0, points best."""
+    """Return what pages open with, given the layer and head (from 0) that points best."""
     reading = "heaviest" if enough(figures, "picture")[place] else "coverage"
     return Opening(reading, *place)
 
 
 def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Opening:
-    """What pages open on between a translator's encoder and decoder.
+    """Return what pages open with between a translator's encoder and decoder.
 
     Args:
-        model: the translator.
-        figures: of its heads at this site.
-        linked: sentences with links, of validation.
+        model: The translator.
+        figures: Figures of its heads at this site.
+        linked: Validation sentences with links.
     """
     agrees = agreement(model, linked)
     is_enough_LH = enough(figures, SITE)
@@ -80,13 +80,17 @@ def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Op
 
     reading, (layer, head) = max(filter(counts, agrees), key=lambda rated: agrees[rated])
     if is_enough_LH[layer].sum() > 1:
-        # Several heads of the layer show areas, each in its colour: a page opens on all of them.
+        # Several heads of the layer show areas, each in its own colour, so a page opens with all of
+        # them.
         head = None
     return Opening(reading, layer, head)
 
 
 def enough(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
-    """Whether each head has an area of several items on top often enough, for a reason: [L, H]."""
+    """Return whether each head has multi-item areas on top often enough: [L, H].
+
+    Heads count only if they depend on their query more than the untrained network.
+    """
     wanted, _ = WANTED.get(site, (AT_LEAST, 0.0))
     depends_LH = np.array(figures["dependence"]) > figures["dependence_untrained"]
     found: npt.NDArray[np.bool_] = depends_LH & (np.array(figures["multi_share"]) >= wanted)
@@ -94,10 +98,10 @@ def enough(figures: Figures, site: str) -> npt.NDArray[np.bool_]:
 
 
 def agreement(model: WritingModel, linked: Dataset) -> dict[Rated, float]:
-    """How well what each reading shows agrees with linked words, 0..1, at every place.
+    """Return how well each reading agrees with linked words at every place, 0 to 1.
 
-    For every item of a written word with a link: the overlap of the items that are shown with those
-    of all linked words, as twice what they share by what both have (F1), and its mean.
+    The value is the mean of the F1 overlap over every item of a written word with a link: twice the
+    number of items that are both shown and in linked words, divided by the sum of both numbers.
     """
     sums: dict[Rated, float] = {}
     count = 0
@@ -116,7 +120,7 @@ def agreement(model: WritingModel, linked: Dataset) -> dict[Rated, float]:
 
 
 def _wanted(trace: Trace, example: Example) -> npt.NDArray[np.bool_]:
-    """Which items belong to words that are linked with each written item's word: bool [Q, N]."""
+    """Return which items belong to words linked with each written item's word: bool [Q, N]."""
     attention = trace.maps[SITE]
     target, source = trace.fields[attention.query], trace.fields[attention.memory]
     targets, sources = word_runs(target), word_runs(source)
@@ -128,7 +132,7 @@ def _wanted(trace: Trace, example: Example) -> npt.NDArray[np.bool_]:
 
 
 def _shown(attention: AttentionMap, layer: int, head: int | None) -> dict[str, Spans]:
-    """What each reading shows of every query; an item is a span of one."""
+    """Return what each reading shows for every query. An item is a span of one."""
     shares_QN = query.item_shares(attention, layer, head)
     item_Q = shares_QN.argmax(-1)
     found = {"coverage": np.stack([item_Q, item_Q + 1], 1)}
@@ -144,7 +148,7 @@ def _shown(attention: AttentionMap, layer: int, head: int | None) -> dict[str, S
 
 
 def _f1(spans_Q2: Spans, wanted_QN: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """The overlap of each span with the wanted items, 0..1: [Q]."""
+    """Return the F1 overlap of each span with the wanted items, 0 to 1: [Q]."""
     item_N = np.arange(wanted_QN.shape[1])
     shown_QN = (spans_Q2[:, :1] <= item_N) & (item_N < spans_Q2[:, 1:])
     both_Q = (shown_QN & wanted_QN).sum(-1)
@@ -153,5 +157,5 @@ def _f1(spans_Q2: Spans, wanted_QN: npt.NDArray[np.bool_]) -> npt.NDArray[np.flo
 
 
 def _largest(values_LH: npt.NDArray[np.floating]) -> Sequence[int]:
-    """Layer and head of the largest value, from 0."""
+    """Return the layer and head of the largest value, counted from 0."""
     return [int(place) for place in np.unravel_index(values_LH.argmax(), values_LH.shape)]

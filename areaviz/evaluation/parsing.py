@@ -1,4 +1,4 @@
-"""A parser and held-out sentences in, the figures of its card out."""
+"""Evaluation of parsers on held-out sentences, for the figures of their cards."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ from areaviz.trace.query import item_shares, query_dependence
 from areaviz.trace.request import Request
 
 FREE = "_free"
-"""Ends the names of what is measured and chosen without a grammar."""
+"""Suffix of figures and choices without a grammar."""
 CHOSEN_ON = 200
-"""Sentences of validation that choose the head whose spans are reported."""
+"""Number of validation sentences that choose the head whose spans are reported."""
 Sentences = Sequence[Parsed]
 
 
 def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a parser on a split: the trees it writes, and where its opening brackets look.
 
-    "val" chooses the length penalty. Attention is that of the gold tree, given token by token; the
-    head is chosen on validation.
+    "val" chooses the length penalty. Attention is measured on the gold tree, given token by token.
+    Its head is chosen on validation.
     """
     sentences = read_treebank(data, split)
     written = _written(model, sentences, split, options) if options.outputs else Measured({})
@@ -51,10 +51,9 @@ def evaluate_parsing(model: WritingModel, data: Path, split: str, options: Optio
 
 
 def _written(model: WritingModel, sentences: Sentences, split: str, options: Options) -> Measured:
-    """Scores of what is written.
+    """Write trees and score them.
 
-    Where trees are held to their grammar, the figures and choices that end on "_free" are those
-    without it.
+    If the model has a grammar, the figures and choices that end with "_free" are those without it.
     """
     requests = [Request(model.card.name, s.text, options.method, options.beam) for s in sentences]
     gold = [one.tree for one in sentences]
@@ -81,7 +80,10 @@ def _outputs(
     split: str,
     options: Options,
 ) -> tuple[Sequence[str], dict[str, Any]]:
-    """What is written, on "val" with the length penalty of the best F1; and what was chosen."""
+    """Return the outputs, and what was chosen.
+
+    On "val", this chooses the length penalty with the best F1.
+    """
     if split != "val" or options.beam == 1:
         return model.outputs(requests), {}
     texts = model.outputs_by_penalty(requests, PENALTIES)
@@ -91,7 +93,7 @@ def _outputs(
 
 
 def _without_grammar(model: WritingModel) -> WritingModel:
-    """The model whose trees are held to nothing, with the length penalty that suits it."""
+    """Return the model without its grammar, with the length penalty that suits it."""
     recipe = {name: value for name, value in model.card.recipe.items() if name != GRAMMAR}
     if LENGTH_PENALTY + FREE in recipe:
         recipe[LENGTH_PENALTY] = recipe[LENGTH_PENALTY + FREE]
@@ -99,10 +101,10 @@ def _without_grammar(model: WritingModel) -> WritingModel:
 
 
 def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores:
-    """Scores of trees that were written for another sentence of the same length.
+    """Return the scores of trees that were written for another sentence of the same length.
 
-    What a parser would have that knows how many words there are, and what trees of so many words
-    look like; a sentence that is the only one of its length keeps the flat tree.
+    This baseline shows what a parser gets that knows only the number of words and typical trees of
+    that length. A sentence that is the only one of its length keeps the flat tree.
     """
     by_length: dict[int, list[int]] = {}
     for number, one in enumerate(sentences):
@@ -116,12 +118,13 @@ def others_scores(outputs: Sequence[str], sentences: Sentences) -> BracketScores
 
 
 def span_figures(model: WritingModel, sentences: Sentences, data: Path) -> dict[str, float]:
-    """How often an opening bracket attends to exactly its words, beside what embarrasses.
+    """Return how often an opening bracket attends to exactly its words, and baselines.
 
-    "span": of brackets around 2 to so many items as an area may have, whose heaviest area is
-    exactly their words. "span_random": areas of these sizes anywhere. "span_other": the areas of
-    the other brackets of the sentence. "span_untrained": the best head of the same network before
-    it learned. "dependence": bits that the item tells of the query.
+    "span" covers brackets around 2 or more items, up to the largest area, and is the share whose
+    heaviest area is exactly their words. "span_random" uses random areas of these sizes.
+    "span_other" uses the areas of the sentence's other brackets. "span_untrained" is the best head
+    of the untrained network. "dependence" is the bits of information that the item gives about the
+    query.
     """
     known = read_treebank(data, "val")[:CHOSEN_ON]
     chosen, _ = _hits(model, known)
@@ -140,7 +143,7 @@ def span_figures(model: WritingModel, sentences: Sentences, data: Path) -> dict[
 
 
 def _hits(model: WritingModel, sentences: Sentences) -> tuple[SpanHits, Array]:
-    """The hits of all heads over gold trees, and the mean bits of each head's query dependence."""
+    """Return the hits of all heads over gold trees, and each head's mean dependence in bits."""
     hits, bits, heads = [], [], model.network.config.heads
     for one in sentences:
         trace = model.trace([Request(model.card.name, one.text, target=one.tree)])[0]

@@ -1,7 +1,7 @@
-"""A translator that also reads pictures, measured with the picture and without it.
+"""Evaluation of translators that also read pictures, with the picture and without it.
 
-Where gold boxes are known, so is whether it looks at the right place.
-Shapes: L layers, H heads, T target items, A areas.
+If gold boxes are known, it also measures whether attention points into them. Shapes: L layers, H
+heads, T target items, A areas.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 CONDITIONS = ("", "_without", "_blank", "_wrong")
-"""With the true picture, without any, with a grey one, and with that of the next example."""
+"""Suffixes for the true picture, no picture, a grey picture and the next example's picture."""
 Seen = Sequence[Picture | None]
 
 
@@ -42,15 +42,17 @@ class PicturePairs:
     pictures: Sequence[Picture]
     sources: Sequence[str]
     targets: Sequence[str]
-    # what the pictures are of, where that is known
+    # The scenes of the pictures. Empty for photos.
     scenes: Sequence[Scene] = ()
 
 
 def read_picture_pairs(pictures: str, split: str, data: Path, side: int) -> PicturePairs:
-    """The "photos" that have a translation, or the "scenes", of a split, `side` pixels a side.
+    """Read the "photos" with a translation, or the "scenes", of a split.
+
+    Pictures are `side` pixels wide and high.
 
     Raises:
-        FileNotFoundError: the photos are not in `data`.
+        FileNotFoundError: The photos are not in `data`.
     """
     if pictures == "scenes":
         scenes = scenes_of(split)
@@ -66,7 +68,7 @@ def read_picture_pairs(pictures: str, split: str, data: Path, side: int) -> Pict
 def evaluate_picture_translation(
     model: WritingModel, data: Path, split: str, options: Options
 ) -> Measured:
-    """Measure a translator on "val" or "test", in each of `CONDITIONS`."""
+    """Measure a translator on "val" or "test" in each of `CONDITIONS`."""
     card, network = model.card, model.network
     assert isinstance(network, PictureNetwork)
     if card.pictures == "scenes":
@@ -86,7 +88,7 @@ def evaluate_picture_translation(
 
 
 def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measured:
-    """What is written in each condition, and its scores."""
+    """Translate in each condition and score the translations."""
     seen = conditions(held.pictures)
     outputs = {
         name: translate(model, held.sources, pictures, options) for name, pictures in seen.items()
@@ -103,7 +105,7 @@ def _written(model: WritingModel, held: PicturePairs, options: Options) -> Measu
 
 
 def _given(model: WritingModel, held: PicturePairs) -> list[Request]:
-    """Every example with its picture and its translation given."""
+    """Return a request for every example, with its picture and its translation given."""
     examples = zip(held.sources, held.pictures, held.targets, strict=True)
     return [
         Request(model.card.name, source, picture=picture, target=target)
@@ -114,7 +116,7 @@ def _given(model: WritingModel, held: PicturePairs) -> list[Request]:
 def translate(
     model: WritingModel, sources: Sequence[str], pictures: Seen, options: Options
 ) -> list[str]:
-    """The translation of every text, each with its picture or without one."""
+    """Return the translation of every text, each with its picture or without one."""
     requests = [
         Request(model.card.name, source, options.method, options.beam, picture=picture)
         for source, picture in zip(sources, pictures, strict=True)
@@ -123,7 +125,7 @@ def translate(
 
 
 def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
-    """What is seen with each example, in each of the conditions."""
+    """Return the pictures of all examples in each of the conditions."""
     grey = Picture.of("grey", np.full((8, 8, 3), 128, np.uint8))
     return {
         "": pictures,
@@ -136,7 +138,10 @@ def conditions(pictures: Sequence[Picture]) -> Mapping[str, Seen]:
 def _hidden_words(
     model: WritingModel, scenes: Sequence[Scene], seen: Mapping[str, Seen], options: Options
 ) -> dict[str, float | int]:
-    """How often the word that only the picture has is right, in each condition, and of how many."""
+    """Return how often the word that only the picture shows is right, in each condition.
+
+    The figures also have the number of sentences of each kind.
+    """
     figures: dict[str, float | int] = {}
     for kind in KINDS:
         asked = asked_words(scenes, kind)
@@ -151,18 +156,21 @@ def _hidden_words(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looked:
-    """One example whose reference is given."""
+    """Attention on one example with its reference given."""
 
-    # of the picture, [L, H, T, A]
+    # Weights on the picture, [L, H, T, A].
     weights: FloatArray
-    # the picture's part of the sum, [T]
+    # The picture's share of the sum of both memories, [T].
     share: FloatArray
 
 
 def _attention(
     model: WritingModel, held: PicturePairs, split: str
 ) -> tuple[Place | None, dict[str, float]]:
-    """The head that points best on "val", where boxes are known, and the measures of attention."""
+    """Return the pointing head and the measures of attention.
+
+    Without boxes, the head is None. "val" chooses the head.
+    """
     looked = list(passes(model, held))
     figures = {"picture_share": float(np.mean(np.concatenate([one.share for one in looked])))}
     if not held.scenes:
@@ -183,7 +191,7 @@ def _attention(
 
 
 def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
-    """Every example with its true picture."""
+    """Yield the attention on every example with its true picture."""
     requests = _given(model, held)
     for first in range(0, len(requests), BATCH):
         part = requests[first : first + BATCH]
@@ -201,7 +209,7 @@ def passes(model: WritingModel, held: PicturePairs) -> Iterator[Looked]:
 def _rows(
     looked: Iterable[Looked], scenes: Sequence[Scene], grid: AreaGrid, layer: int, head: int
 ) -> Iterator[tuple[FloatArray, AreaGrid, Sequence[Box]]]:
-    """The weights of each German word that names an object, as one head has them, and its box."""
+    """Yield the weights of each German word for an object in one head, the areas, and its box."""
     for one, scene in zip(looked, scenes, strict=True):
         for place, boxes in scene.german_grounded.boxes:
             yield one.weights[layer, head, place], grid, boxes

@@ -1,6 +1,6 @@
-"""A pointer network and sets of points with exact answers in, the figures of its card out.
+"""Evaluation of pointer networks on point sets with exact answers, for their cards.
 
-Shapes: B sets, N points, T steps with the closing one.
+Shapes: B sets, N points, T steps including the closing one.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from areaviz.models.pointing import PointingModel
 
 SIZES = (5, 6, 7, 8, 9, 10)
 AT_ONCE = 500
-"""Sets that are answered together."""
+"""Number of sets that are answered together."""
 
 
 def evaluate_points(model: PointingModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a pointer network on "val" or "test"; nothing is read from `data`.
+    """Measure a pointer network on "val" or "test". Nothing is read from `data`.
 
-    Its own answers are measured beside the exact ones; its attention along the exact answers.
+    Its own answers are compared with the exact ones. Its attention is measured along the exact
+    answers.
     """
     kind = model.network.config.kind
     figures: dict[str, float] = {}
@@ -42,7 +43,7 @@ def evaluate_points(model: PointingModel, data: Path, split: str, options: Optio
 
 
 def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[int]]:
-    """What the model answers, as numbers of the points of each set."""
+    """Return the model's answers as point numbers of each set."""
     read = PointSets(*as_read(sets))
     order_BN = around(sets.points)
     answers: list[list[int]] = []
@@ -54,10 +55,12 @@ def own_answers(model: PointingModel, sets: PointSets, beam: int) -> list[list[i
 
 
 def compared(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, float]:
-    """How near answers come to the exact ones.
+    """Compare answers with the exact ones.
 
-    right: the share that is the same as a whole. ratio: the length of all tours over that of the
-    shortest; a tour that misses a point is infinitely long. area: of all hulls over the exact.
+    Returns:
+        right: Share of answers that are fully correct. ratio: Length of all tours divided by that
+        of the shortest; a tour that misses a point is infinitely long. area: Area of all hulls
+        divided by that of the exact ones.
     """
     right, own, best = 0, 0.0, 0.0
     for points_N2, exact_N, answer in zip(sets.points, sets.answers, answers, strict=True):
@@ -75,12 +78,12 @@ def compared(kind: str, sets: PointSets, answers: list[list[int]]) -> dict[str, 
 
 
 def attention_figures(model: PointingModel, known: PointSets, sets: PointSets) -> dict[str, float]:
-    """How often the heaviest point is the right one, where more than one can follow.
+    """Return how often the heaviest point is right, at steps where more than one can follow.
 
-    Beside it: a point at random of those that can follow; the place that is most often right at
-    this step over `known`, whatever the set; and the same network before it was trained.
-    "change with the set" is how far the weights of a step are from those that the same step has in
-    another set, 0 for the same, 1 for none in common.
+    "hit" is compared with a random point of those that can follow, with the place that is most
+    often right at this step over `known`, whatever the set, and with the untrained network. "change
+    with the set" is the distance of a step's weights from those of the same step in another set: 0
+    for equal weights, 1 for weights on no common point.
     """
     batch = point_batch(sets, model.device)
     free_BT, share_BT = _free(model.network, batch)
@@ -101,13 +104,16 @@ def attention_figures(model: PointingModel, known: PointSets, sets: PointSets) -
 
 @torch.inference_mode()
 def _hits(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
-    """Whether the heaviest point is right [B, T], and all weights [B, T, N], of given answers."""
+    """Return whether the heaviest point is right [B, T], and all weights [B, T, N].
+
+    The answers are given.
+    """
     log_BTN = network(batch.points_BN2, batch.answers_BT)
     return log_BTN.argmax(2) == batch.answers_BT, log_BTN.exp()
 
 
 def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
-    """Steps at which several points can follow, and one over how many: [B, T] each."""
+    """Return the steps where several points can follow, and one over their number: [B, T] each."""
     points = batch.points_BN2.shape[1]
     banned_BTN = barred(batch.answers_BT.clamp_min(0), points, network.config)
     open_BT = (~banned_BTN).sum(2)
@@ -115,7 +121,7 @@ def _free(network: PointerNetwork, batch: PointBatch) -> tuple[Tensor, Tensor]:
 
 
 def _commonest(batch: PointBatch) -> Tensor:
-    """The place that is right most often at every step: int64 [T]."""
+    """Return the place that is most often right at every step: int64 [T]."""
     found = []
     for answers_B in batch.answers_BT.unbind(1):
         given_B = answers_B[answers_B >= 0]

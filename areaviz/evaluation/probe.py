@@ -1,7 +1,7 @@
-"""What the queries of a map are to lose: what each points at most, or as much by chance.
+"""The choice of what a map's queries lose: their top items or areas, or random ones.
 
-A query of a language model sees what stands before it alone. Where that is no more than it is to
-lose, there is nothing to choose: it keeps all.
+A query of a language model sees only the items before it. If these are no more than it is to lose,
+there is nothing to choose, and the query keeps all.
 
 Shapes: Q queries, N items, A areas, W widths, K chosen.
 """
@@ -25,25 +25,26 @@ from areaviz.trace.record import AttentionMap, IntArray, Trace
 
 UNITS = ("item", "area")
 CHOSEN, DRAWS = (1, 1000), (2, 100)
-# What a map is measured of where nothing is said, and there is such a one.
+# The site that is measured by default, if the model has it.
 USUAL = "encoder-decoder"
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """Which map is measured, and how.
+    """The map to measure, and how to measure it.
 
     Args:
-        site: of the map; "" is that from output to input, else the model's first that fits.
-        layer: of the map, 0-based.
-        head: of the map, 0-based; None is the mean of the heads.
-        k: how many each query loses or keeps.
-        unit: "item", by the share of the attention each item receives, and losing one is losing
-            every area that holds it; or "area", by weight, and the areas that overlap them stay.
-        draws: how often as many are picked by chance.
-        seed: of chance.
-        contrast: a word of the output and a foil, whose difference of probability is measured in
-            place of the probability of the output.
+        site: Site of the map. "" is the site from output to input if there is one, otherwise the
+            first that fits.
+        layer: Layer of the map, counted from 0.
+        head: Head of the map, counted from 0; None is the mean of the heads.
+        k: Number of items or areas that each query loses or keeps.
+        unit: "item" ranks items by the attention they receive; losing an item means losing every
+            area that contains it. "area" ranks areas by weight; overlapping areas are kept.
+        draws: Number of random choices for comparison.
+        seed: Seed of the random choices.
+        contrast: A word of the output and a foil. The difference of their probabilities is measured
+            instead of the output's probability.
     """
 
     site: str = USUAL
@@ -56,24 +57,28 @@ class Probe:
     contrast: Contrast | None = None
 
     def check(self) -> None:
-        """InputError where an option is outside its range."""
+        """Check that every option is in its range.
+
+        Raises:
+            InputError: An option is outside its range.
+        """
         check_range("k", self.k, CHOSEN)
         check_range("draws", self.draws, DRAWS)
         choice("unit", self.unit, UNITS)
 
 
 class TooFew(InputError):
-    """An input has not more items, or areas, than each query is to lose."""
+    """Error: an input does not have more items or areas than each query is to lose."""
 
 
 def probed(trace: Trace, probe: Probe) -> AttentionMap:
-    """The map of a trace that is measured.
+    """Return the map of a trace that is measured.
 
     Raises:
-        TooFew: it has not more than k items or areas.
-        InputError: it does not exist, or does not attend to an input.
+        TooFew: The map does not have more than k items or areas.
+        InputError: The map does not exist or does not attend to an input.
     """
-    # What is written stands beside the input, but of a language model is all that there is.
+    # The output written so far is not an input, except in a language model, which has nothing else.
     inputs = []
     for site, attention in trace.maps.items():
         if attention.memory != "history" or is_one_text(trace):
@@ -98,7 +103,7 @@ def probed(trace: Trace, probe: Probe) -> AttentionMap:
 
 
 def losing_queries(trace: Trace, attention: AttentionMap, probe: Probe) -> npt.NDArray[np.bool_]:
-    """Whether each query sees more items, or areas, than it is to lose: bool [Q]."""
+    """Return whether each query sees more items or areas than it is to lose: bool [Q]."""
     seen_Q = visible_items(attention, trace.fields[attention.memory])
     if attention.memory != "history":
         return np.ones(len(seen_Q), np.bool_)
@@ -110,7 +115,10 @@ def losing_queries(trace: Trace, attention: AttentionMap, probe: Probe) -> npt.N
 
 
 def pointed(attention: AttentionMap, probe: Probe) -> IntArray:
-    """What each query points at most, heaviest first, of equals the first: int64 [Q, K]."""
+    """Return the top k of each query, heaviest first: int64 [Q, K].
+
+    Of equal values, the first comes first.
+    """
     if probe.unit == "item":
         values_QN = item_shares(attention, probe.layer, probe.head)
     else:
@@ -123,10 +131,10 @@ def pointed(attention: AttentionMap, probe: Probe) -> IntArray:
 def by_chance(
     trace: Trace, attention: AttentionMap, probe: Probe, queries: Sequence[int]
 ) -> list[IntArray]:
-    """As many by chance for some queries, one array [Q, K] a draw; areas of the same shapes.
+    """Draw random items, or areas of the same shapes, for some queries: one array [Q, K] per draw.
 
     They are among those that the query sees; other queries have -1. Queries that a word and a foil
-    share get the same.
+    share get the same draws.
     """
     pointed_QK, found = pointed(attention, probe), []
     seen_Q = visible_items(attention, trace.fields[attention.memory]).tolist()
@@ -143,12 +151,12 @@ def by_chance(
 
 
 def _alike(areas_K: IntArray, grid: AreaGrid, seen: int, rng: np.random.Generator) -> IntArray:
-    """As many areas of each shape, anywhere among the first items that are seen."""
+    """Draw the same number of areas of each shape, anywhere among the first `seen` items."""
     shapes = [(area.height, area.width) for area in map(grid.area, areas_K.tolist())]
     drawn = []
     for shape in sorted(set(shapes)):
         first, rows, columns = grid.slab(*shape)
-        # Where not all is seen, the memory is a text, whose areas lie one after the other.
+        # If some items are not seen, the memory is a text, whose areas are in order of position.
         places = min(rows * columns, seen - shape[1] + 1) if seen < grid.items else rows * columns
         drawn.append(first + rng.choice(places, shapes.count(shape), replace=False))
     return np.concatenate(drawn)
@@ -157,7 +165,10 @@ def _alike(areas_K: IntArray, grid: AreaGrid, seen: int, rng: np.random.Generato
 def losses(
     attention: AttentionMap, probe: Probe, chosen_QK: IntArray, queries: Sequence[int], keep: bool
 ) -> tuple[Change, ...]:
-    """Some queries without their own, or with them alone."""
+    """Return changes that take the chosen items or areas from some queries.
+
+    With `keep`, the queries keep only these and lose all others.
+    """
     changes = []
     for query in queries:
         row = chosen_QK[query].tolist()

@@ -1,4 +1,4 @@
-"""A memory network and held-out questions in, the figures of its card out.
+"""Evaluation of memory networks on held-out questions, for the figures of their cards.
 
 Shapes: B questions, M facts, K hops.
 """
@@ -22,16 +22,16 @@ from areaviz.models.question_batches import Library, plain_batches
 
 @dataclass(slots=True)
 class Readings:
-    """What a network found, question by question."""
+    """The results of a network by question number."""
 
-    # whether the answer is right
+    # Whether the answer is right.
     right: dict[int, bool] = field(default_factory=dict)
-    # float [K, M]: the weights of the facts that were read
+    # Weights of the facts that were read, float [K, M].
     weights: dict[int, Tensor] = field(default_factory=dict)
 
 
 def evaluate_questions(model: AnsweringModel, data: Path, split: str, _: Options) -> Measured:
-    """Measure a memory network on "val" or "test" of bAbI, all tasks."""
+    """Measure a memory network on "val" or "test" of bAbI, over all tasks."""
     questions = read_questions(data, split)
     found = readings(model.network, questions, model.device)
     shares: dict[int, list[bool]] = {}
@@ -49,7 +49,7 @@ def evaluate_questions(model: AnsweringModel, data: Path, split: str, _: Options
 def readings(
     network: MemoryNetwork, questions: Sequence[Question], device: torch.device
 ) -> Readings:
-    """Answer questions."""
+    """Answer questions, and return the results."""
     library, found = Library.of(questions, network.config), Readings()
     for chosen, batch in plain_batches(library, device):
         run = network(batch.facts_BM2V, batch.age_BM, batch.question_B2V)
@@ -68,13 +68,13 @@ def attention_figures(
     questions: Sequence[Question],
     found: Readings,
 ) -> dict[str, float]:
-    """How often a hop's heaviest fact is one that the corpus names as answering the question.
+    """Return how often a hop's heaviest fact is one that the corpus names as gold.
 
-    "hit, hop k" is that share; "hit" the share of such facts that are the heaviest of some hop.
-    Beside "hit": as many different facts at random as there are hops; the heaviest by the mean
-    weight of a fact of each age over `known`, whatever is asked; and the same network before it was
-    trained. "change with the question" is how far the weights are from those under another question
-    of the task, asked of the same facts: 0 for the same, 1 for none in common.
+    "hit, hop k" is that share. "hit" is the share of gold facts that are the heaviest of some hop.
+    "hit" is compared with distinct random facts, one per hop; with the heaviest facts by the mean
+    weight of each age over `known`, whatever the question; and with the untrained network. "change
+    with the question" is the distance of the weights from those under another question of the task
+    about the same facts: 0 for equal weights, 1 for weights on no common fact.
     """
     hops, device = model.network.config.hops, model.device
     gold = [_latest_gold(one, model.network.config.most_facts) for one in questions]
@@ -96,7 +96,7 @@ def attention_figures(
 
 
 def covered(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
-    """The mean share of a question's gold facts that are the heaviest of some hop."""
+    """Return the mean share of a question's gold facts that are the heaviest of some hop."""
     shares = []
     for number, weights_KM in weights.items():
         if gold[number]:
@@ -106,7 +106,7 @@ def covered(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
 
 
 def _by_chance(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
-    """The same where each hop reads a fact that no hop before it did, all of them at random."""
+    """Return the value of `covered` if the hops read distinct random facts."""
     shares = []
     for number, weights_KM in weights.items():
         if gold[number]:
@@ -116,13 +116,13 @@ def _by_chance(weights: dict[int, Tensor], gold: Sequence[set[int]]) -> float:
 
 
 def _latest_gold(question: Question, most: int) -> set[int]:
-    """The gold facts among those that are read."""
+    """Return the gold facts among those that are read."""
     dropped = max(0, len(question.facts) - most)
     return {fact - dropped for fact in question.gold if fact >= dropped}
 
 
 def _by_age(found: Readings, most: int) -> Tensor:
-    """The mean weight of facts of each age in every hop, the latest first: [K, most]."""
+    """Return the mean weight of facts of each age in every hop, the latest first: [K, most]."""
     hops = next(iter(found.weights.values())).shape[0]
     totals_KM, counts_M = torch.zeros(hops, most), torch.zeros(most)
     for weights_KM in found.weights.values():
@@ -133,12 +133,12 @@ def _by_age(found: Readings, most: int) -> Tensor:
 
 
 def _of_age(ages_KM: Tensor, facts: int) -> Tensor:
-    """The weights of so many facts by their age alone, the oldest first."""
+    """Return the weights of `facts` facts by their age alone, the oldest first."""
     return ages_KM[:, :facts].flip(1)
 
 
 def _change(model: AnsweringModel, questions: Sequence[Question], found: Readings) -> float:
-    """How far weights are from those under the next question, asked of the same facts."""
+    """Return the mean distance of weights from those under the next question on the same facts."""
     swapped = []
     for one, other in zip(questions, (*questions[1:], questions[0]), strict=True):
         swapped.append(replace(one, text=other.text))

@@ -1,4 +1,4 @@
-"""A language model and held-out captions in, the figures of its card out.
+"""Evaluation of language models on held-out captions, for the figures of their cards.
 
 Shapes: B captions, T pieces, V vocabulary.
 """
@@ -28,20 +28,20 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
 COUNTED = {"unigram": 1, "bigram": 2, "trigram": 3}
-"""The counted models that stand beside it, with the items of their n-grams."""
+"""The n-gram models to compare with, with their orders."""
 BATCH_TOKENS = 2000
-"""Padded pieces that are read together."""
+"""Padded pieces per batch."""
 SPANS = f"{SITE}, spans"
-"""The entry of `Card.attention` of the head that shows spans best."""
+"""Entry of `Card.attention` for the head that shows spans best."""
 
 
 def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Options) -> Measured:
-    """Measure a language model on a split: how probable it finds captions, and where it looks.
+    """Measure a language model on a split: the probability of captions, and where it looks.
 
-    "val" says what every head does and chooses the one whose spans are reported elsewhere.
+    "val" measures every head and chooses the one whose spans are reported on other splits.
 
     Raises:
-        InputError: "val" was not measured yet.
+        InputError: "val" has not been measured yet.
     """
     is_chosen = bool(model.card.heads)
     if options.traces and split != "val" and not is_chosen:
@@ -63,13 +63,13 @@ def evaluate_reading(model: LanguageModel, data: Path, split: str, options: Opti
 def text_figures(
     model: LanguageModel, texts: Sequence[str], train: Sequence[str]
 ) -> dict[str, Any]:
-    """How probable texts are, piece by piece with the end of each.
+    """Return the probability of texts, piece by piece including the end of each.
 
-    perplexity: e to the mean negative logarithm of a piece's probability. bits_a_character: what
-    all pieces cost in bits, by the characters of the texts, which does not depend on how they are
-    split. unigram, bigram, trigram: the perplexity of counted pieces, pairs and triples of the
-    training texts (`NGrams`); untrained: of the network before it learned; of_bigram: the
-    perplexity as a share of that of pairs.
+    perplexity is e to the mean negative logarithm of a piece's probability. bits_a_character is the
+    cost of all pieces in bits per character of the texts, which does not depend on how they are
+    split. unigram, bigram and trigram are the perplexities of n-gram models of the training texts
+    (`NGrams`). untrained is the perplexity of the untrained network. of_bigram is the perplexity
+    divided by that of bigrams.
     """
     rows = [model.tokenizer.ids(text) for text in texts]
     known = [model.tokenizer.ids(text) for text in train]
@@ -89,7 +89,7 @@ def text_figures(
 
 @torch.inference_mode()
 def _nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
-    """The negative logarithm of the probability that a model gives to rows of ids."""
+    """Return the negative log-likelihood that a model gives to rows of ids, in nats."""
     total = 0.0
     for group in buckets([(row, row) for row in rows], BATCH_TOKENS, None):
         target_BT = pad([rows[index] for index in group]).to(model.device)
@@ -101,7 +101,7 @@ def _nats(model: LanguageModel, rows: Sequence[list[int]]) -> float:
 
 
 def _on_test(model: LanguageModel, requests: Sequence[Request]) -> dict[str, dict[str, float]]:
-    """All heads together, and the one that "val" chose."""
+    """Return the figures of all heads together, and of the one that "val" chose."""
     together = span_figures(model.trace([request])[0] for request in requests)
     known = model.card.heads[SITE]
     spans = _spans(known, plain_figures(measure_heads(model, requests)[SITE]))
@@ -110,12 +110,12 @@ def _on_test(model: LanguageModel, requests: Sequence[Request]) -> dict[str, dic
 
 
 def _spans(known: Mapping[str, Any], figures: Mapping[str, Any]) -> dict[str, float]:
-    """The figures of the head whose heaviest areas are spans most often.
+    """Return the figures of the head whose heaviest areas are spans most often.
 
     Args:
-        known: of all heads on validation, which choose it; it depends more on its query than any
-            head of the network untrained.
-        figures: of all heads, where they are reported.
+        known: Figures of all heads on validation, which choose the head. It depends more on its
+            query than any head of the untrained network.
+        figures: Figures of all heads on the split that is reported.
     """
     floor = known["dependence_untrained"]
     place = span_head(known, floor, (AT_LEAST, 1.0), words=False)

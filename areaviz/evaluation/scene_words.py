@@ -1,4 +1,4 @@
-"""Words of a scene's sentence that only its picture tells, and how often they are right."""
+"""Words of a scene's sentence that only its picture shows, and how often they are right."""
 
 from __future__ import annotations
 
@@ -9,25 +9,28 @@ from areaviz.data.scene_grammar import AMBIGUOUS, Sentence
 from areaviz.data.scenes import Scene
 
 KINDS = ("colour", "noun", "ambiguous")
-"""A hidden colour, a hidden noun that has two German words, and such a noun left as it is."""
+"""A hidden colour, a hidden noun with two German words, and such a noun left visible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One word that is asked for."""
+    """One word that is tested."""
 
-    # of the scene, in the order given
+    # Index of the scene.
     number: int
-    # what is translated
+    # Source text.
     source: str
-    # which word of the translation it is
+    # Index of the word in the translation.
     place: int
-    # what it must be
+    # The right word.
     word: str
 
 
 def asked_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
-    """What is asked of each scene, for a kind of KINDS; scenes without such a word are left out."""
+    """Return the tested word of each scene, for a kind of `KINDS`.
+
+    Scenes without such a word are left out.
+    """
     found = []
     for number, scene in enumerate(scenes):
         one = _asked(number, scene, kind)
@@ -37,7 +40,7 @@ def asked_words(scenes: Sequence[Scene], kind: str) -> list[Asked]:
 
 
 def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
-    """The share of the translations that have the word in its place, 0..1."""
+    """Return the share of translations with the right word in its place, 0 to 1."""
     right = 0
     for text, one in zip(translations, asked, strict=True):
         right += text.split()[one.place : one.place + 1] == [one.word]
@@ -45,7 +48,7 @@ def right_words(translations: Sequence[str], asked: Sequence[Asked]) -> float:
 
 
 def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
-    """The word of the first object that has such a one; of the last, if `number` is even."""
+    """Return the word of a scene's first suitable object, or of the last if `number` is even."""
     things = []
     for index, spoken in enumerate(scene.spoken):
         if kind == "colour" or spoken.shape in AMBIGUOUS:
@@ -62,5 +65,5 @@ def _asked(number: int, scene: Scene, kind: str) -> Asked | None:
 
 
 def _place(sentence: Sentence, thing: int, kind: str) -> int:
-    """Where a sentence says the colour or the noun of an object."""
+    """Return the position in a sentence of the colour or the noun of an object."""
     return list(zip(sentence.objects, sentence.kinds, strict=True)).index((thing, kind))

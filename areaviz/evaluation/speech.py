@@ -1,4 +1,4 @@
-"""A listener and strings of spoken digits in, the figures of its card out.
+"""Evaluation of listeners on strings of spoken digits, for the figures of their cards.
 
 Shapes: T digits of a string, M items of its sound.
 """
@@ -23,10 +23,10 @@ from areaviz.trace.request import Request
 from areaviz.trace.sound import Sound
 
 STRINGS, LONG_STRINGS = 500, 200
-"""How many strings are joined, of as many digits as in training, and of longer ones."""
+"""Number of strings: with as many digits as in training, and of longer ones."""
 COUNTS, LONG_COUNTS = (6, 10), (12, 14)
 REPEATS, LONG_REPEATS = 0.3, 0.8
-"""How probably a digit is the one before, besides chance."""
+"""Probability that a digit repeats the one before, in addition to chance repetitions."""
 AT_ONCE = 50
 
 FloatArray = npt.NDArray[np.float32]
@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float32]
 def evaluate_speech(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a listener on "val" or "test": what it writes freely, and where it looks.
 
-    Attention is that of the digits that were said, given one after the other.
+    Attention is measured on the spoken digits, given one after the other.
     """
     recordings = read_recordings(data, split)
     strings = drawn(recordings, 2, STRINGS, COUNTS, REPEATS)
@@ -58,13 +58,13 @@ def evaluate_speech(model: WritingModel, data: Path, split: str, options: Option
 def drawn(
     recordings: Recordings, seed: int, strings: int, counts: tuple[int, int], repeats: float
 ) -> list[Utterance]:
-    """Strings of digits, the same for every model."""
+    """Draw strings of digits that are the same for every model."""
     rng = np.random.default_rng(seed)
     return [joined(recordings, rng, counts, repeats) for _ in range(strings)]
 
 
 def heard(model: WritingModel, strings: Sequence[Utterance], options: Options) -> list[str]:
-    """What the model writes of each string."""
+    """Return the model's transcript of each string."""
     requests = []
     for one in strings:
         request = Request(model.card.name, "", options.method, options.beam, sound=sound_of(one))
@@ -73,13 +73,13 @@ def heard(model: WritingModel, strings: Sequence[Utterance], options: Options) -
 
 
 def sound_of(utterance: Utterance) -> Sound:
-    """A string as a request has it."""
+    """Return a string as the sound of a request."""
     samples = np.clip(np.round(utterance.samples * 32767), -32768, 32767)
     return Sound.of("joined", samples.astype(np.int16))
 
 
 def looks(model: WritingModel, strings: Sequence[Utterance]) -> list[FloatArray]:
-    """The weights [T, M] of each string's digits."""
+    """Return the weights [T, M] of each string's digits."""
     found: list[FloatArray] = []
     for first in range(0, len(strings), AT_ONCE):
         part = strings[first : first + AT_ONCE]
@@ -91,7 +91,7 @@ def looks(model: WritingModel, strings: Sequence[Utterance]) -> list[FloatArray]
 
 
 def hit_share(weights: Sequence[FloatArray], strings: Sequence[Utterance]) -> float:
-    """How often the heaviest item of a digit overlaps the samples in which it is said."""
+    """Return how often the heaviest item of a digit overlaps the samples in which it is spoken."""
     hits: list[bool] = []
     for weights_TM, one in zip(weights, strings, strict=True):
         hits += boundary_hits(weights_TM, one.bounds, SAMPLES_AN_ITEM)
@@ -104,12 +104,12 @@ def attention_figures(
     strings: Sequence[Utterance],
     known: Sequence[Utterance],
 ) -> dict[str, float]:
-    """How often attention lies where a digit is said, beside what does without attention.
+    """Return how often attention hits the spoken digit, and baselines without attention.
 
-    "hit_uniform": an item at random. "hit_diagonal": digits at equal distances. "hit_position": the
-    time at which the digit of this number is said on average over `known`. "hit_untrained": the
-    same network before it learned. "dependence": bits that the item tells of the query, beside
-    those of digits at equal distances.
+    "hit_uniform" is a random item. "hit_diagonal" puts digits at equal distances. "hit_position" is
+    the average time of a digit with this number over `known`. "hit_untrained" is the untrained
+    network. "dependence" is the bits of information that the item gives about the query, and
+    "dependence_diagonal" the bits for digits at equal distances.
     """
     untrained = looks(model.untrained(), strings)
     mean_T = mean_times(known)
@@ -127,7 +127,7 @@ def attention_figures(
 
 
 def mean_times(known: Sequence[Utterance]) -> list[float]:
-    """The sample at which the digit of each number is said on average: the middle of it."""
+    """Return the average sample at the middle of the digit with each number."""
     longest = max(len(one.bounds) for one in known)
     found = []
     for number in range(longest):
@@ -141,7 +141,7 @@ def _long(one: Utterance) -> float:
 
 
 def _uniform(strings: Sequence[Utterance]) -> float:
-    """The share of items that overlap a digit, which one drawn evenly hits."""
+    """Return the share of items that overlap a digit, which is the chance of a random item."""
     shares = []
     for one in strings:
         starts_M = np.arange(0, len(one.samples), SAMPLES_AN_ITEM)
@@ -152,7 +152,7 @@ def _uniform(strings: Sequence[Utterance]) -> float:
 
 
 def _placed(strings: Sequence[Utterance], place: Callable[[Utterance, int], float]) -> float:
-    """How often the sample that `place` names for a digit is one in which it is said."""
+    """Return how often the sample that `place` returns for a digit is inside the digit."""
     hits = []
     for one in strings:
         for number, (first, behind) in enumerate(one.bounds):

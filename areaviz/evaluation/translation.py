@@ -1,4 +1,4 @@
-"""A translator and held-out sentences in, the figures of its card out."""
+"""Evaluation of translators on held-out sentences, for the figures of their cards."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
 
 PENALTIES = tuple(round(0.2 * step, 1) for step in range(11))
-"""The length penalties of beam search that validation chooses from."""
+"""The length penalties of beam search from which validation chooses."""
 LINKS, LINKED_WORDS = "word links", "linked words"
-"""Entries of `Card.attention`: error rates, and spans that hold linked words."""
+"""Entries of `Card.attention` for error rates, and for spans that contain linked words."""
 
 
 def evaluate_translation(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a translator on a split.
 
-    "val" chooses the length penalty and what pages open on, and says what every head does; the
-    task's headline split, for whose measures the card has one place, measures the heads that were
-    chosen there.
+    "val" chooses the length penalty and what pages open with, and measures every head. The task's
+    headline split measures the heads that were chosen there, because the card has room for the
+    attention of one test split.
 
     Raises:
-        InputError: "val" was not measured yet.
+        InputError: "val" has not been measured yet.
     """
     card = model.card
     is_headline = split == TASKS[card.task].headline
@@ -68,7 +68,11 @@ def evaluate_translation(model: WritingModel, data: Path, split: str, options: O
 
 
 def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool) -> None:
-    """InputError where what is chosen on "val" was not chosen yet."""
+    """Check that "val" has chosen what this split needs.
+
+    Raises:
+        InputError: The length penalty or the heads have not been chosen yet.
+    """
     lacks_penalty = options.outputs and options.beam > 1 and card.length_penalty is None
     if lacks_penalty or measures_heads and not card.heads:
         raise InputError(
@@ -78,7 +82,7 @@ def _check_chosen(card: Card, split: str, options: Options, measures_heads: bool
 
 
 def _written(model: WritingModel, pairs: Sequence[Pair], split: str, options: Options) -> Measured:
-    """Scores of what is written; on "val" with the length penalty of the best BLEU."""
+    """Translate and score; on "val", choose the length penalty with the best BLEU."""
     sources, references = zip(*pairs, strict=True)
     requests = [Request(model.card.name, text, options.method, options.beam) for text in sources]
     penalty = model.length_penalty
@@ -101,7 +105,7 @@ def _written(model: WritingModel, pairs: Sequence[Pair], split: str, options: Op
 def _heads(
     model: WritingModel, linked: Dataset, pairs: Sequence[Pair]
 ) -> dict[str, dict[str, Any]]:
-    """What every head does on validation, with its error rate on the linked captions."""
+    """Return the figures of every head on validation, with error rates on the linked captions."""
     heads = card_heads(model, given_pairs(model.card, pairs))
     rates = error_rates(model, linked)
     config = model.network.config
@@ -116,7 +120,7 @@ def _heads(
 def _chosen_spans(
     card: Card, heads: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, float]]:
-    """The figures on validation of the head that shows spans best, at each site of `WANTED`."""
+    """Return the validation figures of the head that shows spans best, at each site of `WANTED`."""
     found = {}
     for site in sorted(WANTED.keys() & heads.keys()):
         place = span_place(card, heads, site)
@@ -129,7 +133,7 @@ def _chosen_spans(
 def span_place(
     card: Card, heads: Mapping[str, Mapping[str, Any]], site: str
 ) -> tuple[int, int] | None:
-    """Layer and head, 0-based, that show spans best on validation; None where none shows any."""
+    """Return the layer and head (from 0) that show spans best on validation, or None."""
     figures = heads[site]
     by_words = card.level == "character"
     found = span_head(figures, figures["dependence_untrained"], WANTED[site], by_words)
@@ -137,7 +141,7 @@ def span_place(
 
 
 def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """All measures of attention on the headline split, of the heads that "val" chose."""
+    """Return all measures of attention on the headline split, for the heads that "val" chose."""
     card = model.card
     traces = (model.trace([Request(card.name, source)])[0] for source, _ in pairs)
     attention = {
@@ -165,19 +169,22 @@ def state_difference(
 ) -> str:
     """Compare two checkpoints by approximate randomisation and note the result on both cards.
 
-    The first card also gets what it gains by the length of sentences (`gains_by_length`), as
-    figures of the split: "over BASELINE, all" and so on.
+    The first card also gets its gain by length of the sentences (`gains_by_length`), as figures of
+    the split: "over BASELINE, all" and so on.
 
     Args:
-        folder: one checkpoint.
-        baseline: the other.
-        split: what both were measured on.
-        hypotheses: a file with one translation a line, as `areaviz evaluate --output` writes.
-        baseline_hypotheses: the same of the other checkpoint.
-        data: the data folder.
+        folder: One checkpoint.
+        baseline: The other checkpoint.
+        split: Split on which both were measured.
+        hypotheses: File with one translation per line, as `areaviz evaluate --output` writes it.
+        baseline_hypotheses: Such a file for the other checkpoint.
+        data: Folder of the corpora.
+
+    Returns:
+        The note.
 
     Raises:
-        InputError: the files do not have one line a reference.
+        InputError: The files do not have one line per reference.
     """
     card, other = read_card(folder / "card.json"), read_card(baseline / "card.json")
     sources, references = zip(*read_pairs(card, data, split), strict=True)

@@ -1,4 +1,4 @@
-"""A watcher and held-out clips in, the figures of its card out.
+"""Evaluation of watchers on held-out clips, for the figures of their cards.
 
 Shapes: T words of a sentence, N frames.
 """
@@ -22,18 +22,18 @@ from areaviz.trace.record import FloatArray, Trace
 from areaviz.trace.request import Request
 
 CLIPS, EACH = 1000, 100
-"""How many clips are drawn, and of how many drawn digits of each kind."""
+"""Number of clips, and of drawn digits of each kind that appear in them."""
 SEEDS = {"val": 13, "test": 14}
-"""Of the digits and the clips; training and its validation have others."""
+"""Seeds of the digits and clips. Training and its validation use other seeds."""
 KNOWN = 500
-"""Clips of validation that say where actions are on average."""
+"""Number of validation clips that determine when actions happen on average."""
 
 
 def evaluate_video(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
     """Measure a watcher on "val" or "test": what it writes freely, and where it looks.
 
-    Attention is that of the sentence that is right, given word by word. A watcher of people is
-    measured by `evaluate_films`.
+    Attention is measured on the right sentence, given word by word. A watcher of people is measured
+    by `evaluate_films`.
     """
     if model.card.recipe.get("clips") == "people":
         return evaluate_films(model, data, split, options)
@@ -55,13 +55,13 @@ def evaluate_video(model: WritingModel, data: Path, split: str, options: Options
 
 
 def drawn(split: str, count: int) -> list[MovingDigit]:
-    """The clips of a split, the same for every model."""
+    """Draw the clips of a split, which are the same for every model."""
     seed = SEEDS[split]
     return moving_digits(DigitBank(EACH, seed), np.random.default_rng(seed), count)
 
 
 def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float:
-    """The share of telling words that stand, right, where they have to."""
+    """Return the share of content words that are right and in the right place."""
     right = []
     for text, clip in zip(written, clips, strict=True):
         own = text.split()
@@ -72,15 +72,15 @@ def word_accuracy(written: Sequence[str], clips: Sequence[MovingDigit]) -> float
 
 
 def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict[str, float]:
-    """How often words of an action attend to its frames, beside what does without attention.
+    """Return how often words of an action attend to its frames, and baselines without attention.
 
-    "peak": the middle of the heaviest area lies between the first and the last frame of the action
+    "peak": the middle of the heaviest area is between the first and the last frame of the action
     (its frames have the same attention, so none of them is the peak). "first": the first of the
-    frames with most attention is one of the action's. "area": all frames of the heaviest area are.
-    "multi_share": words whose heaviest area has several frames. "peak_uniform": a frame at random.
-    "peak_position": the frame in which first and second actions are most often, over clips of
-    validation. "peak_untrained": the same network before it learned. "dependence": bits that the
-    frame tells of the word, beside those of words at equal distances.
+    frames with most attention belongs to the action. "area": all frames of the heaviest area do.
+    "multi_share": words whose heaviest area has several frames. "peak_uniform": a random frame.
+    "peak_position": the frame in which first and second actions happen most often, over validation
+    clips. "peak_untrained": the untrained network. "dependence": bits of information that the frame
+    gives about the word; "dependence_diagonal": the bits for words at equal distances.
     """
     found = [_looks(trace, clip) for trace, clip in _given(model, clips)]
     raw = [_looks(trace, clip) for trace, clip in _given(model.untrained(), clips)]
@@ -104,7 +104,7 @@ def attention_figures(model: WritingModel, clips: Sequence[MovingDigit]) -> dict
 
 
 def usual_frames(clips: Sequence[MovingDigit]) -> tuple[int, int]:
-    """The frames that are most often of the first and of the second action."""
+    """Return the frames that most often belong to the first and to the second action."""
     counts = np.zeros((2, len(clips[0].frames)), int)
     for clip in clips:
         for which, (start, end) in enumerate(clip.windows):
@@ -122,8 +122,11 @@ def _given(model: WritingModel, clips: Sequence[MovingDigit]) -> list[tuple[Trac
 
 
 def _looks(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
-    """Of every telling word of an action: whether its peak, its first frame and its area hit, and
-    whether that has several frames; then the bits of the sentence and of a diagonal, a number each.
+    """Return the hits of every content word of an action, and the bits of the sentence.
+
+    Returns:
+        For each word, whether its peak, its first frame and its area hit, and whether that area has
+        several frames. Then the bits of the sentence and of a diagonal, one number each.
     """
     attention = trace.maps[SITE]
     shares_TN = item_shares(attention, 0, None)
@@ -145,13 +148,13 @@ def _looks(trace: Trace, clip: MovingDigit) -> tuple[FloatArray, ...]:
 
 
 def _share(clip: MovingDigit) -> float:
-    """The share of frames, over the telling words of both actions."""
+    """Return the mean share of frames in an action's window, over the content words of actions."""
     frames = len(clip.frames)
     return float(np.mean([(w[1] - w[0]) / frames for w in clip.gold() if w is not None]))
 
 
 def _hits(clip: MovingDigit, usual: tuple[int, int]) -> float:
-    """How often the usual frame of an action is one of its own, over the telling words."""
+    """Return how often an action's usual frame is one of its own, over the content words."""
     found = []
     for window in clip.gold():
         if window is not None:
