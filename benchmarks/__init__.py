@@ -1,1 +1,1 @@
-"""Measurements, beside regular attention and peers; see README.md in this folder."""
+"""Benchmarks, compared with regular attention and other tools; see README.md in this folder."""

@@ -1,8 +1,8 @@
-"""The alignment error rate of four published systems, computed here from the links they made.
+"""Compute the alignment error rate of four published systems from their links.
 
     python -m benchmarks.alignment DATA
 
-Fails where a figure differs from the published one in its printed digits.
+It fails if a figure differs from the published one in its printed digits.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ PUBLISHED = {
     "hansards_giza": 8.0,
     "hansards_giza_grow-diagonal": 5.9,
 }
-"""In percent, as the package alignment-scripts reports them for the links it holds (Zenkel et al.
-2019).
+"""Error rates in per cent, as the package alignment-scripts reports them for its links.
+
+Zenkel et al. 2019.
 """
 
 
 def error_rates(data: Path) -> dict[str, float]:
-    """The error rate of each system in percent.
+    """Return the error rate of each system in per cent.
 
     Raises:
-        FileNotFoundError: the links are not in `data`.
+        FileNotFoundError: The links are not in `data`.
     """
     examples = read_gold(data, GOLD).examples
     rates = {}
@@ -47,7 +48,7 @@ def error_rates(data: Path) -> dict[str, float]:
 
 
 def main(data: Path) -> int:
-    """Print both figures of each system; 1 where any differs."""
+    """Print both figures of each system, and return 1 if any differ."""
     found = error_rates(data)
     for name, rate in found.items():
         print(f"{name}: {rate:.1f} % (published {PUBLISHED[name]:.1f} %)")

@@ -1,10 +1,10 @@
-"""How many examples a second Analyse takes, beside one by one, by letters and by tokens.
+"""Measure how many examples per second Analyse takes, for letters and for tokens.
 
     python -m benchmarks.analysing --set FILE [--references FILE] [--before FOLDER] [--write]
 
-The command itself is measured, from its start to its end, on sentences of a file; the first row is
-on the disk once the command has started. `--before` names a clone of the repository at an older
-commit, whose command takes turns with this one, on the same sentences and models.
+The command itself is measured from start to end on the sentences of a file. The first row is on
+disk once the command has started. `--before` names a clone of the repository at an older commit,
+whose command takes turns with the present one on the same sentences and models.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ LOOK_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One command."""
+    """Figures of one command."""
 
-    # Until the first rows were on the disk, how many they were, and until all were.
+    # Seconds until the first rows were on disk, their number, and seconds until the end.
     first: float
     early: int
     seconds: float
-    # By index.
+    # Rows by index.
     rows: Mapping[int, Any]
 
     @property
     def rate(self) -> float:
-        """Examples a second, without the start and the end, which sums up."""
+        """Examples per second, without the start and the summary at the end."""
         return (len(self.rows) - self.early) / (self.seconds - self.first)
 
 
@@ -68,12 +68,16 @@ def analysed(root: Path, model: str, sentences: Path, references: Path | None) -
 
 
 def _lines(folder: Path) -> int:
-    """The lines of the one analysis in a folder, 0 where there is none."""
+    """Return the number of lines of the only analysis in a folder, 0 without one."""
     return sum(file.read_bytes().count(b"\n") for file in folder.glob("*.jsonl"))
 
 
 def alike(run: Run, other: Run) -> tuple[int, float]:
-    """How many texts differ, and by how much measures of equal texts do, at most."""
+    """Compare two runs.
+
+    Returns:
+        The number of texts that differ, and the largest difference between measures of equal texts.
+    """
     texts, most = 0, 0.0
     for index, row in run.rows.items():
         beside = other.rows[index]
@@ -86,7 +90,7 @@ def alike(run: Run, other: Run) -> tuple[int, float]:
 
 
 def table(sentences: Path, references: Path | None, before: Path | None) -> str:
-    """The figures as Markdown, with the machine named."""
+    """Return the figures as Markdown, with the name of the machine."""
     rows = []
     count = len(sentences.read_text("utf-8").splitlines())
     for model in MODELS:
@@ -107,7 +111,7 @@ def table(sentences: Path, references: Path | None, before: Path | None) -> str:
 
 
 def shortened(file: Path, examples: int, folder: str) -> Path:
-    """The first lines of a file, in a file of the same name."""
+    """Return a file of the same name with the first lines of `file`."""
     lines = file.read_text("utf-8").splitlines()[:examples]
     place = Path(folder, file.name)
     place.write_text("\n".join(lines) + "\n", "utf-8")
@@ -115,7 +119,7 @@ def shortened(file: Path, examples: int, folder: str) -> Path:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Examples that Analyse takes in a second.")
     parser.add_argument("--set", type=Path, required=True, help="a file with a sentence a line")
     parser.add_argument("--references", type=Path, help="their references, line by line")

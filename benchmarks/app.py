@@ -1,15 +1,15 @@
-"""How fast the token ribbon is in a real browser, on random weights with 12 layers and 12 heads.
+"""Measure the token ribbon in a real browser, on random weights with 12 layers and 12 heads.
 
     python -m benchmarks.app [--items 32 128 ...] [--write]
 
 First view: from navigation in a new session, on a server that has shown the page before, to the
 painted ribbon.
-Building: the ribbon's data from the weights, once for a trace and layer and shared by all sessions,
-measured alone.
+Building: time to compute the ribbon's data from the weights. It is done once per trace and layer,
+shared by all sessions, and measured alone.
 Hover and head switch: from the event's time stamp to the end of the frame that shows the answer.
 Bytes: everything the server sends over the WebSocket for the first view. Area weights of all layers
 of a long text do not fit into memory (4,096 items: 48 GB), so the rows of all heads and layers are
-shifted windows of one random table; every row is a distribution of its own.
+shifted windows of one random table. Every row is a distribution of its own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured for one length: seconds, but hover and switch in milliseconds."""
+    """Figures for one length, in seconds; hover and switch are in milliseconds."""
 
     items: int
     first_view: float
@@ -71,7 +71,7 @@ class Figures:
     heap: int
 
     def row(self) -> list[str]:
-        """The figures as a row of the table."""
+        """Return the figures as a row of the table."""
         return [
             f"{self.items:,}",
             f"{self.first_view:.2f}",
@@ -86,7 +86,7 @@ class Figures:
 
 
 def random_trace(items: int) -> Trace:
-    """A self-attention trace of `items` tokens, from one random table."""
+    """Return a self-attention trace of `items` tokens from one random table."""
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, AREA_SIZE))
     rows = random_rows(rng, items + LAYERS * HEADS, grid.count)
@@ -94,7 +94,7 @@ def random_trace(items: int) -> Trace:
 
 
 def page() -> None:
-    """The page that is measured."""
+    """Draw the page that is measured."""
     import streamlit as st
 
     from areaviz.ui.components.ribbon import ribbon
@@ -105,7 +105,7 @@ def page() -> None:
 
 
 def measure(items: int, browser: Browser, log: Path) -> Figures:
-    """Serve, warm up, and measure one length."""
+    """Serve, warm up and measure one length."""
     server = Server("benchmarks/app.py", log, {SETTING: str(items)})
     try:
         url = server.wait()
@@ -131,7 +131,7 @@ def measure(items: int, browser: Browser, log: Path) -> Figures:
 
 
 def _building(items: int) -> float:
-    """Seconds to build the ribbon's data alone, in a process that does nothing else."""
+    """Return the seconds to build only the ribbon's data, in a process that does nothing else."""
     trace = random_trace(items)
     start = time.perf_counter()
     ribbon_payload(trace, Focus(SITE))
@@ -139,7 +139,7 @@ def _building(items: int) -> float:
 
 
 def table(figures: list[Figures]) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}, server and headless Chromium together; random weights,"
         f" {LAYERS} layers, {HEADS} heads, areas up to {AREA_SIZE} tokens; the heads' rows are"
@@ -150,7 +150,7 @@ def table(figures: list[Figures]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Measure the token ribbon in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"

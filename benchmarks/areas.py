@@ -1,11 +1,11 @@
-"""How long the public functions for heaviest areas, coverage and densest areas take.
+"""Measure the public functions for heaviest areas, coverage and densest areas.
 
     python -m benchmarks.areas [--rounds 15] [--before FOLDER] [--write]
 
-Weights are random, of one layer. With `--before`, a clone of the repository at f3d8762, the
-functions take turns with what was fastest there: the ribbon's own search, reached by nothing but
-the ribbon, and the public query of that time. The answers are checked to be the same, and a figure
-is the median of the ratios of the rounds.
+Weights are random, for one layer. With `--before`, a clone of the repository at f3d8762, the
+functions take turns with the fastest functions of that commit: the ribbon's own search, which only
+the ribbon could use, and the public query of that time. The benchmark checks that the answers are
+equal. A figure is the median of the ratios over the rounds.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Before:
 
     @classmethod
     def of(cls, folder: Path) -> Before:
-        """Load them beside today's; they need no others of their time."""
+        """Load the old modules next to the present ones. They import no other old module."""
         return cls(
             *(
                 _loaded(folder / "areaviz" / part)
@@ -76,7 +76,7 @@ class Before:
 
 
 def row(name: str, rounds: int, before: Before | None) -> list[str]:
-    """The figures of one case: milliseconds, and today's time as a share of the fastest before."""
+    """Return the figures of one case: milliseconds, and their ratio to the fastest old time."""
     heads, queries, grid = CASES[name]
     weights_HQA = random_weights(heads, queries, grid)
     p_HQN = shares(coverage(weights_HQA, grid))
@@ -112,7 +112,10 @@ def row(name: str, rounds: int, before: Before | None) -> list[str]:
 
 
 def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str]:
-    """Milliseconds of some work, and its time as a share of each other way's; a dash for none."""
+    """Return the milliseconds of some work, and the ratio of its time to each other way's.
+
+    A missing way has a dash.
+    """
     work()
     found = [[seconds(one) if one else None for one in (work, *others)] for _ in range(rounds)]
     ratios = []
@@ -126,7 +129,7 @@ def compared(work: Work, others: Sequence[Work | None], rounds: int) -> list[str
 
 
 def random_weights(heads: int, queries: int, grid: AreaGrid) -> FloatArray:
-    """Distributions in which few areas have much weight: float32 [H, Q, A]."""
+    """Return distributions in which few areas have much weight: float32 [H, Q, A]."""
     weights_HQA = np.random.default_rng(0).exponential(1, (heads, queries, grid.count)) ** 4
     weights_HQA /= weights_HQA.sum(-1, keepdims=True)
     return weights_HQA.astype(np.float32, copy=False)
@@ -146,13 +149,13 @@ def _loaded(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # its dataclasses look themselves up there
+    sys.modules[name] = module  # Its dataclasses look up their own module there.
     spec.loader.exec_module(module)
     return module
 
 
 def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}; NumPy {np.__version__}; {K} areas of every query, and {K}"
         f" queries of every item; medians of {rounds} rounds. Before: what that function took at"
@@ -162,7 +165,7 @@ def table(rows: Sequence[Sequence[str]], rounds: int) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("The algebra of areas.")
     parser.add_argument(
         "--rounds", type=int, default=ROUNDS, help="how often each function is called"

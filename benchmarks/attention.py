@@ -1,12 +1,12 @@
-"""Area attention on a CPU in time and memory, beside regular attention on the same inputs.
+"""Measure area attention on a CPU in time and memory, compared with regular attention.
 
     python -m benchmarks.attention [--cases char image8 ...] [--write]
 
-On a GPU: `python -m areaviz bench gpu`. Time: all implementations take turns, round after round in
-one process; a figure is the median over rounds of the ratio to `scaled_dot_product_attention`
-(SDPA) of that round. Memory: growth of the process's peak during one call, in a fresh process. The
-PyPI package `area-attention` 0.1.0 takes part where it is installed (`pip install --no-deps
-area-attention==0.1.0`); it has no masks.
+On a GPU, use `python -m areaviz bench gpu`. Time: all implementations take turns on the same
+inputs, round after round in one process. A figure is the median over rounds of the ratio to
+`scaled_dot_product_attention` (SDPA) in that round. Memory: growth of the process's peak during one
+call, in a fresh process. The PyPI package `area-attention` 0.1.0 takes part if it is installed
+(`pip install --no-deps area-attention==0.1.0`); it has no masks.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Case:
     def inputs(
         self, device: torch.device = CPU, dtype: torch.dtype = torch.float32
     ) -> list[Tensor]:
-        """Query, key, value [B, H, L, D]."""
+        """Return query, key and value, each [B, H, L, D]."""
         generator = torch.Generator().manual_seed(0)
         shape = (self.batch, self.heads, self.items, self.width)
         made = []
@@ -78,7 +78,7 @@ Attention = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 
 def contestants(case: Case, mask: str) -> dict[str, Attention]:
-    """Every implementation that can take the case, by name."""
+    """Return every implementation that supports the case, by name."""
     spec, padding = asked(case, mask)
     found: dict[str, Attention] = {BASE: partial(regular, padding, mask == "causal")}
     found["table"] = partial(_by_table, spec)
@@ -98,7 +98,7 @@ def contestants(case: Case, mask: str) -> dict[str, Attention]:
 def asked(
     case: Case, mask: str, device: torch.device = CPU, dtype: torch.dtype = torch.float32
 ) -> tuple[AreaSpec, Tensor | None]:
-    """What is asked of area attention with mean keys, and the padding [B, L] of its mask."""
+    """Return the arguments of area attention with mean keys, and the padding [B, L] of its mask."""
     padding = None
     if mask == "padded":
         kept = torch.linspace(0.5, 1.0, case.batch, device=device)[:, None] * case.items
@@ -113,14 +113,14 @@ def asked(
 
 
 def boundary(spec: AreaSpec, case: Case, device: torch.device = CPU) -> AreaSpec:
-    """The same with boundary keys."""
+    """Return the arguments with boundary keys instead."""
     torch.manual_seed(0)
     keys = BoundaryKeys(case.width, case.area).to(device).requires_grad_(False)
     return replace(spec, key_mode="boundary", features=keys)
 
 
 def output(spec: AreaSpec, impl: str, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-    """Area attention."""
+    """Compute area attention."""
     return area_attention(query, key, value, spec, impl).output
 
 
@@ -131,7 +131,7 @@ def _by_table(spec: AreaSpec, query: Tensor, key: Tensor, value: Tensor) -> Tens
 def regular(
     padding: Tensor | None, causal: bool, query: Tensor, key: Tensor, value: Tensor
 ) -> Tensor:
-    """Attention to items, by torch."""
+    """Compute attention to items by torch."""
     keep = None if padding is None else ~padding[:, None, None]
     return F.scaled_dot_product_attention(query, key, value, attn_mask=keep, is_causal=causal)
 
@@ -152,7 +152,7 @@ def _package(case: Case) -> Attention:
 
 
 def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
-    """One call, with or without its gradients."""
+    """Make one call, with or without its gradients."""
     if not backward:
         with torch.no_grad():
             attention(*inputs)
@@ -161,14 +161,14 @@ def call(attention: Attention, inputs: list[Tensor], backward: bool) -> None:
 
 
 def seconds(attention: Attention, inputs: list[Tensor], backward: bool) -> float:
-    """The time of one call."""
+    """Return the time of one call in seconds."""
     start = time.perf_counter()
     call(attention, inputs, backward)
     return time.perf_counter() - start
 
 
 def ratios(case: Case, mask: str, backward: bool) -> tuple[float, dict[str, float]]:
-    """SDPA in milliseconds, and the median ratio of each implementation to it."""
+    """Return the milliseconds of SDPA, and the median ratio of each implementation to it."""
     inputs, found = case.inputs(), contestants(case, mask)
     for attention in found.values():
         call(attention, inputs, backward)
@@ -182,7 +182,7 @@ def ratios(case: Case, mask: str, backward: bool) -> tuple[float, dict[str, floa
 
 
 def peak(case: Case, name: str, backward: bool) -> float:
-    """Megabytes the peak grows by in one call; in the process that calls this."""
+    """Return the growth of this process's memory peak in one call, in megabytes."""
     inputs = case.inputs()
     attention = contestants(case, "plain")[name]
     tiny = (
@@ -192,7 +192,7 @@ def peak(case: Case, name: str, backward: bool) -> float:
     )
     if (
         name != "package"
-    ):  # what is allocated once, on the first call of anything, is not this call's
+    ):  # Warm up: what any first call allocates once does not belong to this call.
         call(contestants(tiny, "plain")[name], tiny.inputs(), backward)
     gc.collect()
     Path("/proc/self/clear_refs").write_text("5")
@@ -202,13 +202,13 @@ def peak(case: Case, name: str, backward: bool) -> float:
 
 
 def _resident(field: str) -> int:
-    """A field of /proc/self/status, in KiB."""
+    """Return a field of /proc/self/status, in KiB."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith(field))
 
 
 def peak_elsewhere(case: str, name: str, backward: bool) -> float:
-    """`peak` in a fresh process."""
+    """Return `peak`, measured in a fresh process."""
     command = [
         sys.executable,
         "-m",
@@ -224,7 +224,7 @@ def peak_elsewhere(case: str, name: str, backward: bool) -> float:
 
 
 def table(names: list[str]) -> str:
-    """The figures as Markdown, with the machine named."""
+    """Return the figures as Markdown, with the name of the machine."""
     lines = [
         (
             f"Measured on {processor()}; torch {torch.__version__},"
@@ -258,7 +258,7 @@ def table(names: list[str]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Area attention beside regular attention.")
     parser.add_argument("--cases", nargs="+", choices=CASES, default=list(CASES))
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What the benchmarks of a page share: a browser, a clock in the page, pointing and clicking."""
+"""Shared parts of the page benchmarks: a browser, a clock in the page, pointing and clicking."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ NODES = """() => {
     (sum, one) => sum + 1 + (one.shadowRoot ? count(one.shadowRoot) : 0), 0);
   return count(document);
 }"""
-"""Counts the nodes of a page, shadow trees and all."""
+"""A script that counts the nodes of a page, including shadow trees."""
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The system's browser, headless; ends the program where there is none."""
+    """Start the system's browser without a window; exit if there is none."""
     path = browser_path()
     if path is None:
         sys.exit("No Chromium found: install one with `apt-get install chromium`.")
@@ -54,8 +54,8 @@ def chromium() -> Iterator[Browser]:
 
 
 def opened(browser: Browser, mark: str) -> Page:
-    """A fresh page with the clock of `watch`."""
-    # Waiting evaluates scripts, which a page's own policy may forbid.
+    """Open a fresh page with the clock of `watch`."""
+    # Playwright waits by evaluating scripts, which a page's own policy may forbid.
     tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(180_000)
     tab.add_init_script(watch(mark))
@@ -63,7 +63,7 @@ def opened(browser: Browser, mark: str) -> Page:
 
 
 def first_view(tab: Page, url: str) -> tuple[float, int]:
-    """Seconds to the painted component, and bytes received over the WebSocket."""
+    """Return seconds to the painted component, and bytes received over the WebSocket."""
     received = websocket_frames(tab)
     tab.goto(url)
     tab.wait_for_function("window.bench.painted > 0")
@@ -71,11 +71,11 @@ def first_view(tab: Page, url: str) -> tuple[float, int]:
 
 
 def websocket_frames(tab: Page) -> list[str | bytes]:
-    """A list to which everything is added that comes over the page's WebSockets."""
+    """Return a list that collects everything that arrives over the page's WebSockets."""
     received: list[str | bytes] = []
 
     def add(frame: str | bytes) -> None:
-        # Playwright marks what it calls, which a list's own method does not let it.
+        # Playwright sets attributes on its callbacks, which a list's own method does not allow.
         received.append(frame)
 
     tab.on("websocket", lambda socket: socket.on("framereceived", add))
@@ -83,21 +83,21 @@ def websocket_frames(tab: Page) -> list[str | bytes]:
 
 
 def watch(mark: str) -> str:
-    """A script that measures in a page.
+    """Return a script that measures in a page.
 
-    It notes when what sets this performance mark was last painted, how long the page took to answer
-    each pointer event, and when a file was last chosen.
+    It records when the component with this performance mark was last painted, how long the page
+    took to answer each pointer event, and when a file was last chosen.
     """
     return _WATCH.replace("MARK", mark)
 
 
 def heap(tab: Page) -> int:
-    """Bytes of the page's JavaScript heap."""
+    """Return the bytes of the page's JavaScript heap."""
     return int(tab.context.new_cdp_session(tab).send("Runtime.getHeapUsage")["usedSize"])
 
 
 def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
-    """Milliseconds from an event of `act`, the slowest or the last, to the end of its frame."""
+    """Return milliseconds from the slowest or last event of `act` to the end of its frame."""
     tab.evaluate("window.bench.times = []")
     act()
     tab.wait_for_function("window.bench.times.length > 0")
@@ -107,7 +107,7 @@ def timed(tab: Page, act: Callable[[], None], last: bool = False) -> float:
 
 
 def hovers(tab: Page, place: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to pointing at random spots of the upper left part of `place`."""
+    """Return milliseconds of answers to pointing at random spots in the upper left of `place`."""
     place.scroll_into_view_if_needed()
     box = place.bounding_box()
     assert box is not None
@@ -117,7 +117,7 @@ def hovers(tab: Page, place: Locator, count: int) -> list[float]:
 
 
 def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
-    """Milliseconds of answers to clicks on each of `buttons` in turn; none without buttons."""
+    """Return milliseconds of answers to clicks on each of `buttons` in turn, [] without buttons."""
     several = buttons.count()
     times = []
     for number in range(count if several else 0):
@@ -128,7 +128,10 @@ def clicks(tab: Page, buttons: Locator, count: int) -> list[float]:
 def hovers_and_switches(
     tab: Page, texts: Locator, heads: Locator, corner: tuple[int, int], counts: tuple[int, int]
 ) -> tuple[list[float], list[float]]:
-    """Milliseconds of pointing at `texts` and, with the item at `corner` locked, of other heads."""
+    """Return milliseconds of pointing at `texts` and of head switches.
+
+    The item at `corner` is locked during the switches.
+    """
     hover = hovers(tab, texts, counts[0])
     texts.click(position={"x": corner[0], "y": corner[1]})
     return hover, clicks(tab, heads, counts[1])

@@ -1,11 +1,11 @@
-"""What questions cost: the factors of `areaviz/backend/costs.py`, measured for every model.
+"""Measure what questions cost: the factors of `areaviz/backend/costs.py` for every model.
 
     python -m benchmarks.costs [--write] [MODEL ...]
 
 Every model answers questions of several lengths, beams and with attribution, on one processor. The
-factors are the non-negative least squares of relative errors. The models that read pictures, sounds
-or clips are asked what their pages open with. With --write the factors of the named models, or of
-all, go to `areaviz/backend/costs.json`.
+factors are the non-negative least squares of relative errors. Models that read pictures, sounds or
+clips answer the requests that their pages open with. With --write, the factors of the named models,
+or of all, go to `areaviz/backend/costs.json`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ class Run:
     """One measured run.
 
     Args:
-        request: what was asked.
-        steps: how many items were written.
-        seconds: of one processor.
+        request: The request.
+        steps: Number of items that were written.
+        seconds: Seconds of one processor.
     """
 
     request: Request
@@ -58,8 +58,8 @@ def requests_of(card: Card, opened: Sequence[Request]) -> Iterator[Request]:
     """Yield the questions that a model is measured by.
 
     Args:
-        card: the model's.
-        opened: what pages open with, for models of the same task.
+        card: Card of the model.
+        opened: Requests that pages open with, for models of the same task.
     """
     if card.task in TEXTS:
         for length in LENGTHS:
@@ -78,7 +78,11 @@ def requests_of(card: Card, opened: Sequence[Request]) -> Iterator[Request]:
 
 
 def measure(backend: LocalBackend, request: Request) -> Run:
-    """Run a request on one processor; raises InputError where the model cannot take it."""
+    """Run a request on one processor.
+
+    Raises:
+        InputError: The model cannot take it.
+    """
     model = backend.load(request)
     steps = [0]
 
@@ -107,7 +111,7 @@ def fit(card: Card, runs: Sequence[Run]) -> Cost:
 
 
 def _written(card: Card, runs: Sequence[Run]) -> tuple[float, float]:
-    """Return how many items are written in any case, and more for each item that is read."""
+    """Return the number of items written in any case, and the number per item that is read."""
     read = [items_read(run.request, card) for run in runs]
     if card.task not in TEXTS:
         return float(np.mean([run.steps for run in runs])), 0.0
@@ -117,7 +121,7 @@ def _written(card: Card, runs: Sequence[Run]) -> tuple[float, float]:
 
 
 def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
-    """Return a cost with the factors of attribution, which are what is left of its runs."""
+    """Return a cost with the factors of attribution, fitted to the remaining time of its runs."""
     rows, seconds = [], []
     for run in runs:
         if not run.request.attribution or not run.steps:
@@ -135,12 +139,12 @@ def _with_gradients(cost: Cost, card: Card, runs: Sequence[Run]) -> Cost:
 
 
 def opened_requests() -> list[Request]:
-    """Return the questions that pages open with."""
+    """Return the requests that pages open with."""
     return [codec.load(path).request for path in sorted(OPENINGS.glob("*.npz"))]
 
 
 def measured(backend: LocalBackend, card: Card, opened: Sequence[Request]) -> list[Run]:
-    """Return the runs of a model, after one that loads and warms it."""
+    """Return the runs of a model, after one that loads it and warms it up."""
     tasks = {name: one.task for name, one in backend.models().items()}
     own = [request for request in opened if tasks.get(request.model) == card.task]
     asked = list(requests_of(card, own))
@@ -155,7 +159,7 @@ def measured(backend: LocalBackend, card: Card, opened: Sequence[Request]) -> li
 
 
 def main() -> None:
-    """Measure, print predictions beside measured times, and write the factors when asked to."""
+    """Measure, print predictions and measured times, and write the factors if requested."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("models", nargs="*", help="which models, all by default")
     parser.add_argument("--write", action="store_true")

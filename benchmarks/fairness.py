@@ -1,10 +1,10 @@
-"""What one attacker costs the readers beside them: huge messages, and uploads that never come.
+"""Measure what one attacker costs other readers: huge messages, and uploads that never come.
 
     python -m benchmarks.fairness [--write]
 
-The app runs as people start it, behind a proxy that names its clients. The attacker comes from one
-address, with one cookie, with a new cookie for each connection, or without any. A reader at
-another address visits a page and uploads a file meanwhile.
+The app runs as users start it, behind a proxy that names its clients. The attacker comes from one
+address, with one cookie, with a new cookie for each connection, or without any. Meanwhile a reader
+at another address visits a page and uploads a file.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class Cost:
     """What huge messages cost the app.
 
     Args:
-        megabytes: of memory at the peak, above what the app had before.
-        processor_seconds: of the app's process.
-        refused_seconds: until the page of the last message said that it was refused.
+        megabytes: Peak of memory above the app's memory before.
+        processor_seconds: Processor time of the app's process.
+        refused_seconds: Seconds until the page of the last message showed that it was refused.
     """
 
     megabytes: float
@@ -59,9 +59,9 @@ def headers(app: Served, cookies: str, address: str) -> dict[str, str]:
     """Return the headers of a connection by an attacker or a reader.
 
     Args:
-        app: the server.
+        app: The server.
         cookies: "none", "fresh" for a new cookie, or the id of a reader.
-        address: the client's, as the proxy tells it.
+        address: The client's address, as the proxy reports it.
     """
     reader = new_reader() if cookies == "fresh" else cookies
     cookie = {} if cookies == "none" else {"Cookie": f"{reader_cookie(port_of(app))}={reader}"}
@@ -102,7 +102,7 @@ def huge_message(widgets: int = WIDGETS) -> bytes:
 
 
 def _field(number: int, content: bytes) -> bytes:
-    """Return the bytes of a message that has one field, which is a message itself."""
+    """Return the bytes of a message with one field, which is itself a message."""
     size, length = len(content), bytearray()
     while size > 0x7F:
         length.append(size & 0x7F | 0x80)
@@ -131,7 +131,7 @@ def message_cost(app: Served, cookies: str, content: bytes) -> Cost:
 
 
 def wait_for_refusal(tab: Tab) -> None:
-    """Wait until a page is told that its message was refused."""
+    """Wait until a page shows that its message was refused."""
     while True:
         message = ForwardMsg.FromString(tab.socket.recv(120, decode=False))
         if message.HasField("delta") and message.delta.new_element.HasField("toast"):
@@ -139,10 +139,10 @@ def wait_for_refusal(tab: Tab) -> None:
 
 
 def upload_wait(app: Served, cookies: str) -> float:
-    """Announce uploads that never come; return how long another reader's upload takes.
+    """Announce uploads that never come, and return how long another reader's upload takes.
 
     Raises:
-        RuntimeError: the other reader's upload was not accepted.
+        RuntimeError: The other reader's upload was not accepted.
     """
     own = new_reader() if cookies == "one" else cookies
     with ExitStack() as stack:
@@ -160,7 +160,7 @@ def upload_wait(app: Served, cookies: str) -> float:
 
 
 def announce(app: Served, session: str, name: str, given: dict[str, str]) -> HTTPConnection:
-    """Send the head of an upload, and nothing of its body."""
+    """Send the headers of an upload without its body."""
     line = HTTPConnection("127.0.0.1", port_of(app), timeout=60)
     line.putrequest("PUT", f"/_stcore/upload_file/{session}/{name}")
     for header, value in {**given, "Content-Length": str(UPLOAD_BYTES)}.items():
@@ -170,7 +170,7 @@ def announce(app: Served, session: str, name: str, given: dict[str, str]) -> HTT
 
 
 def measure() -> list[list[str]]:
-    """Return a row of figures for each way to send cookies."""
+    """Return one row of figures for each way to send cookies."""
     content, rows = huge_message(), []
     with tempfile.TemporaryDirectory() as folder:
         options = ["--proxy", "127.0.0.1"]

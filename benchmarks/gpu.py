@@ -1,10 +1,11 @@
-"""Area attention on a GPU, in one call of at most five minutes.
+"""Measure area attention on a GPU, in one call of at most five minutes.
 
     python -m areaviz bench gpu [-- --device cpu --quick]
 
-Every form beside regular attention (`scaled_dot_product_attention`, SDPA), a training step and a
-step of the decoder, which take turns. On a GPU the tables are written into README.md; `--device
-cpu` tries the same on the processor, `--quick` with small inputs, and both only print.
+Every form is compared with regular attention (`scaled_dot_product_attention`, SDPA); a training
+step and a step of the decoder are measured as well. All of them take turns. On a GPU the tables are
+written into README.md. `--device cpu` tries the benchmark on the processor and `--quick` uses small
+inputs; both only print.
 """
 
 from __future__ import annotations
@@ -38,14 +39,14 @@ QUICK = (
 DTYPES = {"bfloat16": torch.bfloat16, "float32": torch.float32}
 IMPLS = ("pooled", "streamed", "fused")
 KEYS = (REGULAR, "mean (Eq. 3, 4)", "boundary")
-# Begun after this nothing would be sure to end within five minutes: a compilation takes one.
+# Nothing starts after this time: one compilation takes a minute, and all must end within five.
 SECONDS = 210
-# What is written when a step of the decoder is measured.
+# Number of letters that are written before a step of the decoder is measured.
 WRITTEN = 32
 
 
 def attention_table(clock: Clock, cases: tuple[Case, ...]) -> str:
-    """Every form of attention, in time and memory."""
+    """Return the table of every form of attention, in time and memory."""
     columns = [BASE, *IMPLS, *(f"boundary {impl}" for impl in IMPLS)]
     rows = []
     for case in cases:
@@ -64,7 +65,7 @@ def attention_table(clock: Clock, cases: tuple[Case, ...]) -> str:
 def _rows(
     clock: Clock, case: Case, dtype: torch.dtype, backward: bool, columns: list[str]
 ) -> Iterator[tuple[str, list[str]]]:
-    """What the rows of a case say: times with each mask, and memory."""
+    """Yield the rows of a case: the times with each mask, and the memory."""
     for mask in ("plain", "causal", "padded") if case.grid[0] == 1 else ("plain", "padded"):
         runs = contestants(case, mask, dtype, backward, clock.device)
         times = clock.times(runs)
@@ -79,7 +80,7 @@ def _rows(
 def contestants(
     case: Case, mask: str, dtype: torch.dtype, backward: bool, device: torch.device
 ) -> dict[str, Run]:
-    """A call of every implementation, by name."""
+    """Return a call of every implementation, by name."""
     inputs = case.inputs(device, dtype)
     spec, padding = asked(case, mask, device, dtype)
     found: dict[str, Attention] = {BASE: partial(regular, padding, mask == "causal")}
@@ -91,7 +92,7 @@ def contestants(
 
 
 def training_table(clock: Clock, quick: bool) -> str:
-    """A step of the translator of letters with each form of keys."""
+    """Return the table of a step of the letters translator with each form of keys."""
     rows, recipe = [], replace(LETTERS, sentences=2) if quick else LETTERS
     for name, dtype in DTYPES.items():
         steps: dict[str, Run] = {}
@@ -108,13 +109,13 @@ def training_table(clock: Clock, quick: bool) -> str:
 
 
 def _cast(device: torch.device, dtype: torch.dtype, run: Run) -> None:
-    """Run with products in half precision where it is asked for."""
+    """Run with autocast to half precision if `dtype` is not float32."""
     with torch.autocast(device.type, dtype, enabled=dtype != torch.float32):
         run()
 
 
 class Decoding:
-    """The layers of a decoder where some letters are written, and the step to the next one."""
+    """The layers of a decoder after some letters, and the step to the next letter."""
 
     def __init__(self, keys: str, device: torch.device, written: int) -> None:
         torch.manual_seed(0)
@@ -133,16 +134,16 @@ class Decoding:
         self.x: Tensor = torch.randn(8, 1, config.width).to(device)
 
     def step(self) -> None:
-        """One step."""
+        """Compute one step."""
         x = self.x
         for layer, history, memory in self.layers:
             x, _ = layer.step(x, history, memory)
 
     def graph(self) -> Run:
-        """The same step, recorded once as a CUDA graph, which the host starts in one call.
+        """Return the step recorded once as a CUDA graph, which the host starts in one call.
 
         Raises:
-            RuntimeError: what torch says where a step makes the host wait.
+            RuntimeError: torch's error if a step makes the host wait.
         """
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
@@ -157,7 +158,7 @@ class Decoding:
 
 @torch.no_grad()
 def decoding_table(clock: Clock) -> str:
-    """A step of the decoder, call by call and as a CUDA graph."""
+    """Return the table of a step of the decoder, call by call and as a CUDA graph."""
     steps: dict[str, Run] = {}
     for keys in KEYS:
         decoding = Decoding(keys, clock.device, WRITTEN)
@@ -177,7 +178,7 @@ def decoding_table(clock: Clock) -> str:
 
 
 def tables(device: torch.device, quick: bool) -> str:
-    """Everything as Markdown, with the machine named."""
+    """Return all tables as Markdown, with the name of the machine."""
     clock = Clock(device, 1 if quick else 7, 1 if quick else 10, time.monotonic() + SECONDS)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else processor()
     parts = [
@@ -190,7 +191,7 @@ def tables(device: torch.device, quick: bool) -> str:
 
 
 def main() -> None:
-    """Measure, print, and on a GPU write."""
+    """Measure and print; write on a GPU."""
     parser = ArgumentParser(description="Area attention on a GPU.")
     parser.add_argument("--device", choices=["cuda", "cpu"], default="cuda")
     parser.add_argument("--quick", action="store_true", help="small inputs, one round")

@@ -1,4 +1,4 @@
-"""Times and memory of calls on a GPU, within a limit for all of them."""
+"""Times and memory of calls on a GPU, within one time limit for all of them."""
 
 from __future__ import annotations
 
@@ -11,29 +11,30 @@ import torch
 
 Run = Callable[[], None]
 FULL = "no memory"
-"""Where a call needs more memory than the device has."""
+"""Text for a call that needs more memory than the device has."""
 
 
 @dataclass
 class Clock:
-    """Measures calls that take turns, until the time for all of them is over."""
+    """A clock for calls that take turns, until the time for all of them is over."""
 
     device: torch.device
-    # Rounds of a measurement, and calls of each between two waits for the device.
+    # Rounds of a measurement, and calls per round before waiting for the device.
     rounds: int
     calls: int
-    # Nothing new is begun after this time, in seconds of `time.monotonic`.
+    # Nothing new starts after this time, in seconds of `time.monotonic`.
     until: float
 
     @property
     def late(self) -> bool:
-        """Whether nothing new may be begun."""
+        """Whether it is too late to start a measurement."""
         return time.monotonic() > self.until
 
     def times(self, runs: Mapping[str, Run]) -> dict[str, list[float] | str]:
-        """Seconds a call in every round, or a word on why there are none; late ones are left out.
+        """Return seconds per call in every round, or a short text if there are none.
 
-        The first call of each, in which whatever is compiled is, does not count.
+        Measurements that would start too late are left out. The first call of each, which may
+        compile, does not count.
         """
         able: dict[str, Run] = {}
         found: dict[str, list[float] | str] = {}
@@ -52,7 +53,7 @@ class Clock:
         return found
 
     def megabytes(self, run: Run) -> str:
-        """What the peak of the device's memory grows by in a call; a dash on a CPU."""
+        """Return the growth of the device's memory peak in a call; a dash on a CPU."""
         if self.device.type != "cuda" or self.late:
             return "–"
         if problem := self._tried(run):
@@ -64,12 +65,12 @@ class Clock:
         return f"{(torch.cuda.max_memory_allocated() - before) / 2**20:.0f}"
 
     def wait(self) -> None:
-        """Until the device has done all that it was given."""
+        """Wait until the device has finished all its work."""
         if self.device.type == "cuda":
             torch.cuda.synchronize()
 
     def _tried(self, run: Run) -> str | None:
-        """Call once; a word where that cannot be done."""
+        """Call once, and return a short text if that is not possible."""
         try:
             run()
             self.wait()
@@ -77,7 +78,7 @@ class Clock:
             torch.cuda.empty_cache()
             return FULL
         except ValueError:
-            # Of `area_attention`: no kernel computes this here.
+            # `area_attention` raises it if no kernel supports this call here.
             return "–"
         return None
 
@@ -91,14 +92,14 @@ class Clock:
 
 
 def milliseconds(times: list[float] | str | None) -> str:
-    """Their median."""
+    """Return the median as text."""
     if not isinstance(times, list):
         return times or "–"
     return f"{statistics.median(times) * 1e3:.3g} ms"
 
 
 def ratio(times: list[float] | str | None, base: list[float] | str | None) -> str:
-    """The median over rounds of the ratio to another's time in the same round."""
+    """Return the median ratio to another call's time in the same round, as text."""
     if not isinstance(times, list) or not isinstance(base, list):
         return times if isinstance(times, str) else "–"
     ratios = [one / other for one, other in zip(times, base, strict=True)]

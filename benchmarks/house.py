@@ -1,11 +1,10 @@
-"""Measures how the code reads: lengths, density, imports between rooms, files that a click passes.
+"""Measure how the code reads: lengths, density, imports between rooms, files used by a click.
 
     python -m benchmarks.house [--rooms] [--click] [FOLDER]
 
-FOLDER is a checkout, this one where nothing is said, so that two states are compared by running it
-twice. The figures are those of `docs/architecture.md`. Nothing is imported, but with `--click`:
-then page Translate is run and its button clicked, and every file of ours whose functions ran is
-counted.
+FOLDER is a checkout, by default this one, so two states are compared by running the command twice.
+The figures are those of `docs/architecture.md`. Nothing is imported, except with `--click`: the
+page Translate is run, its button is clicked, and every file of ours whose functions ran is counted.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ class Source:
     """One Python file of the package.
 
     Args:
-        name: dotted, such as "areaviz.trace.areas".
-        text: what is in the file.
+        name: Dotted name, such as "areaviz.trace.areas".
+        text: Content of the file.
     """
 
     name: str
@@ -43,20 +42,22 @@ class Source:
 
     @property
     def room(self) -> str:
-        """The folder below `areaviz`, with its sub-folder where it has one."""
+        """The folder below `areaviz`, with its sub-folder if it has one."""
         return ".".join(self.name.split(".")[1:-1]) or "areaviz"
 
     @property
     def lines(self) -> list[str]:
+        """The lines of the file."""
         return self.text.splitlines()
 
     @property
     def tree(self) -> ast.Module:
+        """The syntax tree of the file."""
         return ast.parse(self.text)
 
 
 def sources(folder: Path) -> list[Source]:
-    """All Python files of the package `areaviz` in `folder`."""
+    """Return all Python files of the package `areaviz` in `folder`."""
     found = []
     for path in sorted((folder / "areaviz").rglob("*.py")):
         parts = path.relative_to(folder).with_suffix("").parts
@@ -65,14 +66,14 @@ def sources(folder: Path) -> list[Source]:
 
 
 def comment_count(source: Source) -> int:
-    """Lines that are a comment or end in one; directives to tools do not count."""
+    """Return the number of lines with a comment; directives to tools do not count."""
     tokens = tokenize.generate_tokens(io.StringIO(source.text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return sum(not text.startswith(("# type:", "# noqa", "#!")) for text in comments)
 
 
 def docstring_lines(tree: ast.Module) -> set[int]:
-    """Numbers of the lines that are text in a statement of its own: docstrings of all kinds."""
+    """Return the line numbers of strings that are statements: docstrings of all kinds."""
     numbers: set[int] = set()
     for node in ast.walk(tree):
         constant = node.value if isinstance(node, ast.Expr) else None
@@ -82,7 +83,7 @@ def docstring_lines(tree: ast.Module) -> set[int]:
 
 
 def code_line_count(source: Source) -> int:
-    """Lines without blank ones, comments and docstrings."""
+    """Return the number of lines without blank lines, comments and docstrings."""
     documented = docstring_lines(source.tree)
     count = 0
     for number, line in enumerate(source.lines, start=1):
@@ -92,7 +93,7 @@ def code_line_count(source: Source) -> int:
 
 
 def function_lengths(tree: ast.Module) -> Iterator[int]:
-    """Lines of every function, without its docstring."""
+    """Yield the number of lines of every function, without its docstring."""
     for node in ast.walk(tree):
         if isinstance(node, FUNCTIONS):
             body = node.body
@@ -103,7 +104,7 @@ def function_lengths(tree: ast.Module) -> Iterator[int]:
 
 
 def imported(tree: ast.Module) -> Iterator[str]:
-    """Dotted names of everything that a file imports."""
+    """Yield the dotted names of everything that a file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -112,7 +113,7 @@ def imported(tree: ast.Module) -> Iterator[str]:
 
 
 def room_arrows(files: list[Source]) -> Counter[tuple[str, str]]:
-    """How many files of one room import another room, for every pair of rooms."""
+    """Return how many files of one room import another room, for every pair of rooms."""
     rooms = {file.name: file.room for file in files}
     arrows: Counter[tuple[str, str]] = Counter()
     for file in files:
@@ -126,7 +127,7 @@ def room_arrows(files: list[Source]) -> Counter[tuple[str, str]]:
 
 
 def session_keys(files: list[Source]) -> set[str]:
-    """Names in capitals and texts by which the code reads or writes Streamlit's session state."""
+    """Return the names and texts by which the code accesses Streamlit's session state."""
     keys = set()
     for file in files:
         for node in ast.walk(file.tree):
@@ -140,12 +141,12 @@ def session_keys(files: list[Source]) -> set[str]:
 
 
 def percentile(values: list[int], share: float) -> int:
-    """The value below which `share` of all values lie."""
+    """Return the value below which `share` of all values are."""
     return sorted(values)[min(int(len(values) * share), len(values) - 1)]
 
 
 def report(folder: Path) -> Iterator[str]:
-    """The figures, a line each."""
+    """Yield the figures, one per line."""
     files = sources(folder)
     modules = [len(file.lines) for file in files if file.lines]
     functions = [length for file in files for length in function_lengths(file.tree)]
@@ -171,7 +172,7 @@ def report(folder: Path) -> Iterator[str]:
 
 
 def by_room(folder: Path) -> Iterator[str]:
-    """A line for every room: what it has, and how dense it is."""
+    """Yield one line per room: what it has, and how dense it is."""
     rooms: dict[str, list[Source]] = {}
     for file in sources(folder):
         rooms.setdefault(file.room, []).append(file)
@@ -186,9 +187,9 @@ def by_room(folder: Path) -> Iterator[str]:
 
 
 def files_of_a_click(folder: Path) -> set[str]:
-    """Files of ours whose functions run from a click on Translate until the page stands.
+    """Return our files whose functions run from a click on Translate until the page is drawn.
 
-    Importing is not counted, nor what a model does: only `app.py`, `pages` and `areaviz/ui`.
+    Imports and models are not counted: only `app.py`, `pages` and `areaviz/ui`.
     """
     from streamlit.testing.v1 import AppTest
 
@@ -213,6 +214,7 @@ def files_of_a_click(folder: Path) -> set[str]:
 
 
 def main() -> None:
+    """Print the figures of a checkout."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=Path(__file__).parents[1])
     parser.add_argument(

@@ -1,10 +1,11 @@
-"""What reading 5,000 examples takes in every kind of file: processor time and memory.
+"""Measure the time and memory of reading 5,000 examples from every kind of file.
 
     python -m benchmarks.intake [--rounds N] [--write]
 
-Each file is read in a process of its own, which has NumPy and this package's lower layers loaded
-already. So the figures hold the reader's own imports, such as those of pyarrow. Processor time
-hardly depends on what else the machine does. Memory is what the process grows by at its peak.
+Each file is read in its own process, which has already loaded NumPy and the lower layers of this
+package. The figures therefore include the reader's own imports, such as pyarrow. Times are
+processor times, which hardly depend on other work of the machine. Memory is the growth of the
+process at its peak.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from areaviz.data.places import ROOT
 from benchmarks.intake_files import FILES, LINES, example_rows
 from benchmarks.report import command, markdown, processor, publish
 
-# Limits in milliseconds and megabytes; pyarrow alone takes most of the second pair.
+# Limits in milliseconds and megabytes. pyarrow alone takes most of the second pair.
 LIMITS, PARQUET_LIMITS = (200, 20), (600, 160)
 _MEASURED = """
 import re, sys, time
@@ -41,7 +42,11 @@ print(read * 1e3, (time.process_time() - began) * 1e3, peak() - memory)
 
 
 def measure(path: Path) -> tuple[float, float, float]:
-    """Return milliseconds until there are columns, until there is a set, and megabytes."""
+    """Return the time and memory of reading a file.
+
+    Returns:
+        Milliseconds until the columns are known, milliseconds until the set is made, and megabytes.
+    """
     asked = [sys.executable, "-c", _MEASURED, str(path)]
     done = subprocess.run(asked, cwd=ROOT, check=True, capture_output=True, text=True)
     read, whole, memory = map(float, done.stdout.split())
@@ -49,7 +54,7 @@ def measure(path: Path) -> tuple[float, float, float]:
 
 
 def table(rounds: int) -> str:
-    """Return a Markdown table with a line for each kind of file, medians of some rounds."""
+    """Return a Markdown table with one row per kind of file, with medians over the rounds."""
     rows = example_rows()
     lines = []
     with tempfile.TemporaryDirectory() as folder:
@@ -70,7 +75,7 @@ def table(rounds: int) -> str:
 
 
 def main() -> None:
-    """Measure and print the table; put it into README.md if asked to."""
+    """Measure and print the table, and write it into README.md if requested."""
     options = command("Reading 5,000 examples in every kind of file.")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()

@@ -1,4 +1,4 @@
-"""Ten thousand texts from disk in every kind of file: the inputs of `benchmarks/intake.py`."""
+"""The inputs of `benchmarks/intake.py`: ten thousand texts in every kind of file."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def example_rows(lines: int = LINES) -> Rows:
 
 
 def table(rows: Rows, separator: str) -> bytes:
-    """Return rows as CSV or TSV; their cells need no quotation marks."""
+    """Return rows as CSV or TSV. Their cells need no quotation marks."""
     return "\n".join(separator.join(row) for row in (_HEADER, *rows)).encode()
 
 
@@ -107,4 +107,4 @@ FILES: Mapping[str, Callable[[Rows], bytes]] = {
     "s.en": lambda rows: "\n".join(row[2] for row in rows).encode(),
     "s.parquet": parquet_file,
 }
-"""How each kind of file is written, by a name with its ending."""
+"""The writer of each kind of file, by a file name with its extension."""

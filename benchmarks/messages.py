@@ -1,10 +1,10 @@
-"""Measures the largest message that the browser sends from every page of the app.
+"""Measure the largest message that the browser sends from every page of the app.
 
     python -m benchmarks.messages [--write]
 
 Every page opens with its example. Its folded parts are opened and some of its choices clicked,
-because a message holds the states of all inputs of the page. The limits of messages
-(`areaviz/shares/limits.py`) must lie well above these figures.
+because a message contains the states of all inputs of the page. The limits of messages
+(`areaviz/shares/limits.py`) must be well above these figures.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ class Largest:
     """The largest message of a page.
 
     Args:
-        page: the page's name.
-        size: bytes of the largest message.
-        inputs: the most inputs whose states one message held.
-        sent: how many messages were sent.
+        page: Name of the page.
+        size: Bytes of the largest message.
+        inputs: Largest number of inputs whose states one message contained.
+        sent: Number of messages that were sent.
     """
 
     page: str
@@ -92,7 +92,7 @@ def measure() -> Iterator[Largest]:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     options = command(__doc__ or "").parse_args()
     expect.set_options(timeout=120_000)
     rows = []

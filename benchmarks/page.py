@@ -1,14 +1,14 @@
-"""How large an exported page is, and how fast it is in a real browser, on random weights.
+"""Measure exported pages in a real browser: their size and speed, on random weights.
 
 There are 12 layers and 12 heads.
 
     python -m benchmarks.page [--items 64 128 ...] [--area 5] [--write]
 
-Every row of weights is random and its own, so nothing of it compresses as trained attention does.
+Every row of weights has its own random values, so nothing compresses as trained attention does.
 Export: from the trace to the file, once. First mark: from opening the file to the painted ribbon.
 Hover and head switch: from the time stamp of the event to the end of the frame that shows the
-answer. Layer switch: from the click to the painted ribbon of the other layer. DOM nodes: of the
-whole page, shadow trees and all.
+answer. Layer switch: from the click to the painted ribbon of the other layer. DOM nodes: all nodes
+of the page, including shadow trees.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _SWITCH = """async (number) => {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one page: bytes, seconds (export, first mark), else milliseconds."""
+    """Figures of one page: bytes, seconds (export, first mark) and milliseconds (the rest)."""
 
     items: int
     size: int
@@ -76,7 +76,7 @@ class Figures:
     heap: int
 
     def row(self) -> list[str]:
-        """The figures as a row of the table."""
+        """Return the figures as a row of the table."""
         return [
             f"{self.items:,}",
             f"{self.size / 1e6:.2f}",
@@ -93,7 +93,7 @@ class Figures:
 
 
 def random_trace(items: int, area_size: int = AREA_SIZE) -> Trace:
-    """Self-attention of tokens to areas of up to `area_size`; every row of weights is its own."""
+    """Return self-attention of tokens to areas of up to `area_size`, with random weights."""
     rng = np.random.default_rng(items)
     grid = AreaGrid.clamped((1, items), (1, area_size))
     weights = random_rows(rng, LAYERS, HEADS, items, grid.count)
@@ -131,7 +131,7 @@ def measure(file: Path, items: int, area_size: int, browser: Browser) -> Figures
 
 
 def table(figures: list[Figures], area_size: int) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}, headless Chromium; random weights, {LAYERS} layers, {HEADS}"
         f" heads, areas up to {area_size} tokens. First mark: median of {VIEWS} openings; {HOVERS}"
@@ -141,7 +141,7 @@ def table(figures: list[Figures], area_size: int) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Measure exported pages in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"

@@ -1,15 +1,15 @@
-"""The same random attention (12 layers, 12 heads, N tokens) in areaviz, BertViz and CircuitsVis.
+"""Compare areaviz, BertViz and CircuitsVis on random attention (12 layers, 12 heads, N tokens).
 
     python -m benchmarks.peers --peers PYTHON --scripts FOLDER [--items 32 64 ...] [--limit 120]
     [--write]
 
-PYTHON is the interpreter of an environment with the peers, FOLDER has the scripts that BertViz asks
-a network for; see benchmarks/README.md. Each cell has a browser and a limit of its own, for the
-making and for the first mark; where a tool does not get there, longer texts are not tried. areaviz
-is asked by its public functions alone: `from_arrays`, then `show`, whose page carries one layer and
-asks this process for others, or `export`. First mark: from navigation to the end of the frame in
-which the first attention is drawn. Hover and layer switch: from the event to the end of the frame
-that answers it.
+PYTHON is the interpreter of an environment with the other tools. FOLDER has the scripts that
+BertViz would load from a network; see benchmarks/README.md. Each cell has its own browser, and a
+limit for making the page and for the first mark. If a tool does not get there, longer texts are not
+tried. areaviz is used only through its public functions: `from_arrays`, then `show`, whose page has
+one layer and requests the others from this process, or `export`. First mark: from navigation to the
+end of the frame in which the first attention is drawn. Hover and layer switch: from the event to
+the end of the frame that answers it.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ MAKE = Path(__file__).parent / "peers_make.py"
 
 
 class NotMade(Exception):
-    """A page could not be made; says why in a word or two."""
+    """Raised if a page could not be made; the message says why in a word or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all cells share."""
+    """What all cells have in common."""
 
-    # An interpreter, or "".
+    # Path of an interpreter, or "".
     peers: str
     # A folder, or None.
     scripts: Path | None
-    # In seconds.
+    # Limit in seconds.
     limit: float
-    # For pages and tables.
+    # Folder for pages and tables.
     folder: Path
 
 
 def table(items: int, folder: Path) -> Path:
-    """The random attention of a length, as a file that all tools read, and its tokens beside it."""
+    """Write the random attention of a length to a file for all tools, and its tokens next to it."""
     rng, path = np.random.default_rng(items), folder / f"{items}.npy"
     np.save(path, random_rows(rng, items + LAYERS * HEADS, items))
     path.with_suffix(".txt").write_text(" ".join(random_words(rng, items)), "utf-8")
@@ -63,13 +63,13 @@ def table(items: int, folder: Path) -> Path:
 
 
 def trace(source: Path) -> areaviz.Trace:
-    """The attention of a file as a trace."""
+    """Return the attention of a file as a trace."""
     rows, words = np.load(source), source.with_suffix(".txt").read_text("utf-8").split(" ")
     return areaviz.from_arrays(windows(rows, len(words)), words, area_size=1)
 
 
 def measure(tool: str, items: int, setting: Setting) -> Figures:
-    """One cell."""
+    """Measure one cell."""
     found = Figures(tool, items, "pass")
     try:
         with (
@@ -84,7 +84,7 @@ def measure(tool: str, items: int, setting: Setting) -> Figures:
 
 @contextmanager
 def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, float, int]]:
-    """Its address, seconds to make it, and bytes."""
+    """Yield the address of the page, the seconds to make it, and its bytes."""
     start, target = time.perf_counter(), source.with_suffix(".html")
     if tool == "areaviz, shown":
         shown = areaviz.show(trace(source), widget=False)
@@ -101,7 +101,7 @@ def _page(tool: str, source: Path, setting: Setting) -> Iterator[tuple[str, floa
 def _export(source: Path, target: Path) -> None:
     try:
         areaviz.export(trace(source), target)
-    except areaviz.InputError as error:  # it says that the page would be larger than pages may be
+    except areaviz.InputError as error:  # The page would exceed its size limit.
         raise NotMade("refused") from error
 
 
@@ -120,7 +120,7 @@ def _make(tool: str, source: Path, target: Path, setting: Setting) -> None:
 
 
 def report(figures: Sequence[Figures], limit: float) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}, headless Chromium on the same machine; the same random"
         f" attention everywhere, {LAYERS} layers of {HEADS} heads; at most {limit:.0f} s for making"
@@ -142,7 +142,7 @@ def _all(options: Namespace, folder: Path) -> Iterator[Figures]:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Measure areaviz and its peers in the system's Chromium.")
     parser.add_argument(
         "--items", type=int, nargs="+", default=list(ITEMS), help="how many tokens to measure"

@@ -1,4 +1,4 @@
-"""What is measured of a page of attention in a browser, whichever tool made it.
+"""Measurements of a page of attention in a browser, whichever tool made it.
 
 See `benchmarks/peers.py`.
 """
@@ -19,7 +19,7 @@ from playwright.sync_api import TimeoutError as Late
 from benchmarks.browser import NODES, timed, watch
 from benchmarks.report import percentile
 
-HOVERS, SWITCHES, PATIENCE = 20, 3, 30.0  # seconds for all hovers, and for all switches
+HOVERS, SWITCHES, PATIENCE = 20, 3, 30.0  # Seconds for all hovers, and for all switches.
 MARK = "areaviz:ribbon"
 COLUMNS = (
     "tool",
@@ -58,14 +58,14 @@ DRAWN = """const all = [...document.querySelectorAll('canvas')], last = all[all.
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one tool and length; None where there is nothing to measure.
+    """Figures of one tool and length. A value is None if there is nothing to measure.
 
-    Times are in seconds, those of hover in milliseconds.
+    Times are in seconds, and hover times in milliseconds.
     """
 
     tool: str
     items: int
-    # "pass", or how it ended.
+    # "pass", or how the measurement ended.
     result: str
     making: float | None = None
     size: int | None = None
@@ -76,7 +76,7 @@ class Figures:
     memory: float | None = None
 
     def row(self) -> list[str]:
-        """The figures as a row of the table."""
+        """Return the figures as a row of the table."""
         megabytes = None if self.size is None else self.size / 1e6
         return [
             self.tool,
@@ -95,23 +95,23 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How the page of a tool is measured."""
+    """How to measure the page of a tool."""
 
-    # The body of a script's function that says whether attention is drawn.
+    # Body of a JavaScript function that returns whether attention is drawn.
     drawn: str
-    # Selector of what is pointed at.
+    # Selector of the element to point at.
     pointed: str
-    # Goes to a layer and returns the seconds that takes.
+    # Switches to a layer and returns the seconds that this takes.
     switch: Callable[[Page, int], float] | None
 
 
 def _clicked(buttons: str, tab: Page, layer: int) -> float:
-    """Choose a layer and wait for the ribbon to be painted anew."""
+    """Choose a layer and wait until the ribbon is painted again."""
     before = float(tab.evaluate("window.bench.painted"))
     start = float(tab.evaluate("performance.now()"))
-    # Not `click`: radio buttons are hidden behind their labels.
+    # Do not use `click`: radio buttons are hidden behind their labels.
     tab.locator(buttons).nth(layer).evaluate("button => button.click()")
-    # Not `wait_for_function`, which a page's own security policy forbids.
+    # Do not use `wait_for_function`: a page's own security policy may forbid it.
     while float(tab.evaluate("window.bench.painted")) <= before:
         if float(tab.evaluate("performance.now()")) - start > PATIENCE * 1000:
             raise Late("The ribbon was not painted anew.")
@@ -138,7 +138,7 @@ TOOLS: Mapping[str, Tool] = {
 def measured(
     found: Figures, browser: Browser, url: str, scripts: Path | None, limit: float
 ) -> Figures:
-    """The figures with what was measured of the page at `url`."""
+    """Return the figures, completed with the measurements of the page at `url`."""
     tool = TOOLS[found.tool]
     tab = _opened(browser, url, tool, scripts, limit)
     first = tab.evaluate("window.peer ? window.peer.first : 0") if _first(tab, limit) else 0
@@ -155,8 +155,8 @@ def measured(
 
 
 def _opened(browser: Browser, url: str, tool: Tool, scripts: Path | None, limit: float) -> Page:
-    """A page that is on its way."""
-    # Waiting evaluates scripts, which a page's own policy may forbid.
+    """Open a page without waiting until it has loaded."""
+    # Playwright waits by evaluating scripts, which a page's own policy may forbid.
     tab = browser.new_page(viewport={"width": 1280, "height": 900}, bypass_csp=True)
     tab.set_default_timeout(limit * 1000)
     tab.add_init_script(watch(MARK) + FIRST.replace("TEST", tool.drawn))
@@ -165,12 +165,12 @@ def _opened(browser: Browser, url: str, tool: Tool, scripts: Path | None, limit:
         tab.goto(url, wait_until="commit")
         _first(tab, limit)
     except Error:
-        pass  # a page that crashes or does not answer is named by `_failure`
+        pass  # `_failure` names a page that crashes or does not answer.
     return tab
 
 
 def _from_folder(scripts: Path | None, route: Route) -> None:
-    """What a page asks a network for, out of a folder: "d3.min.js" for ".../d3/5.7.0/d3.min.js"."""
+    """Answer a network request from a folder: "d3.min.js" for ".../d3/5.7.0/d3.min.js"."""
     name = route.request.url.rsplit("/", 1)[-1].removesuffix(".js") + ".js"
     if scripts and (scripts / name).is_file():
         route.fulfill(path=scripts / name, content_type="text/javascript")
@@ -187,7 +187,7 @@ def _first(tab: Page, limit: float) -> bool:
 
 
 def _failure(tab: Page) -> str:
-    """Blank where the page is idle and has drawn nothing, else timeout or crash."""
+    """Return "blank" if the page is idle and has drawn nothing, otherwise "timeout" or "crash"."""
     try:
         tab.wait_for_function("document.readyState === 'complete'", timeout=5000)
         return "blank"
@@ -198,7 +198,7 @@ def _failure(tab: Page) -> str:
 
 
 def _hovers(tab: Page, tool: Tool) -> Iterator[float]:
-    """Milliseconds of answers to pointing at random spots of the part that is in sight."""
+    """Yield milliseconds of answers to pointing at random spots of the visible part."""
     box = tab.locator(tool.pointed).first.bounding_box()
     assert box is not None
     most = min(box["width"], 1200 - box["x"]) * 0.8, min(box["height"], 850 - box["y"])
@@ -221,7 +221,7 @@ def _switches(tab: Page, tool: Tool) -> float | None:
 
 
 def _renderers(browser: Browser) -> float:
-    """Megabytes of the processes that hold pages."""
+    """Return the megabytes of the processes that render pages."""
     processes = browser.new_browser_cdp_session().send("SystemInfo.getProcessInfo")["processInfo"]
     statuses = [Path(f"/proc/{one['id']}/status") for one in processes if one["type"] == "renderer"]
     found = [

@@ -1,10 +1,10 @@
-"""Makes the page of a peer, in an environment where the peers are installed, without areaviz.
+"""Make the page of another tool, in an environment with that tool and without areaviz.
 
     PYTHON benchmarks/peers_make.py TOOL TABLE.npy PAGE.html
 
-The random attention of N tokens is a table of N + 144 rows; layer l and head h are its N rows from
-12 l + h on. Memory is limited, so that a page too large for it ends this process and not the
-machine.
+The random attention of N tokens is a table of N + 144 rows. The attention of layer l and head h is
+the N rows from row 12 l + h on. Memory is limited, so a page that is too large ends this process
+and not the machine.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import torch
 
 LAYERS = HEADS = 12
 MOST = 8 << 30
-"""Bytes of address space."""
+"""Limit of the address space in bytes."""
 
 
 def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[torch.Tensor]:
-    """A tensor [1, H, N, N] for every layer, as models return them."""
+    """Return a tensor [1, H, N, N] for every layer, as models return them."""
     items = table.shape[1]
     firsts = [[layer * HEADS + head for head in range(HEADS)] for layer in range(LAYERS)]
     return [
@@ -34,18 +34,18 @@ def attention(table: np.ndarray[tuple[int, int], np.dtype[np.float32]]) -> list[
 
 
 def bertviz(weights: list[torch.Tensor], tokens: list[str]) -> str:
-    """All layers and heads, in the view that its documentation begins with."""
+    """Return the page with all layers and heads, in the first view of BertViz's documentation."""
     return str(import_module("bertviz").head_view(weights, tokens, html_action="return").data)
 
 
 def bertviz_one_layer(weights: list[torch.Tensor], tokens: list[str]) -> str:
-    """The same with one layer in the page, which is its documentation's advice for long texts."""
+    """Return the page with one layer, which BertViz's documentation advises for long texts."""
     view = import_module("bertviz").head_view
     return str(view(weights, tokens, include_layers=[0], html_action="return").data)
 
 
 def circuitsvis(weights: list[torch.Tensor], tokens: list[str]) -> str:
-    """The twelve heads of the first layer: its view of heads has one layer."""
+    """Return the page with the twelve heads of the first layer; CircuitsVis shows one layer."""
     heads = import_module("circuitsvis.attention").attention_heads
     return str(heads(weights[0][0], tokens, mask_upper_tri=False).local_src)
 

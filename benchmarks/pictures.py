@@ -1,10 +1,10 @@
-"""How fast an uploaded picture becomes a caption with all its maps, and the image grid answers.
+"""Measure the time from uploading a picture to its caption with all maps, and the image grid.
 
     python -m benchmarks.pictures [--model NAME] [--write]
 
 Upload: from the moment a file is chosen in the browser to the painted grid, on the page Caption of
-a server that has described a picture with this model before; each file holds another picture. Hover
-and head switch: from the event's time stamp to the end of the frame that shows the answer.
+a server that has described a picture with this model before. Each file has a different picture.
+Hover and head switch: from the event's time stamp to the end of the frame that shows the answer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tests.browser.server import Server
 MODELS = ("scene-captions-boundary", "photo-captions-area", "photo-teller-soft")
 UPLOADS, HOVERS, SWITCHES = 10, 60, 20
 SIZE = 480
-"""Sides of the uploaded pictures, in pixels."""
+"""Side of the uploaded pictures in pixels."""
 COLUMNS = (
     "model",
     "upload p50 s",
@@ -38,7 +38,7 @@ COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured for one model; uploads in seconds, the other times in milliseconds."""
+    """Figures of one model: uploads in seconds, the other times in milliseconds."""
 
     model: str
     uploads: list[float]
@@ -47,7 +47,7 @@ class Figures:
     nodes: int
 
     def row(self) -> list[str]:
-        """The figures as a row of the table."""
+        """Return the figures as a row of the table."""
         return [
             f"`{self.model}`",
             percentile(self.uploads, 50, 2),
@@ -60,11 +60,11 @@ class Figures:
 
 
 def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
-    """Upload pictures one after the other, then point at what the last one gave."""
+    """Upload pictures one after the other, then point at the result of the last one."""
     tab = opened(browser, "areaviz:grid")
     tab.goto(f"{url}/caption?model={model}")
     tab.wait_for_function("window.bench.painted > 0")
-    # The form stands folded above the stored answer that the page opens with, and after a run.
+    # The form is folded above the stored answer that the page opens with, and after a run.
     tab.locator(".st-key-caption_form summary").click()
     tab.get_by_text("Upload", exact=True).first.click()
     uploads = [_upload(tab, folder / f"{number}.png", number) for number in range(UPLOADS + 1)][1:]
@@ -77,19 +77,19 @@ def measure(model: str, url: str, browser: Browser, folder: Path) -> Figures:
 
 
 def _upload(tab: Page, file: Path, number: int) -> float:
-    """Seconds from choosing a file to its grid."""
+    """Return the seconds from choosing a file to its grid."""
     Image.fromarray(make_scene("samples", 1000 + number).pixels(SIZE)).save(file)
     tab.locator("input[type=file]").first.wait_for(state="attached")
     tab.wait_for_timeout(1500)
     tab.evaluate("window.bench.asked = 0")
     tab.locator("input[type=file]").first.set_input_files(file)
     tab.wait_for_function("window.bench.asked > 0 && window.bench.painted > window.bench.asked")
-    tab.wait_for_timeout(1500)  # were it painted once more, that would count
+    tab.wait_for_timeout(1500)  # A second painting would count as well.
     return float(tab.evaluate("window.bench.painted - window.bench.asked")) / 1000
 
 
 def table(figures: list[Figures]) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}, server and headless Chromium together, on the page Caption."
         f" Upload: {UPLOADS} pictures of {SIZE}x{SIZE} pixels, after one to warm up; hover:"
@@ -99,7 +99,7 @@ def table(figures: list[Figures]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Measure the image grid in the system's Chromium.")
     parser.add_argument(
         "--model", nargs="+", default=list(MODELS), help="which captioners to measure"

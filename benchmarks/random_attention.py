@@ -15,12 +15,12 @@ Table = npt.NDArray[np.float32]
 
 
 def random_words(rng: np.random.Generator, items: int) -> list[str]:
-    """Words of two to seven letters."""
+    """Return words of two to seven letters."""
     return ["".join(rng.choice(list("aeilnorst"), rng.integers(2, 8))) for _ in range(items)]
 
 
 def random_rows(rng: np.random.Generator, *shape: int) -> Table:
-    """Weights whose rows sum to 1, with a few large ones in each: float32."""
+    """Return float32 weights whose rows sum to 1, with a few large ones in each row."""
     rows = rng.standard_exponential(shape, np.float32)
     rows **= 3
     rows /= rows.sum(-1, keepdims=True)
@@ -28,26 +28,29 @@ def random_rows(rng: np.random.Generator, *shape: int) -> Table:
 
 
 def words_field(words: list[str]) -> Field:
-    """A text of words, each an item."""
+    """Return a text of words in which each word is an item."""
     ends = np.cumsum([len(word) + 1 for word in words]) - 1
     anchors = np.stack([ends - [len(word) for word in words], ends], 1)
     return Field("source", "text", " ".join(words), tuple(words), anchors)
 
 
 def windows(rows: Table, items: int) -> Table:
-    """Weights [layers, heads, N, areas] that are windows of rows [N + 144, areas]: no copies."""
+    """Return weights [layers, heads, N, areas] that are windows of rows [N + 144, areas].
+
+    Nothing is copied.
+    """
     row, column = rows.strides
     shape, strides = (LAYERS, HEADS, items, rows.shape[1]), (HEADS * row, row, row, column)
     return np.lib.stride_tricks.as_strided(rows, shape, strides, writeable=False)
 
 
 def windows_trace(rows: Table, words: list[str], grid: AreaGrid) -> Trace:
-    """Self-attention whose heads and layers are windows of one table: nothing is copied.
+    """Return self-attention whose heads and layers are windows of one table, without copies.
 
     Args:
         rows: [N + 144, areas]; every row is a distribution of its own.
         words: N words.
-        grid: their areas.
+        grid: Areas of the words.
     """
     items = len(words)
     weights = windows(rows, items)

@@ -1,4 +1,4 @@
-"""Where the benchmarks write: their sections of benchmarks/README.md, with the machine named."""
+"""Output of the benchmarks: their sections of benchmarks/README.md, with the machine's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ README = Path(__file__).parent / "README.md"
 
 
 def processor() -> str:
-    """The CPU's name and how many cores there are."""
+    """Return the name of the CPU and its number of cores."""
     info = Path("/proc/cpuinfo")
     names = re.findall(r"model name\s*:\s*(.+)", info.read_text()) if info.exists() else []
     name = names[0] if names else platform.processor() or platform.machine()
@@ -23,7 +23,7 @@ def processor() -> str:
 
 
 def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A sentence on what was measured, and the figures as a table, aligned to the right."""
+    """Return a sentence about the measurement, and the figures as a right-aligned table."""
     lines = [about, ""]
     for cells in (columns, ["-", *["-:"] * (len(columns) - 1)], *rows):
         lines.append(f"| {' | '.join(cells)} |")
@@ -31,29 +31,29 @@ def markdown(about: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def percentile(times: Sequence[float], share: int, digits: int = 0) -> str:
-    """A percentile of what was measured, a dash for nothing."""
+    """Return a percentile of the measured times, or a dash without any."""
     return f"{np.percentile(times, share):.{digits}f}" if times else "–"
 
 
 def command(description: str) -> ArgumentParser:
-    """The command line of a benchmark, with its option --write."""
+    """Return the command line of a benchmark, with its option --write."""
     parser = ArgumentParser(description=description)
     parser.add_argument("--write", action="store_true", help=f"write the table to {README.name}")
     return parser
 
 
 def publish(section: str, text: str, write: bool) -> None:
-    """Print a table and, where it is to be written, put it into the section of README.md."""
+    """Print a table and, if `write` is set, put it into the section of README.md."""
     print(text)
     if write:
         write_section(section, text)
 
 
 def write_section(name: str, text: str, readme: Path = README) -> None:
-    """Put `text` between the markers of section `name`; the rest of the file stays.
+    """Put `text` between the markers of section `name`, and keep the rest of the file.
 
     Raises:
-        ValueError: when the file has no such section.
+        ValueError: The file has no such section.
     """
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     before = readme.read_text("utf-8")

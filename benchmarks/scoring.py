@@ -1,9 +1,9 @@
-"""Scoring outputs for the page Analyse: our counts compared with sacrebleu's, in one run.
+"""Measure scoring for the page Analyse: our counts compared with sacrebleu's, in one run.
 
     python -m benchmarks.scoring [--sentences 5000]
 
-Sentences are made of random words. Times are of the processor, so that a busy machine changes them
-little.
+Sentences are made of random words. Times are processor times, which hardly depend on other work of
+the machine.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def made_dataset(random_words: random.Random, count: int) -> tuple[Dataset, list
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Return the processor's seconds of a call, and what it returned."""
+    """Return the processor seconds of a call, and its result."""
     began = time.process_time()
     found = call()
     return time.process_time() - began, found

@@ -1,11 +1,11 @@
-"""What a request costs in this process and through Ray Serve, in one run on one machine.
+"""Measure what a request costs in this process and through Ray Serve, in one run on one machine.
 
     python -m benchmarks.serving [--write]
 
-Three ways to the same model: in this process; over HTTP to a server in this process (the wire
-without Ray); over HTTP to Ray Serve with two replicas. The ways take turns, sentence by sentence,
-so that whatever else the machine does falls on all of them. New sentences run the model; the same
-ones asked again are answered from memory.
+There are three ways to the same model: in this process; over HTTP to a server in this process (the
+protocol without Ray); over HTTP to Ray Serve with two replicas. The ways take turns, sentence by
+sentence, so other work of the machine affects all of them. New sentences run the model; repeated
+sentences are answered from the cache.
 """
 
 from __future__ import annotations
@@ -42,19 +42,19 @@ Ways = Mapping[str, Backend]
 
 
 def sentences(start: str) -> list[str]:
-    """Of about the same length."""
+    """Return sentences of similar length."""
     return [f"{start} {noun} {verb} in the garden." for noun in NOUNS for verb in VERBS][:ROUNDS]
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long a call takes."""
+    """Return how long a call takes."""
     began = time.perf_counter()
     work()
     return time.perf_counter() - began
 
 
 def one_by_one(ways: Ways, texts: Sequence[str]) -> dict[str, list[float]]:
-    """Seconds of every sentence, by way; the ways take turns."""
+    """Return the seconds of every sentence by way. The ways take turns."""
     taken: dict[str, list[float]] = {name: [] for name in ways}
     for text in texts:
         for name, backend in ways.items():
@@ -63,7 +63,7 @@ def one_by_one(ways: Ways, texts: Sequence[str]) -> dict[str, list[float]]:
 
 
 def at_once(backend: Backend, texts: Sequence[str]) -> float:
-    """Sentences a second, of several asked for at once."""
+    """Return sentences per second for several concurrent requests."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return len(texts) / seconds(
             lambda: list(pool.map(lambda text: backend.trace(Request(MODEL, text)), texts))
@@ -71,7 +71,7 @@ def at_once(backend: Backend, texts: Sequence[str]) -> float:
 
 
 def rows(ways: Ways) -> list[list[str]]:
-    """A line a way."""
+    """Return one row per way."""
     for backend in ways.values():
         backend.trace(Request(MODEL, "The model is loaded first."))
     new, again = one_by_one(ways, sentences("A small")), one_by_one(ways, sentences("A small"))
@@ -89,7 +89,7 @@ def _quantiles(taken: Sequence[float]) -> tuple[str, str]:
 
 @contextmanager
 def in_process_server(backend: Backend, digest: str) -> Iterator[str]:
-    """The same answers behind Python's own HTTP server."""
+    """Serve the answers by Python's own HTTP server."""
     api = Api(backend, digest)
 
     class Handler(BaseHTTPRequestHandler):
@@ -106,7 +106,7 @@ def in_process_server(backend: Backend, digest: str) -> Iterator[str]:
         do_GET = do_POST = _answer
 
         def log_message(self, *_: object) -> None:
-            """Nothing."""
+            """Do nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -115,7 +115,7 @@ def in_process_server(backend: Backend, digest: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure, print, and with --write put the table into docs/scale.md."""
+    """Measure and print, and with --write put the table into docs/scale.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()

@@ -1,8 +1,8 @@
-"""Measures what imported notes cost the readers of a set: `python -m benchmarks.shared_notes`.
+"""Measure what imported notes cost the readers of a set: `python -m benchmarks.shared_notes`.
 
-Readers import 30,000 notes, 3,000 of them on the example that another reader opens. Printed is the
-processor time of what the page Analyse asks the store for, beside the time of reading all notes of
-the set, as the page did before (three times for each run of the page).
+Readers import 30,000 notes, 3,000 of them on the example that another reader opens. The benchmark
+prints the processor time of what the page Analyse reads from the store, compared with reading all
+notes of the set, as the page did before (three times for each run of the page).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from areaviz.notes.slices import Slices
 from areaviz.notes.store import Store
 
 DATASET, READER = "d" * 64, "f" * 64
-# Imported notes of each reader; 500 of them are on the open example, which is a reader's share.
+# Imported notes of each reader. 500 of them are on the open example, a reader's largest share.
 NOTES, ON_EXAMPLE, READERS = 5000, 500, 6
 DRAWN, TAGS = 20, 100
 
@@ -36,10 +36,10 @@ def imported(number: int) -> list[Annotation]:
 
 
 def page_asks(notes: Annotations, slices: Slices) -> None:
-    """Ask the store for what one run of the page Analyse shows."""
+    """Read from the store what one run of the page Analyse shows."""
     notes.count(DATASET, 0)
     notes.list_on_example(DATASET, 0, READER, DRAWN)
-    for _ in range(2):  # the form suggests tags, and the choice of slices lists them
+    for _ in range(2):  # The form suggests tags, and the choice of slices lists them.
         tags = notes.list_tags(DATASET, READER, TAGS)
     notes.list_tagged(DATASET, tags)
     slices.list_for(DATASET, READER, TAGS)
@@ -48,7 +48,7 @@ def page_asks(notes: Annotations, slices: Slices) -> None:
 
 
 def page_asked(notes: Annotations) -> None:
-    """Ask the store for what the page asked before: all notes, three times."""
+    """Read from the store what the page read before: all notes, three times."""
     for _ in range(3):
         notes.list_all(DATASET)
 

@@ -1,11 +1,11 @@
-"""Models of others at the sizes they are used at: time and memory of a trace, and its page.
+"""Measure external models at real sizes: time and memory of a trace, and its page.
 
     python -m benchmarks.sizes [--cases BERT-base ...] [--write]
 
-Random weights made from configurations, so nothing is fetched. Each figure comes from a process of
-its own: one runs the model alone (the plain pass), one calls `areaviz.attend` and `areaviz.export`.
-Memory is the most that a process had at once. "Above": what the second had more than the first, as
-a share of what is allowed, which is three tenths of the plain pass and the maps asked for.
+Weights are random and made from configurations, so nothing is downloaded. Each figure comes from
+its own process: one runs the model alone (the plain pass), one calls `areaviz.attend` and
+`areaviz.export`. Memory is the peak of a process. "Above" is the second peak minus the first, as a
+share of the allowed memory, which is three tenths of the plain pass plus the requested maps.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ COLUMNS = (
 class Case:
     """A model and its input."""
 
-    # Makes the model, and what it is given by name.
+    # Makes the model and its keyword arguments.
     make: Callable[[], tuple[Any, dict[str, Any]]]
-    # Which layers are asked for.
+    # Requested layers. None for all.
     layers: tuple[int, ...] | None = None
 
 
@@ -94,14 +94,14 @@ CASES: Mapping[str, Case] = {
     "ViT-B/16, 224 pixels": Case(_vit),
     "BERT-base, 512 tokens": Case(_bert),
     "GPT-2, 1,024 tokens": Case(_gpt2),
-    # Its weights in half precision are more than what is held at once, so they are read by layer.
+    # Its weights in half precision exceed the memory limit, so they are read layer by layer.
     "GPT-2 of 24 layers, 1,024 tokens": Case(partial(_gpt2, 24)),
     "32 layers of 32 heads, 1,000 tokens, 4 layers asked for": Case(_wide, (0, 10, 20, 31)),
 }
 
 
 def plain(case: Case) -> dict[str, float]:
-    """The model alone, as it is loaded."""
+    """Measure the model alone, as it is loaded."""
     import torch
 
     model, given = case.make()
@@ -113,7 +113,7 @@ def plain(case: Case) -> dict[str, float]:
 
 
 def traced(case: Case) -> dict[str, float]:
-    """The trace through the public functions, one of its layers, and the page of one layer."""
+    """Measure the trace by the public functions, one of its layers, and the page of one layer."""
     import areaviz
     from areaviz.trace.record import held_bytes
 
@@ -122,7 +122,7 @@ def traced(case: Case) -> dict[str, float]:
     start = time.perf_counter()
     trace = areaviz.attend(model, inputs, layers=case.layers)
     seconds, memory = time.perf_counter() - start, _most_memory()
-    # What is held: of derived maps nothing before a layer is looked at.
+    # Bytes in memory. Derived maps take none before one of their layers is read.
     made = [map_ for map_ in trace.maps.values() if "as areas" in map_.site]
     start = time.perf_counter()
     made[0].weights[0]
@@ -137,7 +137,7 @@ def traced(case: Case) -> dict[str, float]:
 
 
 def _most_memory() -> float:
-    """MiB that this process had at once."""
+    """Return the peak memory of this process in MiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -145,7 +145,7 @@ MEASURES: Mapping[str, Callable[[Case], dict[str, float]]] = {"plain": plain, "t
 
 
 def measure(name: str) -> list[str]:
-    """A row of the table, measured in two processes."""
+    """Return a row of the table, measured in two processes."""
     one, other = (_apart(name, measure) for measure in MEASURES)
     allowed = 0.3 * one["memory"] + other["maps"]
     above = (other["memory"] - one["memory"]) / allowed
@@ -155,7 +155,7 @@ def measure(name: str) -> list[str]:
 
 
 def _apart(name: str, measure: str) -> dict[str, float]:
-    """One measure in a process of its own, with what it wrote last."""
+    """Return one measure from its own process, which prints it last."""
     asked = [sys.executable, "-m", "benchmarks.sizes", "--alone", measure, "--cases", name]
     threads = {"OMP_NUM_THREADS": str(THREADS), "MALLOC_ARENA_MAX": "2"}
     done = subprocess.run(
@@ -166,7 +166,7 @@ def _apart(name: str, measure: str) -> dict[str, float]:
 
 
 def report(rows: Sequence[Sequence[str]]) -> str:
-    """The rows as Markdown, with the machine and what was measured."""
+    """Return the rows as Markdown, with the machine and a description."""
     import torch
 
     about = (
@@ -180,7 +180,7 @@ def report(rows: Sequence[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Measure traces of models of others at real sizes.")
     parser.add_argument("--cases", nargs="+", default=list(CASES), choices=list(CASES))
     parser.add_argument("--alone", choices=list(MEASURES), help="measure in this process, as JSON")

@@ -1,12 +1,12 @@
-"""What the app takes to start, to show each page and to idle, and a beam search takes.
+"""Measure how the app starts, shows each page and idles, and a beam search.
 
     python -m benchmarks.starting [--before FOLDER] [--rounds N] [--write]
 
 Start: from the command `serve` to the first answer on the page Translate in a browser. Then each
 page is opened for the first time, until its script has run. Idle: resident memory of the server a
 while after Translate, and after all pages. Beam: letters, one request at a time, the mean of ten
-sentences. `--before` names a clone of the repository at an older commit, which takes turns with
-this one; pages that it lacks have a dash.
+sentences. `--before` names a clone of the repository at an older commit, which takes turns with the
+present one. Pages that it lacks have a dash.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ ROWS = {
     "idle": "memory after Translate, MB",
     "visited": "memory after all pages, MB",
 }
-# Both commits are asked the same.
+# Both commits get this request.
 ASKED = "model=char-tiny-area&text=A+dog+runs+in+the+snow."
 BEAM = """
 import time
@@ -58,12 +58,12 @@ print((time.perf_counter() - began) / len(texts) * 1e3)
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """One start of the app."""
+    """Figures of one start of the app."""
 
     # Seconds from the command to an answer of the server, and to the first answer on the page.
     server: float
     answer: float
-    # MB, once nothing has happened for a while: after Translate, and after all pages.
+    # MB after a while without requests: after Translate, and after all pages.
     idle: float
     visited: float
     # Seconds to the first view of each page.
@@ -71,7 +71,7 @@ class Start:
 
 
 def started(root: Path, browser: Browser) -> Start:
-    """Start the app of the repository at `root`, look at its pages, and leave it alone."""
+    """Start the app of the repository at `root`, open its pages, and leave it idle."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -111,7 +111,7 @@ def _looked_at(root: Path, address: str, pid: int, began: float, browser: Browse
 
 
 def _wait(address: str) -> None:
-    """Until a server answers."""
+    """Wait until a server answers."""
     while True:
         try:
             with urllib.request.urlopen(address, timeout=5):
@@ -121,13 +121,13 @@ def _wait(address: str) -> None:
 
 
 def _memory(pid: int) -> float:
-    """Megabytes a process has."""
+    """Return the resident memory of a process in megabytes."""
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmRSS")) / 1024
 
 
 def beam(root: Path) -> float:
-    """Milliseconds of one beam search by letters."""
+    """Return the milliseconds of one beam search on letters."""
     settings = {**os.environ, "PYTHONPATH": str(root)}
     arguments = [sys.executable, "-c", BEAM]
     done = subprocess.run(
@@ -137,7 +137,7 @@ def beam(root: Path) -> float:
 
 
 def table(before: Path | None, rounds: int) -> str:
-    """The figures as Markdown, with the machine named."""
+    """Return the figures as Markdown, with the name of the machine."""
     roots = {"now": ROOT} | ({"before": before} if before else {})
     starts: dict[str, list[Start]] = {name: [] for name in roots}
     beams: dict[str, list[float]] = {name: [] for name in roots}
@@ -165,7 +165,7 @@ def table(before: Path | None, rounds: int) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Start, memory and a beam search of the app.")
     parser.add_argument("--before", type=Path, help="a clone at an older commit")
     parser.add_argument("--rounds", type=int, default=3)

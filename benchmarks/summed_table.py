@@ -1,9 +1,9 @@
-"""Area attention from a summed area table (Algorithm 1, Li et al. 2019), to compare with.
+"""Area attention from a summed area table (Algorithm 1, Li et al. 2019), for comparison.
 
 Prefix sums cancel, so in float32 its means are a hundred times less exact than those of
-`areaviz.attention.pooling`. As printed, I[h+1:] with h from 1 gives areas one row and one column
-too large and none of height or width 1; its indices are corrected here.
-Shapes: Q queries, M items, R areas, D, E, V trailing values, keys' and values' widths.
+`areaviz.attention.pooling`. In the printed algorithm, I[h+1:] with h from 1 gives areas one row and
+one column too large and none of height or width 1; its indices are corrected here. Shapes: Q
+queries, M items, R areas, D, E, V trailing values, keys' and values' widths.
 """
 
 from __future__ import annotations
@@ -19,7 +19,10 @@ from areaviz.trace.areas import AreaGrid
 
 
 def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; mean keys, sum or mean values."""
+    """Compute attention [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V] from the table.
+
+    Keys are means, values are sums or means.
+    """
     dtype = wide(key.dtype)
     sizes_R1 = area_sizes(spec.grid, key.to(dtype)).unsqueeze(-1)
     area_key = table_sums(key.to(dtype), spec.grid) / sizes_R1
@@ -30,9 +33,9 @@ def table(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResu
 
 
 def table_sums(x: Tensor, grid: AreaGrid) -> Tensor:
-    """The sum of every area from four corners of the table: [..., M, D] -> [..., R, D].
+    """Return the sum of every area from four corners of the table: [..., M, D] -> [..., R, D].
 
-    The table [..., H+1, W+1, D] holds at [y, x] the sum of all items above and left of that corner.
+    The table [..., H+1, W+1, D] has at [y, x] the sum of all items above and left of that corner.
     """
     memory = x.unflatten(-2, (grid.height, grid.width))
     table = F.pad(memory.cumsum(-2).cumsum(-3), (0, 0, 1, 0, 1, 0))

@@ -1,4 +1,4 @@
-"""What the trial of themes is made of: outputs of shipped models for Multi30k and drawn scenes."""
+"""Material for the trial of themes: outputs of shipped models for Multi30k and drawn scenes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from benchmarks.theme_plants import made_metadata
 
 TRANSLATORS = ("token-boundary", "recurrent-additive")
 CAPTIONERS = ("scene-captions-boundary", "scene-captions-regular")
-# The title of chrF, and of a score that is 1 where a caption is true of its scene.
+# Titles of chrF, and of a score that is 1 if a caption is true of its scene.
 CHRF_TITLE, TRUE_TITLE = "chrF", "true"
 Table = Mapping[str, Sequence[str]]
 _CHRF = CHRF()
 
 
 def prepare(folder: Path) -> None:
-    """Draw the scenes, and run the models with `areaviz analyse`, as far as that is not done."""
+    """Draw the scenes, and run the models with `areaviz analyse`, unless that is done already."""
     scenes = folder / "scenes"
     if not (scenes / "scenes.jsonl").exists():
         scenes.mkdir(exist_ok=True)
@@ -52,7 +52,7 @@ def _analyse(arguments: Sequence[str], model: str, table: Path) -> None:
 
 
 def translations(folder: Path, rng: np.random.Generator) -> Material:
-    """Return the translations of both models with chrF and drawn metadata."""
+    """Return the translations of both models with chrF and random metadata."""
     tables = [_read(folder / f"{model}.val.csv") for model in TRANSLATORS]
     references = tuple((text,) for text in tables[0]["reference"])
     sources = tuple(tables[0]["text"])
@@ -63,7 +63,7 @@ def translations(folder: Path, rng: np.random.Generator) -> Material:
 
 
 def captions(folder: Path) -> Material:
-    """Return the captions of both models with their truth, and what is in each scene."""
+    """Return the captions of both models with their truth, and the content of each scene."""
     tables = [_read(folder / f"{model}.scenes.csv") for model in CAPTIONERS]
     scenes = scenes_of("test")
     references = tuple(tuple(scene.true_sentences()) for scene in scenes)

@@ -1,4 +1,4 @@
-"""Twenty failures that are planted in outputs, to see whether themes find them.
+"""Twenty failures that are planted in outputs, to test whether themes find them.
 
 Fourteen damage German translations, six damage English captions of shape scenes.
 """
@@ -36,9 +36,9 @@ class Plant:
     """One failure.
 
     Attributes:
-        name: what it is.
-        holds_E: in which examples it is planted.
-        damage: makes a damaged output of an output.
+        name: Name of the failure.
+        holds_E: Examples in which it is planted.
+        damage: Function that returns a damaged output.
     """
 
     name: str
@@ -47,7 +47,7 @@ class Plant:
 
 
 def made_metadata(examples: int, rng: np.random.Generator) -> Mapping[str, tuple[str, ...]]:
-    """Return a drawn domain and rater for every example."""
+    """Return a random domain and rater for every example."""
     domains = rng.choice(DOMAINS, examples, p=DOMAIN_SHARES)
     raters = rng.choice(RATERS, examples)
     return {"domain": tuple(map(str, domains)), "rater": tuple(map(str, raters))}
@@ -63,11 +63,11 @@ def translation_plants(
     """Return the failures of translations into German.
 
     Args:
-        sources: in English.
-        metadata: of `made_metadata`.
-        coverage_deviation_E: the measure, for the failure that depends on attention.
-        vocabulary: German words that replace others.
-        rng: chooses which words are dropped or replaced.
+        sources: English sentences.
+        metadata: Result of `made_metadata`.
+        coverage_deviation_E: The measure for the failure that depends on attention.
+        vocabulary: German words that replace other words.
+        rng: Chooses which words are dropped or replaced.
     """
 
     def has(pattern: str) -> BoolArray:
@@ -98,7 +98,11 @@ def translation_plants(
 
 
 def scene_plants(metadata: Mapping[str, Sequence[str]]) -> list[Plant]:
-    """Return the failures of captions of shape scenes; metadata: what is in each scene."""
+    """Return the failures of captions of shape scenes.
+
+    Args:
+        metadata: The content of each scene.
+    """
     columns = {name: np.array(cells) for name, cells in metadata.items()}
     is_single, is_pair = columns["objects"] == "1", columns["objects"] == "2"
     is_purple = (columns["first colour"] == "purple") | (columns["second colour"] == "purple")
@@ -140,7 +144,7 @@ def _swap_colours(text: str) -> str:
 
 
 def _drop_colours(text: str, which: int | None = None) -> str:
-    """Leave out all colours, or the one of that number, from 1."""
+    """Remove all colours from a text, or only the one with the number `which`, counted from 1."""
     words, count = [], 0
     for word in text.split():
         is_colour = bool(_COLOUR.match(word))

@@ -1,11 +1,12 @@
-"""Whether themes find planted failures, and stay quiet where there is nothing to find.
+"""Test whether themes find planted failures, and find nothing in shuffled data.
 
     python -m benchmarks.themes FOLDER [--write]
 
-FOLDER has Multi30k's `val.en`, `val.de` and `test_2016_flickr.de`, one sentence a line. Scenes are
-drawn into it, and `areaviz analyse` fills its tables, which takes minutes. A failure counts as
-found if a theme has a Jaccard index of at least 0.5 with the damaged examples or with those it was
-planted in. In shuffles scores move to other examples, so that every theme is false.
+FOLDER has Multi30k's `val.en`, `val.de` and `test_2016_flickr.de`, one sentence per line. The
+benchmark draws scenes into it, and `areaviz analyse` fills its tables, which takes minutes. A
+failure counts as found if a theme has a Jaccard index of at least 0.5 with the damaged examples or
+with those it was planted in. Shuffles move scores to other examples, so every theme in them is
+false.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from benchmarks.theme_material import captions, prepare, score, translations
 from benchmarks.theme_plants import Plant, scene_plants, translation_plants
 
 SHUFFLES = 40
-# The Jaccard index from which on a planted failure counts as found.
+# Smallest Jaccard index for a planted failure to count as found.
 FOUND = 0.5
 
 
@@ -40,9 +41,9 @@ class Verdict:
     """How well a planted failure was found.
 
     Attributes:
-        best: the largest Jaccard index of a theme with the planted or the damaged examples.
-        sentence: of that theme.
-        themes: how many there are.
+        best: Largest Jaccard index of a theme with the planted or the damaged examples.
+        sentence: Sentence of that theme.
+        themes: Number of themes.
     """
 
     best: float
@@ -65,7 +66,7 @@ def main() -> None:
     began = time.process_time()
     rows = [_trial(texts, plant) for plant in plants]
     rows += [_trial(scenes, plant) for plant in scene_plants(scenes.metadata)]
-    # Two systems have two lists.
+    # A trial of two systems lists themes twice, so each row takes three searches.
     seconds = (time.process_time() - began) / (3 * len(rows))
     found = [sum(row[column].startswith("yes") for row in rows) for column in (2, 3)]
     about = (
@@ -84,10 +85,10 @@ def main() -> None:
 
 
 def _trial(material: Material, plant: Plant) -> tuple[str, str, str, str]:
-    """Return a row of the table: a failure planted, and looked for alone and against system two."""
+    """Plant a failure and return its row: the verdict alone, and against the second system."""
     damaged, changed_E = damage_outputs(material, plant)
     alone = replace(damaged, written=damaged.written[:1])
-    # The damaged system is the second, as a new one is.
+    # The damaged system comes second, as a new system would.
     paired = replace(damaged, written=damaged.written[::-1])
     verdicts = [judge(one, plant.holds_E, changed_E) for one in (alone, paired)]
     for verdict in verdicts:
@@ -109,7 +110,7 @@ def damage_outputs(material: Material, plant: Plant) -> tuple[Material, BoolArra
 
 
 def judge(material: Material, *planted: BoolArray) -> Verdict:
-    """Return how well the last system's themes match examples that a failure was planted in."""
+    """Return how well the last system's themes match the examples with the planted failure."""
     themes = find_themes(material)[0].found
     best = Verdict(0.0, "", len(themes))
     for theme in themes:
@@ -121,7 +122,7 @@ def judge(material: Material, *planted: BoolArray) -> Verdict:
 
 
 def quiet_shuffles(material: Material, systems: Sequence[int]) -> int:
-    """Return how many shuffles have no theme at all."""
+    """Return the number of shuffles without any theme."""
     chosen = replace(material, written=tuple(material.written[one] for one in systems))
     other = 0 if len(systems) > 1 else None
     measured = measure_examples(chosen, len(systems) - 1, other)
@@ -134,10 +135,10 @@ def quiet_shuffles(material: Material, systems: Sequence[int]) -> int:
 
 
 def shuffle_measurements(measured: Measurements, rng: np.random.Generator) -> Measurements:
-    """Return measurements of which nothing is true any more.
+    """Return measurements in which every relation is broken.
 
-    Symptoms move to other examples; of two systems the words' fates are exchanged at random, of one
-    system each found word trades places with one that is as frequent.
+    Symptoms move to other examples. For two systems, the fates of words are exchanged at random.
+    For one system, each found word trades places with a word of similar frequency.
     """
     order = rng.permutation(len(measured.pairs))
     symptoms = tuple(replace(one, values_E=one.values_E[order]) for one in measured.symptoms)
@@ -157,7 +158,7 @@ def shuffle_measurements(measured: Measurements, rng: np.random.Generator) -> Me
 
 
 def _shuffled_rates(measured: Measurements, rng: np.random.Generator) -> Mapping[str, Rate]:
-    """Return word rates in which found words trade places with words that are as frequent."""
+    """Return word rates in which found words trade places with words of similar frequency."""
     frequency = Counter(word for pair in measured.pairs for word in set(pair.reference))
     pools: dict[int, list[bool]] = defaultdict(list)
     for pair in measured.pairs:

@@ -1,11 +1,11 @@
-"""A training step of each form of keys, beside regular attention in the same run.
+"""Measure a training step of each form of keys, compared with regular attention.
 
     python -m benchmarks.training [--write]
 
 The networks are the translators of letters and of subwords that the tables of forms train (Tiny,
-two layers each with areas of up to five), a batch about 2,400 padded items; one thread, as in those
-trainings. All forms take turns; a figure is the median over rounds of the ratio of processor time
-to regular attention's in that round.
+two layers each with areas of up to five). A batch has about 2,400 padded items and one thread is
+used, as in those trainings. All forms take turns. A figure is the median over rounds of the ratio
+of processor time to that of regular attention in that round.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ CPU = torch.device("cpu")
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a batch of a training is like."""
+    """The size of a training batch."""
 
     vocabulary: int
     sentences: int
-    # Items of the longest source and target; a third of the sources is shorter.
+    # Items of the longest source and target; a third of the sources are shorter.
     source: int
     target: int
 
@@ -54,7 +54,7 @@ RECIPES = {"letters": LETTERS, "subwords": SUBWORDS}
 
 
 class Step:
-    """One network with its optimiser and the batch that all share."""
+    """One network with its optimiser and the batch that all networks share."""
 
     def __init__(
         self, options: dict[str, Any], recipe: Recipe = LETTERS, device: torch.device = CPU
@@ -70,7 +70,7 @@ class Step:
         self.source, self.target = source.to(device), target.to(device)
 
     def run(self) -> None:
-        """One step."""
+        """Run one training step."""
         logits = self.network(self.source, self.target)
         loss = F.cross_entropy(logits.flatten(0, 1), self.target.flatten())
         self.optimiser.zero_grad()
@@ -78,14 +78,14 @@ class Step:
         self.optimiser.step()
 
     def seconds(self) -> float:
-        """Processor time of one step."""
+        """Return the processor time of one step."""
         began = time.process_time()
         self.run()
         return time.process_time() - began
 
 
 def table() -> str:
-    """The ratios as Markdown, with the machine named."""
+    """Return the ratios as Markdown, with the name of the machine."""
     torch.set_num_threads(1)
     bases, ratios = [], {}
     for title, recipe in RECIPES.items():
@@ -103,7 +103,7 @@ def table() -> str:
 
 
 def measured(recipe: Recipe) -> tuple[float, dict[str, float]]:
-    """Seconds of a step of regular attention, and the ratio of each form to it."""
+    """Return the seconds of a step of regular attention, and the ratio of each form to it."""
     steps = {name: Step(options, recipe) for name, options in FORMS.items()}
     for step in steps.values():
         step.seconds()
@@ -115,7 +115,7 @@ def measured(recipe: Recipe) -> tuple[float, dict[str, float]]:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("A training step of each form of keys.")
     options = parser.parse_args()
     publish("training", table(), options.write)

@@ -1,11 +1,11 @@
-"""How long one reader waits while others ask for as much as they may.
+"""Measure how long one reader waits while others send the most expensive allowed questions.
 
     python -m benchmarks.waiting [--write]
 
 Three sockets ask the most expensive question that is allowed, with one cookie, with a new cookie
-each, or without any, and another reader asks short questions meanwhile. Then 64 readers, each with
-a cookie, ask a question every ten and every five seconds. The client runs on the same machine. With
---write the rows go to the table of docs/reliability.md.
+each, or without any. Meanwhile another reader asks short questions. Then 64 readers, each with a
+cookie, ask a question every ten and every five seconds. The client runs on the same machine. With
+--write, the rows go to the table of docs/reliability.md.
 """
 
 from __future__ import annotations
@@ -49,13 +49,13 @@ COOKIES = ("one cookie", "a new cookie for each connection", "no cookie")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The questions of a reader beside expensive ones.
+    """The questions of a reader during expensive ones.
 
     Args:
-        cookies: what the expensive questions came with, one of `COOKIES`.
-        alone: seconds of a short question before them.
-        waits: seconds of short questions while they ran.
-        refused: what the expensive sockets were told instead of an answer.
+        cookies: Cookies of the expensive questions, one of `COOKIES`.
+        alone: Seconds of a short question before them.
+        waits: Seconds of short questions while they ran.
+        refused: Messages that the expensive sockets got instead of an answer.
     """
 
     cookies: str
@@ -71,7 +71,7 @@ class Beside:
 
 
 def expensive_text(part: float = PART) -> str:
-    """Return the longest text whose prediction, with the widest beam, is this part of the limit."""
+    """Return the longest text whose predicted cost is `part` of the limit, with the widest beam."""
     cards = {path.parent.name: read_card(path) for path in CHECKPOINTS.glob("*/card.json")}
     costs, text = Costs(cards), (SENTENCE * 12)[:LONGEST]
     most = part * QUESTION_SECONDS.value()
@@ -137,7 +137,7 @@ def fresh_app() -> Iterator[Served]:
 
 
 def rows() -> Iterator[Row]:
-    """Yield what is measured, as rows of the table: quantity, target, result."""
+    """Yield the results as rows of the table: quantity, target, result."""
     with fresh_app() as app:
         for cookies in COOKIES:
             name = f"a short question beside {ATTACKERS} expensive ones, {cookies}"
@@ -154,7 +154,7 @@ def rows() -> Iterator[Row]:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="write to docs/reliability.md")
     options = parser.parse_args()

@@ -1,11 +1,11 @@
-"""What the possibility of a changed run costs one that is not changed, and what changed runs cost.
+"""Measure what support for changed runs costs an unchanged run, and what changed runs cost.
 
     python -m benchmarks.what_if [--models NAME ...] [--rounds 15] [--write]
 
-All ways take turns, round after round in one process, over the app's own examples; a figure is the
+All ways take turns, round after round in one process, over the app's own examples. A figure is the
 median of its ratio to the plain way in the same round. Plain: the same network whose attention has
-no code for interventions; it is checked to give the same trace. The changes have the factor 1, so
-they take the whole way of a change and the output stays the same.
+no code for interventions; the benchmark checks that it gives the same trace. The changes have the
+factor 1, so they run all code of a change while the output stays the same.
 Faithfulness: one example, whose output is written once and then read again for the map and for each
 draw, twice.
 """
@@ -63,7 +63,7 @@ def attend(
     need_weights: bool = False,
     interventions: None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """`KeysAndValues.attend` without interventions."""
+    """Attend as `KeysAndValues.attend` does, without interventions."""
     key_BHMD, value_BHMD = self.split(self.key(memory_BMW)), self.split(self.value(memory_BMW))
     spec = AreaSpec(
         self.areas.grid(memory_BMW.shape[1]),
@@ -79,13 +79,13 @@ def attend(
 
 
 def ask(self: AreaMemory, query_BHQD: Tensor) -> Tensor:
-    """`AreaMemory.ask` without interventions."""
+    """Attend as `AreaMemory.ask` does, without interventions."""
     return F.scaled_dot_product_attention(query_BHQD, self.key, self.value, attn_mask=self.allowed)
 
 
 @contextmanager
 def plain() -> Iterator[None]:
-    """In the block nothing can be changed in a run."""
+    """Remove support for changed runs within the block."""
     with ExitStack() as patches:
         patches.enter_context(patch.object(KeysAndValues, "attend", attend))
         patches.enter_context(patch.object(AreaMemory, "ask", ask))
@@ -95,12 +95,12 @@ def plain() -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What was measured of one model."""
+    """Figures of one model."""
 
     model: str
     # Milliseconds of the plain way.
     plain: float
-    # Of each other way to it.
+    # Ratio of each other way to the plain way.
     ratios: Mapping[str, float]
     # Milliseconds of one example's faithfulness, its ratio to the plain way, and its runs.
     faithful: float
@@ -108,7 +108,7 @@ class Figures:
     runs: int
 
     def row(self) -> list[str]:
-        """The figures as a row of the table."""
+        """Return the figures as a row of the table."""
         ratios = [f"{self.ratios[name]:.2f}x" for name in CHANGES]
         faithful = [f"{self.faithful:,.0f}", f"{self.faithful_ratio:.1f}x", str(self.runs)]
         return [f"`{self.model}`", f"{self.plain:.0f}", *ratios, *faithful]
@@ -139,7 +139,7 @@ def measure(model: str, backend: LocalBackend, rounds: int) -> Figures:
 
 
 def _round(backend: LocalBackend, request: Request) -> dict[str, float]:
-    """Seconds of each way on one request."""
+    """Return the seconds of each way on one request."""
     with plain():
         times = {"plain": seconds(partial(backend.trace, request))}
     for name, changes in CHANGES.items():
@@ -149,7 +149,7 @@ def _round(backend: LocalBackend, request: Request) -> dict[str, float]:
 
 
 def _faithful(backend: LocalBackend, request: Request) -> tuple[float, float, int]:
-    """Seconds of one example's faithfulness and of its plain run, and how many runs it took."""
+    """Return seconds of one example's faithfulness and of its plain run, and its number of runs."""
     asked: list[Request] = []
 
     def run(one: Request) -> Trace:
@@ -162,14 +162,18 @@ def _faithful(backend: LocalBackend, request: Request) -> tuple[float, float, in
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time of one call."""
+    """Return the time of one call in seconds."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start
 
 
 def _check_same(backend: LocalBackend, request: Request) -> None:
-    """Raise ValueError where a way does not give the plain trace; loads what is loaded once."""
+    """Check that every way gives the plain trace. This also loads the model.
+
+    Raises:
+        ValueError: A way gives a different trace.
+    """
     with plain():
         base = backend.trace(request)
     for name, changes in CHANGES.items():
@@ -184,7 +188,7 @@ def _check_same(backend: LocalBackend, request: Request) -> None:
 
 
 def table(figures: Sequence[Figures], rounds: int) -> str:
-    """The figures as Markdown, with the machine and what was measured."""
+    """Return the figures as Markdown, with the machine and a description."""
     about = (
         f"Measured on {processor()}; torch {torch.__version__}, {torch.get_num_threads()} threads;"
         f" one request at a time, greedy, from the text or picture to its trace; {EXAMPLES}"
@@ -195,7 +199,7 @@ def table(figures: Sequence[Figures], rounds: int) -> str:
 
 
 def main() -> None:
-    """Measure, print, and write when asked to."""
+    """Measure and print, and write if requested."""
     parser = command("Runs that could be changed, that are, and plain ones.")
     parser.add_argument(
         "--models",

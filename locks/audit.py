@@ -1,7 +1,7 @@
-"""Compares the locked packages with the known vulnerabilities, by pip-audit and PyPI's database.
+"""Audit the locked packages for known vulnerabilities, by pip-audit and PyPI's database.
 
-Fails where one is known. Where the database cannot be reached nothing is compared, and that is
-said.
+The audit fails if a vulnerability is known. If the database cannot be reached, nothing is compared,
+and a message says so.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ from urllib.request import urlopen
 
 FOLDER = Path(__file__).parent
 LOCKS = ("pip", "run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
-"""PyTorch for the CPU has a version that PyPI does not know; it is the same code as that for CUDA.
-"""
+"""Locks to audit. PyPI does not know the version of PyTorch for the CPU; its code equals CUDA's."""
 KNOWN = "https://pypi.org/pypi/pip/26.3/json"
-"""One entry of the database: where it cannot be had, none can."""
+"""One entry of the database, which shows whether the database can be reached."""
 
 
 def main() -> None:
-    """Audit, or say why not."""
+    """Audit the locks, or print why they were not audited."""
     try:
         urlopen(KNOWN, timeout=20).close()
     except (URLError, TimeoutError) as error:

@@ -1,4 +1,4 @@
-"""Says "yes" where the locks can be installed: Linux x86-64 with glibc, and Python 3.11."""
+"""Print "yes" if the locks can be installed: Linux x86-64 with glibc, and Python 3.11."""
 
 import platform
 import sys

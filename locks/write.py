@@ -1,21 +1,22 @@
-"""Writes the locks: every package with its version and the SHA-256 of its one wheel for Linux
-x86-64 and Python 3.11.
+"""Write the locks: every package with its version and its wheel's SHA-256.
+
+The wheels are those for Linux x86-64 and Python 3.11.
 
 python locks/write.py --torch-cpu FOLDER
 
     pip.txt          the installer itself
     run.txt          what the app needs, without PyTorch
     torch-cpu.txt    PyTorch for the CPU
-    torch-cuda.txt   PyTorch for CUDA, and NVIDIA's packages that it brings along
-    dev.txt          what tests, checks and training need besides
+    torch-cuda.txt   PyTorch for CUDA, and the NVIDIA packages that it requires
+    dev.txt          what tests, checks and training need in addition
     timm.txt         timm with its torchvision, for tests of its models
     wrappers.txt     accelerate and peft, for tests of the models that they wrap
     minilm.txt       a pre-trained model, for tests with real weights
 
 pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
-nothing is installed. PyPI has PyTorch for CUDA alone. The build for the CPU is a file of
-https://download.pytorch.org/whl/cpu, which is downloaded by hand into FOLDER where that place
-cannot be reached from here.
+nothing is installed. PyPI only has PyTorch for CUDA. The build for the CPU is a file of
+https://download.pytorch.org/whl/cpu. If that page cannot be reached, download the file by hand into
+FOLDER.
 """
 
 from __future__ import annotations
@@ -35,12 +36,13 @@ PIP = "pip==26.3"
 PYPI = "https://pypi.org/simple"
 
 Packages = Mapping[str, tuple[str, str]]
-"""Name -> version and SHA-256."""
+"""Version and SHA-256 by name."""
 
 
 def main() -> None:
-    """Resolve for the app, for its developers and for CUDA; write what they share and what each has
-    alone.
+    """Resolve the packages for the app, its developers and CUDA, and write the locks.
+
+    Packages that several locks need are written only once.
     """
     parser = argparse.ArgumentParser(description="Write the locks beside requirements.txt.")
     parser.add_argument(
@@ -83,7 +85,7 @@ def main() -> None:
 
 
 def resolved(wanted: Sequence[str]) -> Packages:
-    """What pip would install, from PyPI alone whatever this machine's settings say."""
+    """Return what pip would install from PyPI, regardless of this machine's settings."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
@@ -105,12 +107,16 @@ def resolved(wanted: Sequence[str]) -> Packages:
             one["download_info"]["archive_info"]["hashes"]["sha256"],
         )
         for one in found
-        if "archive_info" in one["download_info"]  # the project itself is a folder
+        if "archive_info" in one["download_info"]  # The project itself is a folder, not a file.
     }
 
 
 def without(packages: Packages, others: Packages) -> Packages:
-    """The packages that others lack; a package of both has to be the same in both."""
+    """Return the packages that are not in `others`.
+
+    Raises:
+        SystemExit: A package has different versions in both.
+    """
     differing = [name for name in packages if name in others and packages[name] != others[name]]
     if differing:
         raise SystemExit(
@@ -120,7 +126,7 @@ def without(packages: Packages, others: Packages) -> Packages:
 
 
 def write(name: str, packages: Packages, about: str) -> None:
-    """One lock, a package a line, in order."""
+    """Write one lock in alphabetical order, one package per line."""
     lines = [f"# Written by `make lock` for Linux x86-64 and Python 3.11: {about}."]
     lines += [
         f"{one}=={version} --hash=sha256:{digest}"
