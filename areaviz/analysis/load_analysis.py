@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from areaviz.analysis.judged import judged_scores, of_outputs
+from areaviz.analysis.marked_files import read_judgements
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
@@ -19,7 +20,6 @@ from areaviz.data.examples import Dataset, Example
 from areaviz.intake.brought import read_set
 from areaviz.intake.files import media_beside
 from areaviz.notes.error_spans import Judgement
-from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 

@@ -87,8 +87,9 @@ def analyse(
     errors: Annotated[
         list[Path] | None,
         typer.Option(
-            help="Errors that raters marked, as exported by the app or as Marot's TSV; else those "
-            "that were marked in the app on this machine."
+            help="Errors that raters or xCOMET marked: exported by the app, Marot's TSV, human"
+            " evaluations of WMT, annotations of Pearmut, or comet-score's JSON. Otherwise those"
+            " that were marked in the app on this machine."
         ),
     ] = None,
     table: Annotated[Path | None, typer.Option(help="Write all rows here as CSV.")] = None,

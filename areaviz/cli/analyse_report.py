@@ -10,6 +10,7 @@ from pathlib import Path
 import typer
 
 from areaviz.analysis.buckets import Frequency, read_corpus
+from areaviz.analysis.marked_files import read_judgements
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import judgements_here
@@ -26,7 +27,6 @@ from areaviz.cli.analyse_print import (
 from areaviz.cli.models import Named
 from areaviz.intake.brought import Brought
 from areaviz.notes.error_spans import Judgement
-from areaviz.notes.marot import read_judgements
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.limits import choice, shown

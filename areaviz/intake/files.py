@@ -11,8 +11,20 @@ from areaviz.data.metadata import is_missing, number_of
 from areaviz.intake.columns import MAX_ROWS, SCORE, Column, Content, TextBudget, too_many
 from areaviz.intake.comet_output import is_comet_output, read_comet_output
 from areaviz.intake.delimited import read_delimited
-from areaviz.intake.json_files import json_object, read_json, read_json_lines
+from areaviz.intake.json_files import (
+    columns_of_json,
+    json_object,
+    parsed_json,
+    read_json_lines,
+)
 from areaviz.intake.names import NAMED_ROLES
+from areaviz.intake.rated import RatedSegment, columns_of_rated
+from areaviz.intake.rated_files import (
+    first_object,
+    rated_kind,
+    read_rated_lines,
+    read_rated_value,
+)
 from areaviz.intake.texts import bytes_of, plain_lines
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
@@ -35,6 +47,8 @@ _OTHERS = frozenset(
 )
 # Columns by which a file of marked errors is known: MQM's, and Marot's of today.
 _MARKED = frozenset(("system", "doc", "rater", "severity"))
+# Those of a file of marked errors that this app exported.
+_OWN_MARKED = frozenset(("dataset", "model", "rater", "output", "spans"))
 _BEGINNING = 65_536
 _ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
 _SGM = re.compile(rb"\s*(?:<!doctype[^>]*>\s*)?<(?:srcset|refset|tstset|mteval)\b", re.IGNORECASE)
@@ -187,7 +201,10 @@ def _read_sgm(name: str, data: bytes) -> Content:
 def _read_json(name: str, data: bytes) -> Content:
     if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"{") and _has_second_object(data):
         return _read_json_lines(name, data)
-    columns, notes = read_json(name, data)
+    value = parsed_json(name, data)
+    if kind := rated_kind(value):
+        return _rated(name, kind.title, read_rated_value(name, value, kind))
+    columns, notes = columns_of_json(name, value)
     return Content("JSON", columns, notes)
 
 
@@ -200,7 +217,23 @@ def _has_second_object(data: bytes) -> bool:
 def _read_json_lines(name: str, data: bytes) -> Content:
     if data.lstrip(b"\xef\xbb\xbf \r\n\t").startswith(b"["):
         return _read_json(name, data)
+    first = first_object(name, data)
+    if first is not None and first.keys() >= _OWN_MARKED:
+        return Content(MARKED, ())
+    if kind := rated_kind(first):
+        return _rated(name, kind.title, read_rated_lines(name, data, kind))
     return Content("JSON Lines", read_json_lines(name, data))
+
+
+def _rated(name: str, title: str, segments: list[RatedSegment]) -> Content:
+    """Return the set of a file with rated outputs, and a note if raters marked errors in it."""
+    notes = []
+    if any(one for segment in segments for one in segment.ratings.values()):
+        notes.append(
+            f'"{shown(name)}" holds ratings and errors, too. To see them in the outputs, bring it'
+            ' in under "Errors" below the results, or by --errors.'
+        )
+    return Content(title, columns_of_rated(name, segments), tuple(notes))
 
 
 def _read_comet(name: str, data: bytes) -> Content:

@@ -55,21 +55,33 @@ def json_object(name: str, number: int, line: str) -> dict[str, Any]:
     return found
 
 
-def read_json(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Read the columns of a JSON file: an array of objects, or an object with lists.
+def parsed_json(name: str, data: bytes) -> Any:
+    """Return the value in a JSON file.
+
+    Raises:
+        InputError: the file is not JSON, or has too many values.
+    """
+    if data.count(b"[") + data.count(b"{") + data.count(b",") > _MAX_VALUES:
+        raise too_many(name, _MAX_VALUES, "values")
+    return _parsed(f'"{shown(name)}"', whole_text(name, data))
+
+
+def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
+    """Return the columns of a JSON file: an array of objects, or an object with lists.
 
     An object is read as columns if all its values are lists of texts or numbers, and else as the
     one list of objects that it holds.
+
+    Args:
+        name: the file, for people.
+        found: its value.
 
     Returns:
         The columns, and a note if a part of the file is not used.
 
     Raises:
-        InputError: the file is not JSON, or holds something else.
+        InputError: the file holds something else.
     """
-    if data.count(b"[") + data.count(b"{") + data.count(b",") > _MAX_VALUES:
-        raise too_many(name, _MAX_VALUES, "values")
-    found = _parsed(f'"{shown(name)}"', whole_text(name, data))
     notes: list[str] = []
     if isinstance(found, dict):
         found = _entries_of_object(name, found, notes)

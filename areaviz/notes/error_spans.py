@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from areaviz.data.grounding import Box
+from areaviz.data.raters import is_automatic
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, check_text
 from areaviz.trace.errors import InputError
@@ -100,8 +101,8 @@ class Judgement:
 
     @property
     def counts(self) -> bool:
-        """Whether it counts in figures: a copy that differs from another one does not."""
-        return bool(self.rater) and not self.differs
+        """Whether it counts in figures: neither a program's nor a differing copy does."""
+        return bool(self.rater) and not self.differs and not is_automatic(self.rater)
 
     def in_words(self, span: ErrorSpan) -> str:
         """One of its errors as a sentence has it: how severe, what kind, where, and the note."""

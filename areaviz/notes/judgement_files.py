@@ -34,12 +34,35 @@ def from_jsonl(data: bytes) -> list[Judgement]:
     return [_judgement(f"Judgement {number:,}", line) for number, line in enumerate(lines, 1)]
 
 
-def text_of(data: bytes, what: str) -> str:
-    """A file's text; InputError where it is too large or no UTF-8."""
+def is_own_jsonl(data: bytes) -> bool:
+    """Return whether the first line of a file is a judgement that `to_jsonl` wrote."""
+    start = data.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+    try:
+        values = json.loads(start)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(values, dict) and {"dataset", "spans"} <= values.keys()
+
+
+def check_size(data: bytes) -> None:
+    """Raise InputError for a file that is too large."""
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
-            f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
+            f"The file has {len(data) >> 20} MB, but the limit is {MAX_MEGABYTES} MB. Split it."
         )
+
+
+def text_of(data: bytes, what: str) -> str:
+    """Return the text of a file.
+
+    Args:
+        data: the content of the file.
+        what: what the file holds, for errors.
+
+    Raises:
+        InputError: the file is too large, or not UTF-8.
+    """
+    check_size(data)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

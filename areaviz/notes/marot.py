@@ -14,44 +14,17 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from areaviz.data.examples import Dataset
-from areaviz.data.file_kinds import ending_of
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, SOURCE, WHOLE, ErrorSpan, Judgement, spans_of
-from areaviz.notes.judgement_files import from_jsonl
-from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, Row, read_rows
+from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, Row
+from areaviz.notes.segment_places import SegmentPlaces, bare_text, known_system
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import shown
 
 NO_ERROR = "no-error"
 # In the metadata: what other columns cannot say of an error that was marked here.
 _OWN = "areaviz"
 _TAG = re.compile(r"</?v>")
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-
-
-def read_judgements(
-    name: str, data: bytes, dataset: Dataset, systems: Sequence[str]
-) -> list[Judgement]:
-    """The judgements of a file that was exported here (.jsonl), or of Marot's (.tsv).
-
-    Args:
-        name: of the file.
-        data: its content.
-        dataset: the set that is looked at.
-        systems: what is called a system here, see `judgements_of`.
-
-    Raises:
-        InputError: the file is of another kind, or holds what cannot be.
-    """
-    ending = ending_of(name)
-    if ending == ".jsonl":
-        return from_jsonl(data)
-    if ending == ".tsv":
-        return judgements_of(read_rows(data, name), dataset, systems)
-    raise InputError(
-        f'"{shown(name)}" is no file of marked errors; choose one that was exported here (.jsonl)'
-        " or by Marot (.tsv)."
-    )
 
 
 def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
@@ -66,9 +39,10 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
     Raises:
         InputError: a source is none of the set's, or a line says what cannot be.
     """
-    places = _places(rows, dataset)
+    places = SegmentPlaces(dataset)
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
+        places.find(f"Line {row.line:,}", _segment(row), _plain(row.cell("source")))
         groups.setdefault((*row.key, *_segment(row)), []).append(row)
     found = []
     for group in groups.values():
@@ -78,9 +52,9 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
                 f"Line {first.line:,} and {len(group) - 1:,} others are one rater's on one output"
                 f" but at most {MAX_LINES} lines are possible; mark fewer errors."
             )
-        model = _system(first.cell("system"), systems)
+        model = known_system(first.cell("system"), systems)
         source, output = _plain(first.cell("source")), _plain(first.cell("target"))
-        place = places[_segment(first)]
+        place = places.find(f"Line {first.line:,}", _segment(first), source)
         empty = Judgement(dataset.digest, place, model, first.cell("rater"), source, output)
         origin = json.dumps([[row.line, *row.cells] for row in group], ensure_ascii=False)
         judgement = replace(empty, origin=origin, **_said(group))
@@ -204,42 +178,13 @@ def _metadata(row: Row) -> Mapping[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _places(rows: Sequence[Row], dataset: Dataset) -> dict[tuple[str, ...], int]:
-    """The place in the set of each segment; segments with one source are its examples in turn."""
-    by_source: dict[str, list[int]] = {}
-    for place, example in enumerate(dataset.examples):
-        by_source.setdefault(_known(example.text), []).append(place)
-    taken: dict[str, int] = {}
-    found: dict[tuple[str, ...], int] = {}
-    for row in rows:
-        segment = _segment(row)
-        source = segment[-1]
-        if segment in found:
-            continue
-        places = by_source.get(source, [])
-        turn = taken.get(source, 0)
-        if turn >= len(places):
-            raise InputError(
-                f'Line {row.line:,} is on the source "{shown(source)}", which'
-                f" {'is no example' if not places else 'too few examples'} of this set"
-                f"{'' if not places else ' have'}; choose the set that was judged."
-            )
-        found[segment], taken[source] = places[turn], turn + 1
-    return found
-
-
 def _segment(row: Row) -> tuple[str, ...]:
     """Return what tells segments apart: document, number and source.
 
     Some files count the segments of several documents of one name from 1, so the number alone does
     not say which segment is meant.
     """
-    return row.cell("doc"), row.cell("docSegId"), _known(row.cell("source"))
-
-
-def _known(text: str) -> str:
-    """What sources are compared by: without tags, all white space alike."""
-    return " ".join(_plain(text).split())
+    return row.cell("doc"), row.cell("docSegId"), bare_text(_plain(row.cell("source")))
 
 
 def _plain(text: str) -> str:
@@ -249,10 +194,3 @@ def _plain(text: str) -> str:
 def _one_line(text: str) -> str:
     """Text without tabs and breaks, each a space, so that places in it stay the same."""
     return _BREAKS.sub(" ", text)
-
-
-def _system(name: str, systems: Sequence[str]) -> str:
-    for one in systems:
-        if name in (one, one.rpartition(".")[0]):
-            return one
-    return name

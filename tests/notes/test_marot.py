@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from areaviz.analysis import marked_files
 from areaviz.data.examples import Dataset, Example
-from areaviz.notes import marot
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.marot import judgements_of, to_marot
 from areaviz.notes.marot_rows import COLUMNS, MAX_LINES, read_rows
@@ -107,11 +107,11 @@ def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
         (b"\xff", "is no UTF-8 text; save it"),
         (
             FILE.replace(b"A dog runs.\tDie <v>Katze", b"A cat runs.\tDie <v>Katze"),
-            'Line 2 is on the source "A cat runs.", which is no example of this set; choose',
+            'Line 2 has the source "A cat runs.", which is not in this set. Choose',
         ),
         (
             FILE + FILE.split(b"\n")[6].replace(b"\t3\t", b"\t4\t") + b"\n",
-            'Line 9 is on the source "It rains.", which too few examples of this set have',
+            'Line 9 has the source "It rains.", which this set has less often.',
         ),
         (
             FILE.replace(b"{}", b'{"areaviz": {"span": {"side": "whole", "severity": "grave"}}}'),
@@ -146,10 +146,10 @@ def test_long_cells_are_refused_before_they_are_read(
     def refuse(*given: object) -> None:
         pytest.fail("a line is taken apart")
 
-    monkeypatch.setattr(marot, "judgements_of", refuse)
+    monkeypatch.setattr(marked_files, "judgements_of", refuse)
     data = FILE + line_with(**cells)
     with pytest.raises(InputError, match=f"Line 9 {said}"):
-        marot.read_judgements("x.tsv", data, SET, ())
+        marked_files.read_judgements("x.tsv", data, SET, ())
 
 
 def test_text_of_the_greatest_length_with_tags_is_read() -> None:

@@ -119,7 +119,7 @@ class Judging {
   drawState() {
     const changed = JSON.stringify(this.draft) !== JSON.stringify(this.saved);
     this.find('.save').classList.toggle('changed', changed);
-    this.find('.save').textContent = this.data.version || changed ? 'Save' : 'Save: no errors';
+    this.find('.save').textContent = this.data.version || changed || this.draft.spans.length ? 'Save' : 'Save: no errors';
     this.tell(changed ? 'Not saved yet.' : this.data.version ? 'Saved.' : '');
   }
 

@@ -134,7 +134,7 @@ def show_key(dataset: str, analyses: Sequence[Analysis]) -> None:
     """Draw which system is behind each alias, for everybody who marked errors in the set."""
     if len(analyses) < 2:
         return
-    raters = [one.rater for one in judgements_of(dataset) if one.rater]
+    raters = [one.rater for one in judgements_of(dataset) if one.counts]
     if rater_name():
         raters.insert(0, rater_name())
     raters = list(dict.fromkeys(raters))[:MAX_RATERS]

@@ -11,6 +11,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.analysis.buckets import Frequency
 from areaviz.analysis.judged import agreement, judged_scores, kinds_of_errors, of_outputs
+from areaviz.analysis.marked_files import FORMATS, read_judgements
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.table import with_scores
@@ -21,7 +22,7 @@ from areaviz.notes.error_spans import Judgement
 from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.judgements import Judgements
-from areaviz.notes.marot import read_judgements, to_marot
+from areaviz.notes.marot import to_marot
 from areaviz.ui.analyse.causes import known_causes
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.guest import while_shared
@@ -137,8 +138,9 @@ def exchange_errors(
             if judgements:
                 _downloads(dataset, judgements)
         given = st.file_uploader(
-            "Import errors that were exported here (.jsonl), or Marot's TSV of this set",
+            "Import errors and ratings of this set",
             key="judged_given",
+            help=FORMATS,
             max_upload_size=MAX_MEGABYTES,
         )
         if given is not None:

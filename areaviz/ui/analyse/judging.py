@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
 from areaviz.data.examples import Dataset
+from areaviz.data.raters import AUTOMATIC, is_automatic
 from areaviz.drawing.numbers import three_digits
 from areaviz.notes.error_spans import Judgement, check_length, spans_of
 from areaviz.notes.judgements import Judgements, id_of
 from areaviz.notes.record_types import Stale
 from areaviz.trace.errors import InputError
+from areaviz.ui.analyse.automatic import draw_automatic, with_marks_of
 from areaviz.ui.analyse.blind import rater_input, rater_name
 from areaviz.ui.analyse.categories import offered_categories
 from areaviz.ui.analyse.guest import can_write
@@ -77,14 +80,21 @@ def errors_on(
         if not can_write():
             st.caption("This analysis is shared read only: you see what raters marked.")
             rater = ""
+        elif is_automatic(rater):
+            st.caption(
+                f"Names that end in “{AUTOMATIC.strip()}” belong to programs. Type another name."
+            )
+            rater = ""
         elif rater:
             _sheet(store, fresh, names[model], judged, dataset, is_blind)
         else:
             st.caption("Type your name to mark errors: raters are told apart by it.")
+        draw_automatic(judged, fresh, partial(_take_over, fresh, judged) if rater else None)
+        people = [one for one in judged if not is_automatic(one.rater)]
         if is_blind and not own:
             st.caption("You see the marks of other raters after you have saved yours.")
         else:
-            _others([one for one in judged if one.model == model and _is_other(one, rater)])
+            _others([one for one in people if one.model == model and _is_other(one, rater)])
 
 
 def _on_example(digest: str, place: int) -> list[Judgement]:
@@ -148,6 +158,17 @@ def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement])
             own = one
     st.session_state[HELD] = (sheet, own)
     return own
+
+
+def _take_over(fresh: Judgement, judged: Sequence[Judgement], program: Judgement) -> None:
+    """Open the rater's sheet again, with the errors of a program added to the saved ones."""
+    st.session_state.pop(HELD, None)
+    own = _held((id_of(fresh), -1), fresh, judged)
+    if (own.output, own.source) != (fresh.output, fresh.source):
+        own = replace(fresh, id=own.id, version=own.version, origin=own.origin)
+    turn = st.session_state.get(TURN, 0) + 1
+    st.session_state[TURN] = turn
+    st.session_state[HELD] = ((id_of(fresh), turn), with_marks_of(own, program))
 
 
 @contextmanager

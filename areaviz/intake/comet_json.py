@@ -1,0 +1,155 @@
+"""What `comet-score --to_json` writes: scores, and the error spans of xCOMET.
+
+The file has a list for each file of outputs, with `src`, `mt`, `ref`, `COMET` and, from xCOMET,
+`errors`: text, confidence, severity, start and end (Guerreiro et al. 2024).
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath, PureWindowsPath
+from typing import Any
+
+from areaviz.data.raters import AUTOMATIC
+from areaviz.intake.rated import (
+    Mark,
+    RatedSegment,
+    Rating,
+    Segments,
+    objects_in,
+    score_in,
+    text_in,
+)
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+Entry = tuple[str, Any]
+METRIC = "COMET"
+RATER = f"xCOMET{AUTOMATIC}"
+"""The rater of the errors that xCOMET marks."""
+_SPANS = ("errors", "error_spans")
+
+
+def is_comet_json(value: object) -> bool:
+    """Return whether JSON is what `comet-score --to_json` writes, or has outputs with error spans.
+
+    Such outputs are objects with `mt` and `errors` or `error_spans`, in a list or one a line.
+    """
+    if isinstance(value, list):
+        return bool(value) and _is_marked(value[0])
+    if not isinstance(value, dict) or not value:
+        return False
+    lists = list(value.values())
+    of_files = all(isinstance(one, list) and bool(one) for one in lists)
+    return _is_marked(value) or (of_files and all(_is_scored(one[0]) for one in lists))
+
+
+def _is_scored(value: object) -> bool:
+    return isinstance(value, dict) and "mt" in value and METRIC in value
+
+
+def _is_marked(value: object) -> bool:
+    return isinstance(value, dict) and "mt" in value and any(name in value for name in _SPANS)
+
+
+def read_comet_json(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
+    """Return the segments with the scores of all systems and the errors that xCOMET marks.
+
+    Outputs without the name of their system get that of the file.
+
+    Raises:
+        InputError: an entry is of another form, or an error is not in its output.
+    """
+    segments = Segments(name)
+    of_file = PurePosixPath(name).stem
+    seen: dict[str, Counter[str]] = {}
+    for where, value in entries:
+        if isinstance(value, list):
+            lists = {"": value}
+        elif isinstance(value, dict) and "mt" not in value:
+            lists = value
+        else:
+            lists = {"": [value]}
+        for path in lists:
+            of_path = f' of "{shown(path)}"' if path else ""
+            for number, one in enumerate(objects_in(where, lists, path), 1):
+                of_entry = f"{where}, entry {number:,}{of_path}"
+                system = PurePosixPath(PureWindowsPath(path).as_posix()).name
+                system = system or text_in(of_entry, one, "system", of_file)
+                _add_scored(segments, seen.setdefault(system, Counter()), of_entry, (system, one))
+    return list(segments.found.values())
+
+
+def _add_scored(
+    segments: Segments, seen: Counter[str], where: str, said: tuple[str, Mapping[str, Any]]
+) -> None:
+    """Add an output with its score and the errors marked in it.
+
+    Args:
+        segments: takes the output.
+        seen: how often its system had each source before: equal sources come in the same order.
+        where: the entry, for people.
+        said: the system, and the entry.
+    """
+    system, values = said
+    source, output = text_in(where, values, "src", ""), text_in(where, values, "mt")
+    reference = text_in(where, values, "ref", "")
+    seen[source] += 1
+    references = (reference,) if reference else ()
+    segment = segments.add((source, seen[source]), where, source, references=references)
+    segments.add_output(segment, where, system, output)
+    score = score_in(where, values, METRIC)
+    if score is not None:
+        segment.scores[system] = {METRIC: score}
+    for spans in _SPANS:
+        if spans in values:
+            marks = []
+            for number, one in enumerate(objects_in(where, values, spans), 1):
+                marks.append(_mark(f"{where}, error {number:,}", one, output))
+            segment.ratings[system] = [Rating(RATER, None, tuple(marks))]
+
+
+def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:
+    start, end = values.get("start"), values.get("end")
+    text = text_in(where, values, "text", "").strip()
+    severity = text_in(where, values, "severity")
+    confidence = score_in(where, values, "confidence")
+    if type(start) is not int or type(end) is not int or not 0 <= start < end:
+        raise InputError(
+            f'{where} has no whole numbers as "start" and "end" in order. Correct them.'
+        )
+    place = _place(output, text, start, end)
+    if place is None:
+        raise InputError(
+            f'{where} marks "{shown(text)}" from character {start:,} to {end:,}, but its output'
+            f" has {len(output):,} characters or another text there. Score the outputs again."
+        )
+    note = "" if confidence is None else f"confidence {confidence:.2f}"
+    return Mark(*place, severity, "", note)
+
+
+def _place(output: str, text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return where an error lies, without the white space around it; None for nowhere.
+
+    The tokenizer of xCOMET can write a text differently and count from the blank before it, so the
+    text is looked for where it is not found at its place.
+    """
+    there = output[start : min(end, len(output))]
+    if there.strip() and (not text or _alike(there) == _alike(text)):
+        start += len(there) - len(there.lstrip())
+        return start, start + len(there.strip())
+    places = []
+    at = output.find(text) if text else -1
+    while at >= 0:
+        places.append(at)
+        at = output.find(text, at + 1)
+    if not places:
+        return None
+    nearest = min(places, key=lambda place: abs(place - start))
+    return nearest, nearest + len(text)
+
+
+def _alike(text: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", text).split())

@@ -1,0 +1,244 @@
+"""Campaigns and annotations of Pearmut (https://github.com/zouharvi/pearmut), a tool for raters.
+
+A campaign is a JSON file with the items to rate, and errors that are marked beforehand. Annotations
+come as JSON Lines, or as JSON with a list for each campaign, when they are downloaded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from areaviz.data.raters import AUTOMATIC
+from areaviz.intake.rated import (
+    Mark,
+    RatedSegment,
+    Rating,
+    Segments,
+    marks_in,
+    object_in,
+    objects_in,
+    score_in,
+    text_in,
+)
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+Entry = tuple[str, Any]
+OWN = "areaviz"
+"""The key of an item under which this app writes what brings ratings back to their examples."""
+PREPARED = f"Pearmut{AUTOMATIC}"
+"""The rater of errors that a campaign marks beforehand."""
+# Keys of an item that say nothing about the example.
+_OF_TOOL = frozenset(
+    (
+        *("item_id", "src", "ref", "tgt", "instructions", "error_spans", "validation"),
+        *("skippable", OWN),
+    )
+)
+# What the ids of tutorials and attention checks begin with.
+_NOT_RATED = ("welcome_", "random_", "goodbye_")
+
+
+def is_campaign(value: object) -> bool:
+    """Return whether JSON is a campaign."""
+    return isinstance(value, dict) and {"campaign_id", "data"} <= value.keys()
+
+
+def is_annotations(value: object) -> bool:
+    """Return whether JSON is a line of annotations, or all annotations of some campaigns."""
+    if not isinstance(value, dict):
+        return False
+    if "annotation" in value and "user_id" in value:
+        return True
+    lists = list(value.values())
+    firsts = [one[0] for one in lists if isinstance(one, list) and one]
+    return (
+        bool(firsts)
+        and all(isinstance(one, list) for one in lists)
+        and all(isinstance(one, dict) and "annotation" in one for one in firsts)
+    )
+
+
+def read_campaign(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
+    """Return the segments of a campaign, with the errors that are marked beforehand.
+
+    Tutorials and attention checks (`data_welcome`, `data_random`) are left out.
+
+    Raises:
+        InputError: the campaign is of another form.
+    """
+    segments = Segments(name)
+    for where, values in entries:
+        info = object_in(where, values, "info")
+        data = values.get("data")
+        is_by_task = info.get("assignment", "task-based") == "task-based"
+        tasks = _values_of(where, data) if is_by_task else [data]
+        for number, task in enumerate(tasks, 1):
+            of_task = f"{where}, task {number:,}" if is_by_task else where
+            _add_documents(segments, of_task, task, f"{number}-" if len(tasks) > 1 else "")
+    return list(segments.found.values())
+
+
+def _values_of(where: str, data: object) -> list[Any]:
+    """Return tasks, which are a list, or by rater in a campaign that was added to Pearmut."""
+    if isinstance(data, dict):
+        return list(data.values())
+    if not isinstance(data, list):
+        raise InputError(f'{where} has "data" that is not a list of tasks. Check the campaign.')
+    return data
+
+
+def _add_documents(segments: Segments, where: str, documents: object, prefix: str) -> None:
+    """Add the documents of a task; their names are numbers after the prefix."""
+    if not isinstance(documents, list) or not all(isinstance(one, list) for one in documents):
+        raise InputError(f"{where} has no list of documents, each a list of items. Correct it.")
+    seen: Counter[str] = Counter()
+    for number, document in enumerate(documents, 1):
+        for item_number, item in enumerate(document, 1):
+            of_item = f"{where}, document {number:,}, item {item_number:,}"
+            if not isinstance(item, dict):
+                raise InputError(f"{of_item} is not an object in braces. Correct it.")
+            if "form" in item and "tgt" not in item:
+                continue
+            segment = _add_item(segments, of_item, item, seen, f"{prefix}{number}")
+            _add_prepared(segment, of_item, item)
+
+
+def _add_item(
+    segments: Segments, where: str, item: Mapping[str, Any], seen: Counter[str], document: str
+) -> RatedSegment:
+    """Add the texts of an item.
+
+    Args:
+        segments: takes the item.
+        where: the item, for people.
+        item: its values.
+        seen: how often the rater, or the task, had each source before.
+        document: the number of its document, "" where it is unknown.
+    """
+    source = text_in(where, item, "src", "")
+    reference = text_in(where, item, "ref", "")
+    seen[source] += 1
+    given = item.get("item_id")
+    name = "" if given is None else str(given)
+    # Items without an id are told apart by their source: equal ones come in the same order.
+    key = (name, source) if name else (seen[source], source)
+    metadata = {"doc": document} if document else {}
+    for title, value in item.items():
+        if title not in _OF_TOOL and isinstance(value, str | int | float):
+            metadata[title] = str(value)
+    own = object_in(where, item, OWN)
+    origin = None
+    if isinstance(own.get("dataset"), str) and type(own.get("number")) is int:
+        origin = own["dataset"], own["number"] - 1
+    about = {"name": name, "references": (reference,) if reference else ()}
+    segment = segments.add(key, where, source, metadata=metadata, origin=origin, **about)
+    outputs = object_in(where, item, "tgt")
+    for system in outputs:
+        text = text_in(where, outputs, system)
+        segments.add_output(segment, where, _system(item, system), text)
+    return segment
+
+
+def _system(item: Mapping[str, Any], system: str) -> str:
+    """Return what a system was called before this app wrote the campaign."""
+    own = item.get(OWN)
+    names = own.get("systems") if isinstance(own, dict) else None
+    found = names.get(system) if isinstance(names, dict) else None
+    return found if isinstance(found, str) else system
+
+
+def _add_prepared(segment: RatedSegment, where: str, item: Mapping[str, Any]) -> None:
+    spans = object_in(where, item, "error_spans")
+    for system in spans:
+        name = _system(item, system)
+        if name not in segment.outputs:
+            raise InputError(
+                f'{where} has errors of the system "{shown(system)}", which has no output. Add it.'
+            )
+        of_system = f'{where}, system "{shown(system)}"'
+        marks = marks_in(of_system, spans, system, counted_places(segment.outputs[name]))
+        if marks and all(one.rater != PREPARED for one in segment.ratings.get(name, [])):
+            segment.ratings.setdefault(name, []).append(Rating(PREPARED, None, marks))
+
+
+def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
+    """Return the segments that raters annotated; of two annotations of one item the later counts.
+
+    Tutorials and attention checks are left out, and items that a rater skipped.
+
+    Raises:
+        InputError: an annotation is of another form.
+    """
+    segments = Segments(name)
+    seen: dict[str, Counter[str]] = {}
+    done: dict[tuple[str, str], Counter[str]] = {}
+    for where, values in _annotations(entries):
+        number = str(values.get("item_i", ""))
+        if number.startswith(_NOT_RATED):
+            continue
+        rater = str(values.get("user_id", ""))
+        # An item that is annotated again has the same sources as the first time.
+        before = done.setdefault((rater, number), Counter(seen.setdefault(rater, Counter())))
+        counted = Counter(before)
+        items = objects_in(where, values, "item")
+        annotations = values.get("annotation")
+        if not isinstance(annotations, list) or len(annotations) != len(items):
+            raise InputError(
+                f"{where} does not have one annotation for each item. Download the annotations"
+                " from Pearmut again."
+            )
+        for item, annotation in zip(items, annotations, strict=True):
+            segment = _add_item(segments, where, item, counted, "")
+            if isinstance(annotation, dict):
+                _add_annotation(segment, where, item, (rater, annotation))
+        seen[rater] |= counted
+    return list(segments.found.values())
+
+
+def _annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
+    """Yield each annotation with its place, from lines or from the lists of campaigns."""
+    for where, values in entries:
+        if not is_annotations(values):
+            raise InputError(f"{where} is not an annotation of Pearmut. Remove it.")
+        if "annotation" in values:
+            yield where, values
+            continue
+        for campaign in values:
+            for number, one in enumerate(objects_in(where, values, campaign), 1):
+                yield f'{where}, campaign "{shown(campaign)}", annotation {number:,}', one
+
+
+def _add_annotation(
+    segment: RatedSegment, where: str, item: Mapping[str, Any], said: tuple[str, Mapping[str, Any]]
+) -> None:
+    """Add what a rater said of the outputs of one item."""
+    rater, annotation = said
+    for system in annotation:
+        name = _system(item, system)
+        of_system = f'{where}, system "{shown(system)}"'
+        if name not in segment.outputs:
+            raise InputError(f"{of_system} is annotated, but the item has no output of it. Add it.")
+        values = object_in(of_system, annotation, system)
+        output = segment.outputs[name]
+        marks = marks_in(of_system, values, "error_spans", counted_places(output))
+        comment = text_in(of_system, values, "textfield", "") if values.get("textfield") else ""
+        if comment and comment != output:
+            marks += (Mark(0, 0, "neutral", "", comment),)
+        ratings = segment.ratings.setdefault(name, [])
+        ratings[:] = [one for one in ratings if one.rater != rater]
+        ratings.append(Rating(rater, score_in(of_system, values, "score"), marks))
+
+
+def counted_places(text: str) -> list[int]:
+    """Return the places of the characters that Pearmut counts, and at last the text's length.
+
+    Pearmut counts units of UTF-16, so an emoji counts twice, and no breaks of lines.
+    """
+    places = []
+    for place, letter in enumerate(text):
+        if letter != "\n":
+            places += [place] * (2 if ord(letter) > 0xFFFF else 1)
+    return [*places, len(text)]

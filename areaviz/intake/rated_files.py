@@ -1,0 +1,105 @@
+"""Which JSON files hold rated outputs, and who reads them. A kind is a file and a line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from areaviz.intake.columns import MAX_ROW_CHARACTERS, MAX_ROWS, too_many
+from areaviz.intake.comet_json import is_comet_json, read_comet_json
+from areaviz.intake.json_files import json_object, parsed_json
+from areaviz.intake.pearmut import (
+    is_annotations,
+    is_campaign,
+    read_annotations,
+    read_campaign,
+)
+from areaviz.intake.rated import RatedSegment
+from areaviz.intake.texts import check_row, plain_lines
+from areaviz.intake.wmt_ratings import is_wmt_ratings, read_wmt_ratings
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+Entry = tuple[str, Any]
+# Ratings of one segment stand in lines of their own in some files.
+_MAX_LINES = 5 * MAX_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class RatedKind:
+    """A kind of file with rated outputs."""
+
+    # For people.
+    title: str
+    # Whether the first object of a file is of this kind.
+    fits: Callable[[object], bool]
+    # From the objects of a file, each with its place for people, to segments.
+    read: Callable[[str, Sequence[Entry]], list[RatedSegment]]
+
+
+KINDS = (
+    RatedKind("human evaluation of WMT", is_wmt_ratings, read_wmt_ratings),
+    RatedKind("campaign of Pearmut", is_campaign, read_campaign),
+    RatedKind("annotations of Pearmut", is_annotations, read_annotations),
+    RatedKind("comet-score JSON", is_comet_json, read_comet_json),
+)
+
+
+def rated_kind(value: object) -> RatedKind | None:
+    """Return the kind of a file with rated outputs by its first object, None for other files."""
+    for kind in KINDS:
+        if kind.fits(value):
+            return kind
+    return None
+
+
+def read_rated(name: str, data: bytes) -> list[RatedSegment] | None:
+    """Read a file with rated outputs, JSON or JSON Lines; None for a file of another kind.
+
+    Raises:
+        InputError: the file is not JSON, or damaged, or too large.
+    """
+    first = first_object(name, data)
+    if first is not None:
+        kind = rated_kind(first)
+        return read_rated_lines(name, data, kind) if kind else None
+    value = parsed_json(name, data)
+    kind = rated_kind(value)
+    return read_rated_value(name, value, kind) if kind else None
+
+
+def read_rated_value(name: str, value: object, kind: RatedKind) -> list[RatedSegment]:
+    """Return the segments of a file of JSON, of which this is the whole value."""
+    return kind.read(name, [(f'"{shown(name)}"', value)])
+
+
+def read_rated_lines(name: str, data: bytes, kind: RatedKind) -> list[RatedSegment]:
+    """Return the segments of a file of JSON Lines."""
+    return kind.read(name, _entries(name, data))
+
+
+def first_object(name: str, data: bytes) -> dict[str, Any] | None:
+    """Return the object in the first line; None for a file that is not JSON Lines.
+
+    One line that is longer than a line may be is a file of JSON.
+    """
+    start, _, rest = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if not rest.strip() and len(start) > MAX_ROW_CHARACTERS:
+        return None
+    try:
+        return json_object(name, 1, start.decode("utf-8", "replace"))
+    except InputError:
+        return None
+
+
+def _entries(name: str, data: bytes) -> list[Entry]:
+    """Return the objects of JSON Lines, each with its place for people."""
+    found = []
+    for number, line in enumerate(plain_lines(name, data), 1):
+        if number > _MAX_LINES:
+            raise too_many(name, _MAX_LINES, "lines")
+        if line.strip():
+            check_row(name, number, len(line))
+            found.append((f'Line {number:,} of "{shown(name)}"', json_object(name, number, line)))
+    return found

@@ -1,0 +1,138 @@
+"""Human evaluations of WMT as JSON Lines: a line for each segment (2025) or rating (2024).
+
+The format of 2025 is that of `wmt25-genmt-humeval.jsonl`, with scores, raters and marked errors by
+system, or with a list of ratings for each system in its control tasks. The format of 2024 is that
+of `wmt24_esa.jsonl`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from areaviz.intake.rated import (
+    RatedSegment,
+    Rating,
+    Segments,
+    marks_in,
+    object_in,
+    objects_in,
+    score_in,
+    text_in,
+)
+from areaviz.trace.errors import InputError
+from areaviz.trace.limits import shown
+
+Entry = tuple[str, Any]
+SEPARATOR = "_#_"
+"""Stands between languages, domain, document and segment in the names of 2025."""
+# Scores of one system by several raters: human1, human2.
+_ROUND = re.compile(r"(?:human|errors|annotator)(\d{1,3})")
+_FLAT = ("esa_score", "esa_spans", "mqm_spans", "da_score")
+
+
+def is_wmt_ratings(value: object) -> bool:
+    """Return whether a line of JSON is of a human evaluation of WMT."""
+    if not isinstance(value, dict):
+        return False
+    is_nested = {"scores", "src_text", "tgt_text"} <= value.keys()
+    is_flat = {"src", "tgt", "system"} <= value.keys() and any(one in value for one in _FLAT)
+    return is_nested or is_flat
+
+
+def read_wmt_ratings(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
+    """Return the segments of a human evaluation.
+
+    Args:
+        name: the file, for people.
+        entries: the objects of its lines, each with its place for people.
+
+    Raises:
+        InputError: a line is of another form.
+    """
+    segments = Segments(name)
+    for number, (where, values) in enumerate(entries):
+        if not is_wmt_ratings(values):
+            raise InputError(
+                f"{where} is not a line of a human evaluation of WMT. It needs src_text, tgt_text"
+                " and scores, or src, tgt, system and esa_score."
+            )
+        if "scores" in values:
+            _add_segment(segments, number, where, values)
+        else:
+            _add_rating(segments, where, values)
+    return list(segments.found.values())
+
+
+def _add_segment(segments: Segments, number: int, where: str, values: Mapping[str, Any]) -> None:
+    """Add a line of 2025, which has all outputs and all ratings of a segment."""
+    name = text_in(where, values, "doc_id", "")
+    source = text_in(where, values, "src_text")
+    own = values.get("areaviz")
+    origin = None
+    if isinstance(own, dict) and isinstance(own.get("dataset"), str):
+        place = own.get("number")
+        origin = (own["dataset"], place - 1) if type(place) is int else None
+    segment = segments.add(
+        (number,), where, source, name=name, metadata=_named_parts(name), origin=origin
+    )
+    outputs = object_in(where, values, "tgt_text")
+    for system in outputs:
+        segments.add_output(segment, where, system, text_in(where, outputs, system))
+    scores = object_in(where, values, "scores")
+    for system, given in scores.items():
+        of_system = f'{where}, system "{shown(system)}"'
+        if system not in outputs:
+            raise InputError(f'{of_system} has scores but no output in "tgt_text". Add it.')
+        segment.ratings[system] = _ratings(of_system, given, outputs[system])
+
+
+def _named_parts(name: str) -> dict[str, str]:
+    """Return what the name of a segment says: languages, domain and document."""
+    parts = name.split(SEPARATOR)
+    if len(parts) < 3:
+        return {}
+    found = {"langs": parts[0], "domain": parts[1]}
+    return {**found, "doc": SEPARATOR.join(parts[:-1])} if len(parts) > 3 else found
+
+
+def _ratings(where: str, given: object, output: str) -> list[Rating]:
+    """Return the ratings of one output, from numbered rounds or from a list of control tasks."""
+    if isinstance(given, list):
+        values = {"ratings": given}
+        return [_rating(where, one, "", output) for one in objects_in(where, values, "ratings")]
+    if not isinstance(given, dict):
+        raise InputError(f"{where} has ratings that are not an object in braces. Correct them.")
+    rounds = dict.fromkeys(found[1] for name in given if (found := _ROUND.fullmatch(name)))
+    return [_rating(where, given, number, output) for number in rounds]
+
+
+def _rating(where: str, values: Mapping[str, Any], number: str, output: str) -> Rating:
+    rater = text_in(where, values, f"annotator{number}", f"rater {number}".strip())
+    places = range(len(output) + 1)
+    marks = marks_in(where, values, f"errors{number}", places)
+    others = tuple(objects_in(where, values, f"other_errors{number}"))
+    return Rating(rater, score_in(where, values, f"human{number}"), marks, others)
+
+
+def _add_rating(segments: Segments, where: str, values: Mapping[str, Any]) -> None:
+    """Add a line of 2024, which is one rating of one output."""
+    metadata = {}
+    for title, key in (("langs", "langs"), ("domain", "domain"), ("doc", "doc_id")):
+        if text := text_in(where, values, key, ""):
+            metadata[title] = text
+    source, line = text_in(where, values, "src"), values.get("line_id")
+    key = (metadata.get("langs"), metadata.get("doc"), str(line), source)
+    name = "" if line is None else str(line)
+    segment = segments.add(key, where, source, name=name, metadata=metadata)
+    system, output = text_in(where, values, "system"), text_in(where, values, "tgt")
+    segments.add_output(segment, where, system, output)
+    score = "esa_score" if "esa_score" in values else "da_score"
+    spans = "esa_spans" if "esa_spans" in values else "mqm_spans"
+    rating = Rating(
+        text_in(where, values, "annotator", "rater"),
+        score_in(where, values, score),
+        marks_in(where, values, spans, range(len(output) + 1)),
+    )
+    segment.ratings.setdefault(system, []).append(rating)

@@ -1,0 +1,48 @@
+"""Errors that a program such as xCOMET marked in an output, which a rater can take over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.data.raters import is_automatic
+from areaviz.notes.error_spans import Judgement
+from areaviz.ui.shell.markdown import escaped, shortened, visible
+
+
+def draw_automatic(
+    judged: Sequence[Judgement],
+    fresh: Judgement,
+    take_over: Callable[[Judgement], None] | None,
+) -> None:
+    """Draw the errors that programs marked in an output.
+
+    Args:
+        judged: what was said of the example's outputs.
+        fresh: the output, as it is now.
+        take_over: adds the errors of a program to the rater's own; None where nobody can mark.
+    """
+    for one in judged:
+        is_here = one.model == fresh.model and one.output == fresh.output
+        if not is_here or one.differs or not is_automatic(one.rater):
+            continue
+        st.caption(f"Marked by {escaped(shortened(one.rater))}, in no figure")
+        lines = [f"• {one.in_words(span)}" for span in one.spans]
+        st.text(visible("\n".join(lines)) or "no errors")
+        if one.spans and take_over:
+            st.button(
+                "Start from these",
+                key=f"automatic_{one.id}",
+                on_click=take_over,
+                args=(one,),
+                help="Adds these errors to your saved marks, where you keep or delete each of them."
+                " Save first what you have marked.",
+            )
+
+
+def with_marks_of(own: Judgement, program: Judgement) -> Judgement:
+    """Return a rater's judgement with the errors of a program that it does not have yet."""
+    new = tuple(span for span in program.spans if span not in own.spans)
+    return replace(own, spans=own.spans + new)

@@ -1,0 +1,175 @@
+"""Files with rated outputs become sets: sources, references, outputs, scores and metadata."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from areaviz.intake.brought import Brought, read_set
+from areaviz.intake.pearmut import counted_places
+from areaviz.trace.errors import InputError
+from tests.rated_files import (
+    ANNOTATIONS,
+    CAMPAIGN,
+    COMET,
+    ITEMS,
+    WMT_2024,
+    WMT_2025,
+    json_of,
+    lines_of,
+)
+
+
+def read(name: str, data: bytes) -> Brought:
+    return read_set({name: data})
+
+
+def sources(brought: Brought) -> list[str]:
+    return [one.text for one in brought.dataset.examples]
+
+
+def test_wmt_2025_has_outputs_scores_and_documents() -> None:
+    found = read("humeval.jsonl", lines_of(WMT_2025))
+    assert sources(found) == ["The dog runs.", "It rains.", "It rains."]
+    assert found.outputs["alpha"] == ("Der Hund rennt.", "Es regnet.", None)
+    assert found.outputs["beta"] == ("Die Katze rennt.", "Es schneit.", "Es regnet.")
+    assert found.scores["alpha"]["human"][0] == 80, "the mean of two raters"
+    assert found.scores["beta"]["human"][::2] == (40, 55.5)
+    assert found.dataset.metadata["domain"] == ("news", "news", "chat")
+    assert found.dataset.metadata["langs"] == ("en-de_DE",) * 3
+    documents = ("en-de_DE_#_news_#_paper.1",) * 2
+    assert found.dataset.metadata["doc"] == (*documents, "en-de_DE_#_chat_#_talk")
+    assert found.dataset.examples[1].name == "en-de_DE_#_news_#_paper.1_#_1"
+    assert any("holds ratings and errors" in note for note in found.notes)
+
+
+def test_wmt_2025_control_tasks_have_lists_of_ratings() -> None:
+    ratings = [{"human": 80, "annotator": "a", "errors": []}, {"human": 60, "annotator": "b"}]
+    line = {"scores": {"x": ratings}, "src_text": "A", "tgt_text": {"x": "B"}, "doc_id": "s"}
+    found = read("control.jsonl", lines_of([line]))
+    assert found.scores["x"]["human"] == (70,) and not found.dataset.metadata
+
+
+def test_wmt_2024_ratings_of_one_output_are_one_row() -> None:
+    found = read("wmt24_esa.jsonl", lines_of(WMT_2024))
+    assert sources(found) == ["The dog runs."] and found.outputs == {"alpha": ("Der Hund rennt.",)}
+    assert found.scores["alpha"]["human"] == (66,)
+    assert found.dataset.metadata == {"langs": ("en-de",), "domain": ("news",), "doc": ("test_1",)}
+
+
+@pytest.mark.parametrize("by_task", [True, False])
+def test_campaign_of_pearmut_is_a_set(by_task: bool) -> None:
+    campaign = copy.deepcopy(CAMPAIGN)
+    if not by_task:
+        campaign |= {"info": {"assignment": "single-stream"}, "data": [ITEMS]}
+    for data in (json_of(campaign), json.dumps(campaign).encode()):
+        found = read("campaign.json", data)
+        assert sources(found) == ["The dog runs.", "It rains."], "two tasks have the same items"
+        assert found.outputs["beta"] == ("Die\nKatze rennt.", "Ja.")
+        assert [one.references for one in found.dataset.examples] == [("Der Hund läuft.",), ()]
+        assert [one.name for one in found.dataset.examples] == ["doc_1_#_0", "doc_1_#_1"]
+        assert found.dataset.metadata["domain"] == ("news", "")
+
+
+@pytest.mark.parametrize("data", [lines_of(ANNOTATIONS), json_of({"demo": ANNOTATIONS})])
+def test_annotations_of_pearmut_are_a_set(data: bytes) -> None:
+    found = read("a.json" if data.startswith(b"{\n") else "a.jsonl", data)
+    assert sources(found) == ["The dog runs.", "It rains."]
+    assert found.scores["alpha"]["human"] == (85, 100), "the later one of two counts"
+    assert found.scores["beta"]["human"][0] == 25
+
+
+def test_comet_json_has_systems_and_scores() -> None:
+    for data in (json_of(COMET), json.dumps(COMET).encode()):
+        found = read("scores.json", data)
+        assert list(found.outputs) == ["hyp.a.txt", "hyp.b.txt"]
+        assert found.outputs["hyp.b.txt"] == ("Katze", "Es regnet.")
+        assert found.scores["hyp.a.txt"] == {"COMET": (0.875, 1.0)}
+        assert [one.references for one in found.dataset.examples][1] == ("Es regnet.",)
+
+
+def test_outputs_with_error_spans_alone_are_read() -> None:
+    span = {"text": "B", "confidence": 0.5, "severity": "minor", "start": 0, "end": 1}
+    entries = [{"src": "A", "mt": "B", "error_spans": [span]}, {"src": "C", "mt": "D"}]
+    for name, data in (("mine.json", json_of(entries)), ("mine.jsonl", lines_of(entries))):
+        assert read(name, data).outputs == {"mine": ("B", "D")}
+
+
+def test_pearmut_counts_units_of_utf_16_without_breaks() -> None:
+    assert counted_places("a🐕\nb") == [0, 1, 1, 3, 4]
+
+
+def broken(entries: list[dict[str, Any]], change: Callable[[Any], None]) -> bytes:
+    changed = copy.deepcopy(entries)
+    change(changed)
+    return lines_of(changed)
+
+
+def test_damaged_ratings_are_refused_with_their_line() -> None:
+    def refused(name: str, data: bytes) -> str:
+        with pytest.raises(InputError) as error:
+            read(name, data)
+        return str(error.value)
+
+    def late(entries: Any) -> None:
+        entries[0]["scores"]["alpha"]["errors1"][0]["end_i"] = 16
+
+    said = refused("x.jsonl", broken(WMT_2025, late))
+    assert said == (
+        'Line 1 of "x.jsonl", system "alpha", error 1 goes from character 4 to 16, but the output'
+        " has 15. Correct it."
+    )
+    for change, wanted in (
+        (
+            lambda one: one[0].update(src_text=3),
+            'Line 1 of "x.jsonl" has no text as its "src_text"',
+        ),
+        (lambda one: one[0].update(scores=[]), 'has a "scores" that is not an object'),
+        (lambda one: one[0]["tgt_text"].pop("alpha"), "has scores but no output"),
+        (lambda one: one[0]["scores"].update(alpha=3), "ratings that are not an object"),
+        (lambda one: one[0]["scores"]["alpha"].update(human1="x"), '"human1" that is not a number'),
+        (lambda one: one[0]["scores"]["alpha"].update(human1=1e999), "is not a number"),
+        (lambda one: one[0]["scores"]["alpha"].update(errors1={}), "not a list of objects"),
+        (lambda one: one[1].clear(), 'Line 2 of "x.jsonl" is not a line of a human evaluation'),
+    ):
+        assert wanted in refused("x.jsonl", broken(WMT_2025, change))
+    for change, wanted in (
+        (lambda one: one[1].update(tgt="Ja."), "another output of the system"),
+        (lambda one: one[1].update(esa_spans=[{"start_i": None}]), "no whole numbers"),
+    ):
+        assert wanted in refused("x.jsonl", broken(WMT_2024, change))
+
+
+def test_damaged_campaigns_are_refused() -> None:
+    for change, wanted in (
+        (lambda one: one.update(data=3), '"data" that is not a list of tasks'),
+        (lambda one: one.update(data=[[3]]), "no list of documents"),
+        (lambda one: one.update(data=[[[3]]]), "task 1, document 1, item 1 is not an object"),
+        (lambda one: one["data"][0][0][0].update(tgt="x"), '"tgt" that is not an object'),
+        (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text as its "alpha"'),
+        (lambda one: one["data"][0][0][0]["tgt"].pop("alpha"), "which has no output"),
+        (lambda one: one.update(data=[]), "has no segments"),
+    ):
+        campaign = copy.deepcopy(CAMPAIGN)
+        change(campaign)
+        with pytest.raises(InputError, match=wanted):
+            read("c.json", json_of(campaign))
+    lines = copy.deepcopy(ANNOTATIONS)
+    lines[1]["annotation"].pop()
+    with pytest.raises(InputError, match="one annotation for each item"):
+        read("a.jsonl", lines_of(lines))
+
+
+def test_error_spans_that_are_not_in_the_output_are_refused() -> None:
+    comet = copy.deepcopy(COMET)
+    comet["out/hyp.a.txt"][0]["errors"][0]["text"] = "Katze"
+    with pytest.raises(InputError) as error:
+        read("c.json", json_of(comet))
+    assert str(error.value) == (
+        '"c.json", entry 1 of "out/hyp.a.txt", error 1 marks "Katze" from character 3 to 8, but'
+        " its output has 15 characters or another text there. Score the outputs again."
+    )
