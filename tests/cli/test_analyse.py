@@ -215,7 +215,7 @@ def test_a_model_joins_the_outputs_of_others(place: Path) -> None:
         ),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--errors", "{}/a.json"],
-            '"a.json" is no file of marked errors',
+            '"a.json" is not a file of marked errors',
         ),
         (
             ["{}/a.en", "--outputs", "{}/a.de", "--scores", "{}/a.de"],
