@@ -1,4 +1,4 @@
-"""Run many examples through one or two models, and find where they go wrong."""
+"""Run many examples through models, or bring outputs, and find where they go wrong."""
 
 from areaviz.ui.analyse.page import analyse_page
 from areaviz.ui.analyse.state import AnalyseState
@@ -7,8 +7,8 @@ from areaviz.ui.shell.page import Page
 
 page = Page(
     "analyse",
-    "Run many examples through one or two models, find where they go wrong, and see what they"
-    " looked at there.",
+    "Run many examples through models, or bring what systems wrote. Find where they go wrong, and"
+    " see what models looked at there.",
     AnalyseState(),
 )
 page_frame(page)

@@ -57,6 +57,8 @@ class SharedAnalysis:
     mode: Mode
     # Whether readers see no names of systems.
     is_blind: bool = False
+    # Whether readers see the themes of failure at once.
+    has_themes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,8 @@ def _analysis(values: Mapping[str, object]) -> SharedAnalysis:
     models = tuple({str(key): str(one[key]) for key in one} for one in read.models)
     texts = (str(read.digest), str(read.dataset), str(read.address))
     outputs = tuple(map(str, read.outputs))
-    return SharedAnalysis(*texts, outputs, models, Mode(read.mode), bool(read.is_blind))
+    switches = bool(read.is_blind), bool(read.has_themes)
+    return SharedAnalysis(*texts, outputs, models, Mode(read.mode), *switches)
 
 
 def _visit(path: Path) -> Visit | None:

@@ -126,18 +126,18 @@ def _is_language(name: str) -> bool:
 
 def _as_score(column: Column, parts: list[str]) -> Column | None:
     """Return the column as a score if its name has a metric and its cells are numbers."""
-    metrics = [part for part in parts if _metric(part)]
+    metrics = [part for part in parts if metric_in(part)]
     if not metrics or numbers_of(column.texts) is None:
         return None
     # "comet_score" measures COMET: the general word says nothing more.
-    special = [part for part in metrics if _metric(part) not in _GENERIC] or metrics
+    special = [part for part in metrics if metric_in(part) not in _GENERIC] or metrics
     rest = [part for part in parts if part not in metrics]
     if len(metrics) == len(parts):
         return replace(column, role=SCORE, metric=column.name)
     return replace(column, role=SCORE, system=_joined(column.name, rest), metric=special[0])
 
 
-def _metric(part: str) -> str:
+def metric_in(part: str) -> str:
     """Return the metric that a part of a name is, "" for none; "comet22" and "chrF2" are some."""
     found = part.lower().rstrip("0123456789")
     found = found.removesuffix("qe") if found.removesuffix("qe") in _METRICS else found

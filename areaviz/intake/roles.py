@@ -23,7 +23,7 @@ from areaviz.intake.columns import (
     Cell,
     Column,
 )
-from areaviz.intake.names import EITHER, LANGUAGE, RANKS
+from areaviz.intake.names import EITHER, LANGUAGE, RANKS, metric_in
 
 # Examples that are compared to find out whether a text is like the reference.
 _COMPARED = 200
@@ -193,8 +193,7 @@ def _with_system(column: Column, systems: Sequence[str]) -> Column:
         return replace(column, system=system)
     is_file = column.name == column.file
     if system := _by_file(column.file, systems):
-        rest = _rest(PurePosixPath(column.file).stem, PurePosixPath(system).stem)
-        metric = column.metric or (rest if is_file else column.name)
+        metric = column.metric or (_of_file(column.file, system) if is_file else column.name)
         return replace(column, system=system, metric=metric)
     # If the name holds no system, all of it says what is measured.
     metric = "Score" if is_file else column.name
@@ -249,8 +248,12 @@ def _by_file(file: str, systems: Sequence[str]) -> str:
     return max(fitting, key=len, default="")
 
 
-def _rest(stem: str, start: str) -> str:
-    return stem[len(start) :].lstrip("._- ") or "Score"
+def _of_file(file: str, system: str) -> str:
+    """Return what a file of scores measures by its name: "comet" of "alpha.comet.txt"."""
+    path = PurePosixPath(file)
+    rest = path.stem[len(PurePosixPath(system).stem) :].lstrip("._- ")
+    ending = path.suffix.removeprefix(".")
+    return rest or (ending if metric_in(ending) else "Score")
 
 
 def _empty_ignored(column: Column) -> Column:

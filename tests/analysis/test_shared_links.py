@@ -14,7 +14,7 @@ from areaviz.trace.errors import BackendError, InputError
 
 ADA, BOB, CLEO = "a" * 64, "b" * 64, "c" * 64
 ANALYSIS = SharedAnalysis(
-    "d" * 64, "my set", "d" * 24, ("A “b”",), ({"model": "m", "beam": "8"},), Mode.NOTE, True
+    "d" * 64, "my set", "d" * 24, ("A “b”",), ({"model": "m", "beam": "8"},), Mode.NOTE, True, True
 )
 
 

@@ -22,6 +22,7 @@ from areaviz.ui.analyse.by_bucket import BUCKETS
 from areaviz.ui.analyse.contrast import AGAINST
 from areaviz.ui.analyse.notes import AUTHOR
 from areaviz.ui.analyse.slices import SLICE_NAME, SLICE_TABLE
+from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.shell.jobs import jobs
 from tests.pages.analysed import (
     Translating,
@@ -233,17 +234,17 @@ def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend:
     assert "another" not in shown(fresh) and "Removed." in shown(fresh)
 
 
-def test_a_note_without_a_tag_is_refused_and_kept_in_the_form(
+def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
     app = opened_first(ran(open_page("analyse")))
+    button(app, "Save the note").click().run()
+    assert "The note is empty" in app.error[0].value
     keyed(app.text_area, "note_form_text").set_value("long thought")
     button(app, "Save the note").click().run()
-    assert (
-        "needs a tag" in app.error[0].value
-        and keyed(app.text_area, "note_form_text").value == "long thought"
-    )
+    (note,) = note_store().notes.list_all(state_of(app).digest)
+    assert not app.error and (note.tag, note.note) == ("Note", "long thought")
 
 
 def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:

@@ -82,6 +82,9 @@ def test_a_rater_judges_by_name_and_sees_others_on_demand(
     use_backend(Translating())
     note_store().judgements.save(ADA)
     app = hold(given(open_page), example=1)
+    # What the second system does worse comes first, so its output is judged first.
+    assert app.button_group(key="analyse_judged").value == "hyp.b.txt"
+    app.button_group(key="analyse_judged").set_value("hyp.a.txt").run()
     assert not app.error and not sheet(app) and "Type your name to mark errors" in shown(app)
     app.text_input(key=blind.RATER).set_value(" Ada ").run()
     sent = sheet(app)
@@ -110,7 +113,7 @@ def test_what_was_judged_of_another_output_is_told(open_page: Open, use_backend:
     use_backend(Translating())
     note_store().judgements.save(ADA)
     changed = FILES | {"hyp.a.txt": b"Ein Hund.\nDie Kuh.\nx\n"}
-    app = hold(given(open_page, changed), example=1)
+    app = hold(given(open_page, changed), example=1, judged="hyp.a.txt")
     app.text_input(key=blind.RATER).set_value("Ada").run()
     assert "another output of this system was judged" in shown(app)
     assert sheet(app)["spans"] == [] and sheet(app)["version"] == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,6 +18,7 @@ from areaviz.notes.slices import Slice
 from areaviz.trace.errors import InputError
 from areaviz.ui.analyse import sharing
 from areaviz.ui.analyse.guest import TOKEN, while_shared
+from areaviz.ui.analyse.state import SHARE
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import (
     Translating,
@@ -55,10 +57,10 @@ def owner(open_page: Open, use_backend: Use) -> AppTest:
 
 def share(app: AppTest, mode: Mode = Mode.READ) -> str:
     """Make a link on the owner's page and return its token."""
-    app.button_group(key=sharing.MODE).set_value(sharing.MODES[mode]).run()
-    button(app, "Make a link").click().run()
+    button(app, sharing.MAKES[mode]).click().run()
     assert not app.error and not app.exception
-    token = next(one.value for one in app.code if "?share=" in one.value).partition("=")[2]
+    link = urlsplit(next(one.value for one in app.code if "?share=" in one.value))
+    (token,) = parse_qs(link.query)[SHARE]
     assert token not in "".join(map(str, analyses_folder().rglob("*")))
     return str(token)
 

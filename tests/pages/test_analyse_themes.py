@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.analysis.rows import SETTING
+from areaviz.analysis.shared_links import Mode
 from areaviz.analysis.themes.causes import Cause, Runner
 from areaviz.analysis.themes.material import Material
 from areaviz.analysis.themes.theme import Theme, Themes
 from areaviz.backend.base import OWN_WORK, Backend, Caller
+from areaviz.notes.error_spans import Judgement
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
 from areaviz.ui.analyse import causes, dataset_form
+from areaviz.ui.analyse.sharing import MAKES
+from areaviz.ui.analyse.state import SHARE
 from areaviz.ui.analyse.stored import note_store
 from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
@@ -116,6 +121,22 @@ def test_themes_of_a_model_lead_to_its_attention(
     assert not app.error and "Head 3 was looked at" in shown(app)
     app.run()
     assert len(looked_into) == 1 and looked_into[0].conditions
+
+
+def test_themes_stay_when_an_error_is_marked_and_are_in_a_shared_link(open_page: Open) -> None:
+    owner = button(given(open_page, one=MATERIAL.written[0].outputs), "Find themes").click().run()
+    theme = "Where the source has “woman”, 0 % of the references' colours are found"
+    assert theme in shown(owner)
+    digest, output = state_of(owner).digest, MATERIAL.written[0].outputs[0]
+    source = MATERIAL.sources[0]
+    note_store().judgements.save(
+        Judgement(digest, 0, "hyp.one.txt", "Ada", source, output, (), 50.0)
+    )
+    assert theme in shown(owner.run())
+    button(owner, MAKES[Mode.READ]).click().run()
+    (token,) = parse_qs(urlsplit(owner.code[0].value).query)[SHARE]
+    guest = open_page("analyse", share=token)
+    assert not guest.error and theme in shown(guest)
 
 
 def test_themes_need_enough_examples(open_page: Open) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 
-from areaviz.analysis.table import CIDER, measures_of
+from areaviz.analysis.table import CIDER, JUDGED, MQM, measures_of
 from areaviz.analysis.themes.find import find_themes
 from areaviz.analysis.themes.material import FloatArray, Material, Score, Written
 from areaviz.analysis.themes.theme import Themes
@@ -23,6 +24,9 @@ LEFT_OUT = (
     *("bleu", "rouge_l", CIDER, "length", "length_ratio"),
     *("pointing", "alignment_error", "facts_read"),
 )
+# What raters say counts where they have judged this share of the examples: every single mark
+# changes it, and a few say nothing about kinds of examples.
+RATERS, RATED = (MQM, JUDGED), 0.5
 # Names of a column of metadata that says which document an example belongs to.
 DOCUMENT_COLUMNS = ("document", "doc", "doc_id", "docid", "document_id")
 
@@ -84,6 +88,8 @@ def _written(frame: pd.DataFrame, system: int) -> Written:
     measures: Mapping[str, FloatArray] = {}
     for name, measure in measures_of(frame).items():
         values = frame[f"{name}_{system}"].to_numpy(float)
+        if name in RATERS and np.isfinite(values).mean() < RATED:
+            continue
         if name in OF_THE_MODEL:
             measures = {**measures, measure.title: values}
         elif measure.better and name not in LEFT_OUT:

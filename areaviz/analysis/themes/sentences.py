@@ -60,6 +60,22 @@ def per_cent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
+def _value(symptom: Symptom, value: float) -> str:
+    """Return a value of a symptom as people say it."""
+    said = symptom.sign * value
+    return per_cent(said) if symptom.is_share else f"{said:.3g}"
+
+
+def _change(symptom: Symptom, change: float) -> str:
+    """Return how a symptom changes from the better system to the worse one, as a verb."""
+    said = symptom.sign * change
+    size = f"{abs(said):.3g}"
+    if symptom.is_share:
+        size = counted(round(symptom.points * abs(said)), "point")
+    is_nothing = size.startswith("0 ") or abs(said) < 1e-9
+    return "does not change" if is_nothing else f"{'rises' if said > 0 else 'falls'} by {size}"
+
+
 @dataclass(frozen=True)
 class _Writer:
     """Puts themes into words.
@@ -92,14 +108,15 @@ class _Writer:
         conditions = tuple(self.measured.conditions.known[column] for column in candidate.columns)
         symptom = self.measured.symptoms[candidate.symptom]
         where = joined_conditions([one.text for one in conditions])
-        inside, outside = self._value(symptom, test.inside), self._value(symptom, test.outside)
         if self.measured.is_compared:
             worse, better = self.names
+            here, elsewhere = _change(symptom, test.inside), _change(symptom, test.outside)
             statement = (
-                f"Where {where}, {worse} against {better} changes “{symptom.title}” by"
-                f" {inside}, elsewhere by {outside}"
+                f"Where {where}, “{symptom.title}” {here} from {better} to {worse}. Elsewhere it"
+                f" {elsewhere}"
             )
         else:
+            inside, outside = _value(symptom, test.inside), _value(symptom, test.outside)
             statement = f"Where {where}, {symptom.phrase.format(inside)}, elsewhere {outside}"
         is_about_model = any(one.kind == MEASURE for one in conditions)
         about = (
@@ -137,12 +154,15 @@ class _Writer:
         is_high_worse = candidate.sign < 0
         start = quantity.more if is_high_worse else quantity.less
         worst, best = (quantity.high, quantity.low)[:: 1 if is_high_worse else -1]
-        inside, outside = self._value(symptom, test.inside), self._value(symptom, test.outside)
         if self.measured.is_compared:
-            names = " against ".join(self.names)
-            worse = f"the worse {names}: “{symptom.title}” changes by {inside} in {worst} and by"
-            statement = f"{start}, {worse} {outside} in {best}"
+            names = " is compared with ".join(self.names)
+            at_worst, at_best = _change(symptom, test.inside), _change(symptom, test.outside)
+            statement = (
+                f"{start}, the worse {names}: “{symptom.title}” {at_worst} in {worst} and"
+                f" {at_best} in {best}"
+            )
         else:
+            inside, outside = _value(symptom, test.inside), _value(symptom, test.outside)
             worse = f"the worse: {symptom.phrase.format(inside)} in {worst}, {outside} in {best}"
             statement = f"{start}, {worse}"
         about = (np.zeros(len(test.holds_E), bool), (), symptom.title, False, "")
@@ -193,16 +213,6 @@ class _Writer:
         halves = "both halves" if test.halves == 2 else "one half"
         q = "q < 0.001" if test.q < 0.001 else f"q = {test.q:.3f}"
         return ", ".join([*parts, q, halves])
-
-    def _value(self, symptom: Symptom, value: float) -> str:
-        """Return a value, or a change of it, as people say it."""
-        said = symptom.sign * value
-        if self.measured.is_compared:
-            if not symptom.is_share:
-                return f"{said:+.3g}".replace("-", "−") if abs(said) > 1e-9 else "0"
-            change = signed(symptom.points * said)
-            return f"{change} point" if change in ("+1", "−1") else f"{change} points"
-        return per_cent(said) if symptom.is_share else f"{said:.3g}"
 
     def _details(self, test: Tested, candidate: SliceCandidate) -> str:
         further = further_symptoms(test.holds_E, self.measured.symptoms, candidate.symptom)

@@ -165,7 +165,9 @@ def open_example(
 def _notes(dataset: Dataset, place: int, analyses: Sequence[Analysis]) -> None:
     with show_errors("reading the notes"):
         titles = [analysis.title for analysis in analyses]
-        notes_on(dataset.digest, place, dict(zip(systems(analyses), titles, strict=True)))
+        names = dict(zip(systems(analyses), titles, strict=True))
+        # Below the outputs of models comes their attention, which notes must not push away.
+        notes_on(dataset.digest, place, names, not any(one.request for one in analyses))
 
 
 def _for_raters(

@@ -115,32 +115,31 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
         return table
     if page.state.filter_column not in titles:
         page.set(filter_column=None, filter_values=())
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        column = page.widget(
-            st.selectbox,
-            "Filter by",
-            "filter_column",
-            list(titles),
-            index=None,
-            placeholder="no column",
-            format_func=lambda name: visible(titles[name]),
-            width=220,
-            then=lambda: page.set(filter_values=(), first_row=0),
-        )
-        if column is None:
-            return table
-        choices = _choices(table[column])
-        kept = [value for value in page.state.filter_values if value in choices]
-        page.set(filter_values=kept)
-        wanted = page.widget(
-            st.multiselect,
-            f"Values of {visible(titles[column])}",
-            "filter_values",
-            choices,
-            placeholder="all values",
-            format_func=visible,
-            width=340,
-        )
+    column = page.widget(
+        st.selectbox,
+        "Filter by",
+        "filter_column",
+        list(titles),
+        index=None,
+        placeholder="no column",
+        format_func=lambda name: visible(titles[name]),
+        width=220,
+        then=lambda: page.set(filter_values=(), first_row=0),
+    )
+    if column is None:
+        return table
+    choices = _choices(table[column])
+    kept = [value for value in page.state.filter_values if value in choices]
+    page.set(filter_values=kept)
+    wanted = page.widget(
+        st.multiselect,
+        f"Values of {visible(titles[column])}",
+        "filter_values",
+        choices,
+        placeholder="all values",
+        format_func=visible,
+        width=340,
+    )
     if not wanted:
         return table
     found: pd.DataFrame = table[table[column].map(_choice_text).isin(wanted)]

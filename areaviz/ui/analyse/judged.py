@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -113,9 +114,16 @@ def report_button(
         themes,
         known_causes(page.state.themes),
     )
+    store = note_store().judgements
+
+    def page_now() -> bytes:
+        # Other readers may have marked errors since this page was drawn.
+        now = replace(made, judgements=store.list_all(made.dataset.digest))
+        return report_page(now).encode("utf-8", "replace")
+
     st.download_button(
         "Report as a page",
-        while_shared(lambda: report_page(made).encode("utf-8", "replace")),
+        while_shared(page_now),
         "areaviz-report.html",
         "text/html",
         key="analyse_report",

@@ -61,7 +61,8 @@ def errors_on(
     count = sum(len(one.spans) for one in judged)
     is_blind = page.state.is_blind
     label = f"Errors ({count})" if judged and not is_blind else "Errors"
-    is_open = bool(judged) or is_blind
+    # Below the outputs of models comes their attention, which errors must not push away.
+    is_open = bool(judged) or is_blind or not any(one.request for one in analyses)
     with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
         names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
         with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -69,6 +70,9 @@ def errors_on(
             rater = rater_name() if is_named else rater_input()
             model = next(iter(names))
             if len(names) > 1:
+                if page.state.judged not in names and not is_blind:
+                    # The table opens on what the last of two systems does worse.
+                    page.set(judged=list(names)[-1])
                 model = page.segments("Output of", "judged", names)
         row = runs[list(names).index(model)].rows.get(place)
         if row is None or row.error:

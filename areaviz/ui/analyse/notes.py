@@ -12,6 +12,7 @@ from areaviz.notes.annotations import SEVERITIES, Annotation, Annotations
 from areaviz.notes.ownership import SHORT_ID
 from areaviz.notes.record_types import Shown, Stale
 from areaviz.notes.store_schema import LONGEST_NAME, LONGEST_NOTE
+from areaviz.trace.errors import InputError
 from areaviz.ui.analyse.categories import offered_categories
 from areaviz.ui.analyse.guest import can_write
 from areaviz.ui.analyse.stored import Analysis, note_store
@@ -27,24 +28,27 @@ EDITED, STALE, SAID, PROBLEM = "note_edited", "note_stale", "note_said", "note_p
 FIELDS = ("tag", "model", "severity", "text")
 # In the session: the open example, and how many of its notes the reader asked to see.
 LISTED = "notes_listed"
+# The tag of a note that its writer gave none.
+PLAIN = "Note"
 # Notes that are drawn at first, and again with every press of the button.
 PART = 20
 
 
-def notes_on(dataset: str, example: int, models: Mapping[str, str]) -> None:
+def notes_on(dataset: str, example: int, models: Mapping[str, str], is_open: bool = False) -> None:
     """Draw the notes on one example, and a form for another.
 
     Args:
         dataset: the digest of its set.
         example: its place in the set.
         models: whose outputs are shown, name -> title.
+        is_open: whether the form shows while there are no notes.
     """
     notes = note_store().notes
     # A note on the example itself has no model.
     names = {"": "The example itself", **models}
     count = notes.count(dataset, example)
     label = f"Notes ({count:,})" if count else "Notes"
-    with st.expander(label, key="notes", expanded=count > 0, type="compact"):
+    with st.expander(label, key="notes", expanded=is_open or count > 0, type="compact"):
         if count:
             _list(notes, dataset, example, names, count)
         if can_write():
@@ -133,7 +137,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
                 list(tags),
                 key=keys["tag"],
                 accept_new_options=True,
-                placeholder="Choose or type",
+                placeholder=f"{PLAIN}, or choose or type",
                 width=230,
                 format_func=visible,
             )
@@ -183,9 +187,11 @@ def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None
     with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
         author = state.get(AUTHOR) or ""
+        if not tag.strip() and not text.strip():
+            raise InputError("The note is empty. Write a text or choose a tag.")
         own = replace(
             note,
-            tag=tag,
+            tag=tag if tag.strip() else PLAIN,
             model=model,
             severity=severity,
             note=text,

@@ -58,8 +58,9 @@ def result(
         slice_table(runs, slices)
         themes = show_themes(page, backend, analyses, dataset, whole)
     st.header("Example by example", anchor=False)
-    table = in_slice(page, whole, slices)
-    found = searched(page, with_metadata(page, table), len(runs))
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        table = with_metadata(page, in_slice(page, whole, slices))
+    found = searched(page, table, len(runs))
     chosen = in_order(page, failing_rows(page, kept_rows(page, found)))
     examples_list(page, chosen, len(runs))
     if len(chosen):

@@ -21,6 +21,7 @@ from areaviz.ui.analyse.guest import check_access, see_by, shared_links
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.state import EXAMPLE, IN_FOLDER, SHARE, AnalysePage
 from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis
+from areaviz.ui.analyse.themes import WANTED
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import counted, escaped
 from areaviz.ui.shell.reader import reader_mark
@@ -44,11 +45,12 @@ def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
         if st.session_state.get(VISITED) != link.id:
             shared_links().note_visit(link, reader_mark())
             st.session_state[VISITED] = link.id
+            page.set(themes=WANTED if link.analysis.has_themes else "")
         st.fragment(_look_again, run_every=LOOK_AGAIN)()
         chosen = _set_of(link)
         page.set(digest=chosen.dataset.digest, is_blind=link.analysis.is_blind)
         analyses = _systems(link.analysis, chosen, cards)
-        _about(link.analysis, len(chosen.dataset.examples), analyses)
+        _about(page, link.analysis, len(chosen.dataset.examples), analyses)
         _show(page, backend, chosen, analyses)
 
 
@@ -106,7 +108,9 @@ def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple
     return tuple(found)
 
 
-def _about(analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]) -> None:
+def _about(
+    page: AnalysePage, analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]
+) -> None:
     """Say what was shared, and what the reader may do."""
     name = escaped(analysis.dataset)
     systems = counted(len(analyses), "system")
@@ -116,6 +120,8 @@ def _about(analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ..
     if analysis.mode == Mode.READ:
         may = "You can read its notes and marks, and cannot add any."
     st.info(f"Shared with you: {name}, {counted(examples, 'example')}, {systems}. {may}")
+    if page.state.example is not None:
+        st.caption(f"Example {page.state.example + 1:,} is open at the end of this page.")
 
 
 def _show(

@@ -10,7 +10,7 @@ from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLink, Visi
 from areaviz.ui.analyse.dataset_form import ChosenSet
 from areaviz.ui.analyse.earlier import reader_files
 from areaviz.ui.analyse.guest import shared_links
-from areaviz.ui.analyse.state import SHARE, AnalysePage
+from areaviz.ui.analyse.state import EXAMPLE, SHARE, AnalysePage
 from areaviz.ui.analyse.stored import Analysis
 from areaviz.ui.shell.errors import defer_errors, show_deferred, show_errors
 from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
@@ -19,9 +19,9 @@ from areaviz.ui.shell.state import link_params
 
 # In the session: the token that was made last, and what went wrong.
 MADE, PROBLEM = "analyse_share_made", "analyse_share_problem"
-# The key of the widget in which the mode is chosen.
-MODE = "analyse_share_mode"
 MODES = {Mode.READ: "Read only", Mode.NOTE: "Add notes and marks"}
+# The labels of the buttons that make links.
+MAKES = {Mode.READ: "Make a link to read", Mode.NOTE: "Make a link to add notes and marks"}
 # Visits of a link that are shown.
 VISITS = 5
 
@@ -35,29 +35,25 @@ def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis
         analyses: the systems that are shown.
     """
     show_deferred(PROBLEM)
-    with st.popover("Share", key="analyse_share", type="tertiary"), show_errors("listing links"):
+    # Opening the menu runs the page again, so that it shows who has opened a link meanwhile.
+    menu = st.popover("Share", key="analyse_share", type="tertiary", on_change="rerun")
+    with menu, show_errors("listing links"):
         st.caption(
             "Make a link that opens this analysis, with its notes and marks, for every reader of"
             " this app. Readers still need the app's access token where it has one."
-        )
-        st.segmented_control(
-            "Readers may",
-            list(MODES),
-            key=MODE,
-            default=Mode.READ,
-            required=True,
-            format_func=MODES.__getitem__,
         )
         if chosen.files is None:
             st.caption("Every reader has this set, and can add notes to it without your link.")
         if page.state.is_blind:
             st.caption("Rating is blind now, so the link hides the names of the systems.")
-        st.button("Make a link", key="share_make", on_click=_make, args=(page, chosen, analyses))
-        _show_made()
+        for mode, label in MAKES.items():
+            make = (page, chosen, analyses, mode)
+            st.button(label, key=f"share_make_{mode.value}", on_click=_make, args=make)
+        _show_made(page)
         _list(chosen.dataset.digest)
 
 
-def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
+def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], mode: Mode) -> None:
     with defer_errors("making the link", PROBLEM):
         if chosen.files is not None:
             # Files that are not kept here, because they are too large, can be opened by nobody.
@@ -72,19 +68,26 @@ def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) ->
             chosen.address,
             tuple(names),
             tuple(link_params(one.request) for one in analyses if one.request),
-            Mode(st.session_state.get(MODE) or Mode.READ),
+            mode,
             page.state.is_blind,
+            bool(page.state.themes),
         )
         st.session_state[MADE] = shared_links().make(reader_mark(), analysis)
 
 
-def _show_made() -> None:
+def _show_made(page: AnalysePage) -> None:
     """Draw the link that was made last. Nobody can find it again: the app has its digest alone."""
     token = st.session_state.get(MADE)
     if not token:
         return
-    st.code(f"{st.context.url or ''}?{SHARE}={token}", language=None, wrap_lines=True)
-    st.caption("Copy the link now. The app does not keep it and cannot show it again later.")
+    link, opens = f"{st.context.url or ''}?{SHARE}={token}", ""
+    if page.state.example is not None:
+        link += f"&{EXAMPLE}={page.state.example + 1}"
+        opens = " It opens the example that is open here."
+    st.code(link, language=None, wrap_lines=True)
+    st.caption(
+        f"Copy the link now. The app does not keep it and cannot show it again later.{opens}"
+    )
 
 
 def _list(digest: str) -> None:

@@ -23,6 +23,8 @@ from areaviz.ui.shell.markdown import escaped, shortened
 
 # Themes of a list that are shown at once; the others wait in an expander.
 SHOWN = 6
+# In place of a digest: themes are looked for, whatever the content is.
+WANTED = "wanted"
 # Letters of a theme's title that are shown above the table of examples.
 TITLE = 80
 
@@ -50,6 +52,8 @@ def show_themes(
         return ()
     materials = _materials(dataset, table, systems) if page.state.themes else []
     digest = _digest(materials)
+    if digest and page.state.themes == WANTED:
+        page.set(themes=digest)
     if not digest or page.state.themes != digest:
         st.caption("Find the kinds of examples in which outputs are worse, with a proof for each.")
         st.button("Find themes", on_click=_look, args=(page, dataset, table, systems))
@@ -114,7 +118,8 @@ def _theme(
     """Draw one theme: what is worse, how certain it is, and what to do with its rows."""
     st.markdown(escaped(f"{theme.statement}."))
     st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
-    if not theme.places:
+    if not 0 < len(theme.places) < len(look.dataset.examples):
+        # A trend has no examples of its own, and all examples are listed already.
         return
     title = f"where {theme.title}"
     kept = Kept(shortened(title, TITLE), theme.places, chart)

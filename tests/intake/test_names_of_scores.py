@@ -1,0 +1,23 @@
+"""What a file of scores measures, by its name."""
+
+from __future__ import annotations
+
+import pytest
+
+from areaviz.intake.brought import read_set
+
+SET = {"test.en": b"A.\nB.\n", "test.de": b"C.\nD.\n", "beta.de": b"C.\nE.\n"}
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("beta.comet", "comet"),
+        ("beta.comet.txt", "comet"),
+        ("beta.xcomet22", "xcomet22"),
+        ("beta.txt", "Score"),
+    ],
+)
+def test_file_of_scores_is_named_after_its_metric(name: str, metric: str) -> None:
+    brought = read_set({**SET, name: b"0.5\n0.25\n"})
+    assert brought.scores == {"beta.de": {metric: (0.5, 0.25)}}
