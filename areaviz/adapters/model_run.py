@@ -5,7 +5,7 @@ Shapes: T target items, V vocabulary.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import prod
@@ -39,6 +39,8 @@ from areaviz.trace.request import Request, check_options, model_name
 from areaviz.trace.rollout import ROLLOUT, rollout_maps
 
 ALTERNATIVES = 5
+MOST_NAMED = 4
+"""Tokens without a place that a detail names."""
 CLASS_TOKEN = "class token"
 # The detail that says that some layers mix items without weights.
 NOT_ALL_LAYERS = "not all layers"
@@ -164,9 +166,26 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
         details |= said
     if run.output is None:
         fields[NO_OUTPUT.field] = nothing()
+    details |= _said_without_place(fields.values())
     trace = Trace(request, fields, run.output or NO_OUTPUT, maps, details)
     validate(trace)
     return trace
+
+
+def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
+    """Say which tokens of a text stand for none of its characters, such as one for its end."""
+    said = {}
+    for item in fields:
+        if item.kind != "text" or not item.raw:
+            continue
+        is_empty = item.anchors[:, 0] == item.anchors[:, 1]
+        names = [label for label, empty in zip(item.labels, is_empty, strict=True) if empty]
+        if names:
+            which = ", ".join(dict.fromkeys(names[:MOST_NAMED]))
+            more = " and others" if len(names) > MOST_NAMED else ""
+            count = f"{len(names):,} of {len(item):,} tokens"
+            said[f"{item.name} places"] = f"no place in the text for {count}: {which}{more}"
+    return said
 
 
 def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:

@@ -152,3 +152,15 @@ def test_what_cannot_be_run_is_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.attend(small.bert(), inputs, **more)
+
+
+def test_tokens_without_a_place_are_named() -> None:
+    trace = areaviz.attend(small.bert(), TEXT, tokenizer=small.tokenizer())
+    (name,) = [name for name in trace.details if name.endswith(" places")]
+    field = trace.fields[name.removesuffix(" places")]
+    assert (field.anchors[[0, -1], 0] == field.anchors[[0, -1], 1]).all()
+    count = len(field)
+    expected = f"no place in the text for 2 of {count} tokens: [CLS], [SEP]"
+    assert trace.details[name] == expected
+    given = areaviz.attend(small.bert(), [5, 6, 7], labels=["a", "small", "dog"])
+    assert not [name for name in given.details if name.endswith(" places")]

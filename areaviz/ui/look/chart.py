@@ -42,9 +42,12 @@ def output_text(trace: Trace) -> None:
 
 
 def warning(trace: Trace) -> None:
-    """What the reader has to know about this run, and why to doubt it, if there is something."""
+    """Show what the reader has to know about this run, and why to doubt it, if there is reason."""
     if "warning" in trace.details:
         st.caption(f"Note: {escaped(trace.details['warning'])}")
+    for site in trace.maps:
+        if said := trace.details.get(f"{site} places"):
+            st.caption(f"Note on {escaped(site)}: {escaped(said)}.")
     found = doubts(known_card(trace.request.model), trace)
     if found:
         st.warning(escaped(" ".join(found)))
