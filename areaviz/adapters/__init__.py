@@ -1,1 +1,1 @@
-"""Models of others, run once and recorded as a trace: `areaviz.attend` is the door."""
+"""Adapters: run external models once and record a trace. `areaviz.attend` is the entry point."""

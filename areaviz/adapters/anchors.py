@@ -1,8 +1,8 @@
-"""Anchors of tokens: which characters of a text each token stands for.
+"""Anchors of tokens: the characters of a text that each token stands for.
 
-Tokenizers normalise a text before they cut it (NFKC, lower case, no accents) and spell tokens in
-their own ways (bytes, marks for blanks). Where a tokenizer returns offsets, these are completed.
-Otherwise tokens and text are spelled alike, aligned by edit distance and mapped back.
+Tokenizers normalise a text before they split it (NFKC, lower case, no accents) and spell tokens in
+their own ways (bytes, markers for spaces). If a tokenizer returns offsets, these are completed.
+Otherwise tokens and text are folded to one spelling, aligned by edit distance and mapped back.
 
 Shapes: S symbols of the tokens, C characters of the folded text.
 """
@@ -23,15 +23,15 @@ Span = tuple[int, int]
 Letters = list[tuple[str | int, int]]
 
 _BYTE_PIECE = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-# Marks that WordPiece and the BPE of CTRL, XLM and CLIP put at the edges of a token.
+# Markers that WordPiece and the BPE of CTRL, XLM and CLIP put at the edges of a token.
 _EDGE_MARKS = re.compile(r"^##(?=.)|(?<=.)(</w>|@@)$", re.DOTALL)
-# How SentencePiece writes a blank.
+# SentencePiece writes a space as this character.
 _SENTENCEPIECE_BLANK = "▁"
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A token as its tokenizer spells it."""
+    """A token in the spelling of its tokenizer."""
 
     text: str
     # Whether it is a control token, such as the end of the sentence.
@@ -42,20 +42,20 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class _Spelling:
-    """Tokens as a row of folded characters, each of which one or several tokens share."""
+    """Tokens as a sequence of folded characters. One or several tokens share each character."""
 
     # Code points, or WILDCARD for an unknown token: int64 [S].
     codes_S: npt.NDArray[np.int64]
     # The first and the last token that a character belongs to.
     owners: list[Span]
-    # How many blanks each token consists of; 0 for tokens with visible characters.
+    # Number of spaces that each token consists of; 0 for tokens with visible characters.
     blanks: list[int]
 
 
 def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
     """Return the characters (start, end) of each token, found by alignment.
 
-    Tokens that stand for no character, such as the end of the sentence, get start = end.
+    Tokens without characters, such as the end of the sentence, get start = end.
     """
     codes_C, places = _folded(text)
     best = None
@@ -71,7 +71,7 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
     symbols = zip(spelling.codes_S.tolist(), spelling.owners, path, strict=True)
     for code, (first, last), index in symbols:
         for owner in range(first, last + 1):
-            # The blank before a word is part of its token but not of its place.
+            # The space before a word is part of its token but not of its place.
             if index >= 0 and (code != BLANK or spelling.blanks[owner]):
                 known = spans[owner]
                 spans[owner] = (known[0] if known else places[index], places[index] + 1)
@@ -79,10 +79,10 @@ def anchor_pieces(text: str, pieces: Sequence[Piece]) -> list[Span]:
 
 
 def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]) -> list[Span]:
-    """Return a tokenizer's offsets with what they leave out, or an alignment that covers as much.
+    """Return a tokenizer's offsets, completed, or an alignment if it covers more of the text.
 
-    Tokenizers return empty offsets for blanks, leave out accents that they strip, and shift offsets
-    behind a character that they drop.
+    Tokenizers return empty offsets for spaces, leave out accents that they strip, and shift offsets
+    after a character that they drop.
     """
     spans: list[Span | None] = [span if span[0] < span[1] else None for span in offsets]
     placed = [span for span in spans if span]
@@ -98,7 +98,7 @@ def complete_offsets(text: str, pieces: Sequence[Piece], offsets: Sequence[Span]
 
 
 def fold(character: str) -> str:
-    """Return a character without what tokenizers may change: case, compatibility and blanks."""
+    """Return a character without features that tokenizers change: case, width and kind of space."""
     if character.isspace() or character == _SENTENCEPIECE_BLANK:
         return chr(BLANK)
     folded = unicodedata.normalize("NFKD", character).casefold()
@@ -106,7 +106,7 @@ def fold(character: str) -> str:
 
 
 def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
-    """Return the folded characters of a text, and the place in the text that each comes from."""
+    """Return the folded characters of a text, and the place in the text of each."""
     codes, places = [], []
     for place, character in enumerate(text):
         for one in fold(character):
@@ -116,7 +116,7 @@ def _folded(text: str) -> tuple[npt.NDArray[np.int64], list[int]]:
 
 
 def _spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
-    """Yield the ways in which tokens may be spelled, the most usual first."""
+    """Yield the possible spellings of the tokens, the most common first."""
     ways: list[Callable[[str], list[str | int] | None]] = [_as_written, _without_edge_marks]
     ways += [_as_byte_level, _as_latin_1]
     for way in ways:
@@ -133,7 +133,7 @@ def _spellings(pieces: Sequence[Piece]) -> Iterator[_Spelling]:
 
 
 def _as_written(text: str) -> list[str | int] | None:
-    """Return the characters of a token; a byte that stands for itself is a number."""
+    """Return the characters of a token, or the number of a byte token such as "<0x0A>"."""
     byte = _BYTE_PIECE.fullmatch(text)
     return [int(byte[1], 16)] if byte else list(text)
 
@@ -143,18 +143,18 @@ def _without_edge_marks(text: str) -> list[str | int] | None:
 
 
 def _as_latin_1(text: str) -> list[str | int] | None:
-    """Return the bytes of a token of ByT5, where each character is the byte of its number."""
+    """Return the bytes of a ByT5 token, in which each character's code point is a byte."""
     return [ord(one) for one in text] if all(ord(one) < 256 for one in text) else None
 
 
 def _as_byte_level(text: str) -> list[str | int] | None:
-    """Return the bytes of a token of byte-level BPE (Radford et al., 2019), where it is one."""
+    """Return the bytes of a token of byte-level BPE (Radford et al., 2019), otherwise None."""
     numbers = [_BYTE_LEVEL.get(one) for one in text]
     return [one for one in numbers if one is not None] if None not in numbers else None
 
 
 def _byte_level() -> dict[str, int]:
-    """Return the byte of each character by which byte-level BPE writes it."""
+    """Return the byte of each character in the alphabet of byte-level BPE."""
     printable = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in printable]
     moved = {chr(256 + number): byte for number, byte in enumerate(others)}
@@ -165,7 +165,7 @@ _BYTE_LEVEL = _byte_level()
 
 
 def _spelling(letters: Letters, count: int) -> _Spelling:
-    """Return characters and bytes as one row of folded characters."""
+    """Return characters and bytes as one sequence of folded characters."""
     codes, owners = [], []
     blanks, is_visible = [0] * count, [False] * count
     for character, first, last in _decoded(letters):
@@ -185,7 +185,7 @@ def _spelling(letters: Letters, count: int) -> _Spelling:
 
 
 def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
-    """Yield each character with the first and the last token that has a part of it."""
+    """Yield each character with the first and the last token that contain a part of it."""
     at = 0
     while at < len(letters):
         letter, owner = letters[at]
@@ -193,7 +193,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
             yield letter, owner, owner
             at += 1
             continue
-        # The leading ones of the first byte say how many bytes a character of UTF-8 has.
+        # The leading one bits of the first byte give the number of bytes of a UTF-8 character.
         length = max(1, 8 - (letter ^ 0xFF).bit_length())
         part = letters[at : at + length]
         numbers = [one for one, _ in part if isinstance(one, int)]
@@ -212,7 +212,7 @@ def _decoded(letters: Letters) -> Iterator[tuple[str, int, int]]:
 def _completed(
     text: str, pieces: Sequence[Piece], spans: Sequence[Span | None], blanks: Sequence[int]
 ) -> list[Span]:
-    """Return the spans, with places for tokens without one from what lies between the others."""
+    """Return the spans, with places from the gaps for tokens that have none."""
     starts = [len(text)] * (len(spans) + 1)
     for number in range(len(spans) - 1, -1, -1):
         span = spans[number]
@@ -228,7 +228,7 @@ def _completed(
 
 
 def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -> list[Span | None]:
-    """Return the spans, with unknown tokens over all characters up to the tokens around them."""
+    """Return the spans, with unknown tokens extended to the tokens around them."""
     wider, at = list(spans), 0
     for number, span in enumerate(spans):
         if span is None:
@@ -244,7 +244,7 @@ def _widened(text: str, pieces: Sequence[Piece], spans: Sequence[Span | None]) -
 
 
 def _place_between(text: str, gap: Span, piece: Piece, blanks: int) -> Span:
-    """Return the place of a token that has none, within the characters before the next token."""
+    """Return the place of a token without one, within the characters before the next token."""
     start, end = gap
     between = text[start:end]
     if piece.is_special and not piece.is_unknown:
@@ -261,7 +261,7 @@ def _place_between(text: str, gap: Span, piece: Piece, blanks: int) -> Span:
 
 
 def _with_marks(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Return the spans with the marks behind them that belong to their last character."""
+    """Return the spans extended by the combining marks that follow their last character."""
     covered = {place for start, end in spans for place in range(start, end)}
     longer: dict[int, int] = {}
     for start, end in spans:
@@ -273,12 +273,12 @@ def _with_marks(text: str, spans: Sequence[Span]) -> list[Span]:
 
 
 def _uncovered(text: str, spans: Sequence[Span]) -> int:
-    """Return how many visible characters no token stands on."""
+    """Return the number of visible characters that no token covers."""
     covered = {place for start, end in spans for place in range(start, end)}
     left = set(range(len(text))) - covered
     return sum(unicodedata.category(text[place])[0] not in "CZ" for place in left)
 
 
 def _is_mark(character: str) -> bool:
-    """Return whether a character is drawn on the one before it, such as an accent."""
+    """Return whether a character combines with the one before it, such as an accent."""
     return unicodedata.category(character)[0] == "M"

@@ -1,4 +1,4 @@
-"""Checks of the options of `areaviz.attend` that need no model."""
+"""Checks of those options of `areaviz.attend` that need no model."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_range, described
 
-# Nobody has a batch of more examples.
+# Far above the number of examples in any real batch.
 MAX_EXAMPLE = 10**6
 
 
@@ -17,7 +17,7 @@ def check_whole(name: str, value: Any, limits: tuple[int, int]) -> None:
     """Check that an option is a whole number between two limits.
 
     Raises:
-        InputError: it is not.
+        InputError: It is not.
     """
     check_range(name, value, limits)
     if not isinstance(value, Integral):
@@ -25,10 +25,10 @@ def check_whole(name: str, value: Any, limits: tuple[int, int]) -> None:
 
 
 def check_chosen(name: str, chosen: Any, kind: type) -> None:
-    """Check what is chosen of a model's layers, heads or sites; None is all of them.
+    """Check a choice of a model's layers, heads or sites. None chooses all.
 
     Raises:
-        InputError: nothing is chosen, or not by numbers or names.
+        InputError: The choice is empty, or its items are not numbers or names.
     """
     if chosen is None:
         return
@@ -44,10 +44,10 @@ def check_chosen(name: str, chosen: Any, kind: type) -> None:
 
 
 def check_reader(name: str, reader: Any) -> None:
-    """Check that a tokenizer or processor is one; None is none.
+    """Check that a tokenizer or processor can be used. None means that there is none.
 
     Raises:
-        InputError: it can neither be called nor is it of the library `tokenizers`.
+        InputError: It cannot be called and does not belong to the library `tokenizers`.
     """
     if reader is None or callable(reader) or type(reader).__module__.startswith("tokenizers"):
         return

@@ -1,6 +1,6 @@
-"""The one function of this room: any model and an input in, a trace out.
+"""The entry point `attend`: runs any model on an input and returns a trace.
 
-Add a kind of models to `ADAPTERS`.
+To support another kind of models, add it to `ADAPTERS`.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from areaviz.trace.record import Trace
 class Adapter:
     """A kind of models."""
 
-    # Whether a model is one.
+    # Returns whether a model is of this kind.
     fits: Callable[[nn.Module], bool]
-    # How it is run.
+    # Runs a model and returns its trace.
     attend: Callable[[Any, object, Options], Trace]
 
 
-# The first that fits is taken, and the last fits every module.
+# The first adapter that fits is used. The last one fits every module.
 ADAPTERS: tuple[Adapter, ...] = tuple(
     Adapter(kind.fits, kind.attend) for kind in (transformers_models, timm_models, torch_modules)
 )
@@ -58,48 +58,48 @@ def attend(
     example: int | None = None,
     attribution: bool = False,
 ) -> Trace:
-    """Record what a `transformers` model, a `timm` ViT or any module with attention attends to.
+    """Record the attention of a `transformers` model, a `timm` ViT or any module with attention.
 
-    Each head is there three times: its weights on single items, and, derived from it and labelled
-    so, the area distribution of its own queries and keys ("... as areas") and the sums of its
-    weights over areas ("... sums"). The model is run without gradients and dropout, and left as it
-    was.
+    Each head appears three times: its weights on single items and, derived from it and labelled as
+    derived, the area distribution of its own queries and keys ("... as areas") and the sums of its
+    weights over areas ("... sums"). The model runs without gradients and dropout, and is left
+    unchanged.
 
     Args:
-        model: the model itself, a local folder of a `transformers` model, or its name on the hub.
-            Only safetensors are opened, and no code beside the model is run.
-        inputs: a text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
+        model: The model itself, a local folder of a `transformers` model, or its name on the hub.
+            Only safetensors are opened, and no code next to the model is run.
+        inputs: A text, a pair of texts as a tuple, or token ids; a picture (uint8 [height, width,
             3], PIL or `Picture`) or its pixel values; a text and a picture as a tuple; a chat as a
             list of messages with a role and a content; a recording (a file, samples [N] or
             [channels, N], or a mapping with "array" and "sampling_rate"); or the mapping that a
             tokenizer or processor makes of these, masks included. For any other module its
-            argument, or a tuple or mapping of them.
-        target: what an encoder-decoder should write, text or token ids; None: it writes, greedily
-            or with the beams that its configuration asks for.
-        steps: most tokens it writes, 1..1024.
-        tokenizer: of `transformers`, where `inputs` is a text; a folder's own by default.
-        labels: a text for each item of the input, where there is no tokenizer.
-        area_size: most items of an area, or rows and columns of one in a picture, 1..16; 1 leaves
+            argument, or a tuple or mapping of its arguments.
+        target: Output to force on an encoder-decoder, as a text or token ids. None lets it write,
+            greedily or with the beams of its configuration.
+        steps: Largest number of tokens that it writes, 1 to 1,024.
+        tokenizer: Tokenizer of `transformers` if `inputs` is a text; by default that of the folder.
+        labels: A text for each item of the input, if there is no tokenizer.
+        area_size: Most items of an area, or rows and columns of one in a picture, 1 to 16. 1 leaves
             areas out.
-        name: what the model is called; by default its class or folder.
-        processor: of `transformers`, turns a picture into pixel values; a folder's own by default,
-            else the picture is resized to the model's size.
-        probes: by name of a layer (with * for any part), what reads its heads; see
+        name: Name of the model; by default its class or folder.
+        processor: Processor of `transformers`, which turns a picture into pixel values; by default
+            that of the folder. Without one, the picture is resized to the model's size.
+        probes: Functions that read the heads of layers, by layer name (with * for any part); see
             docs/your_models.md.
-        layers: which layers of each site are kept, from 0; None for all.
-        heads: which heads of each layer, from 0; None for all.
-        sites: which sites, by name, such as "encoder self"; None for all.
-        example: which example of a batch is read, from 0; None for the first. A list of texts
+        layers: Layers of each site to keep, counted from 0; None for all.
+        heads: Heads of each layer to keep, counted from 0; None for all.
+        sites: Names of the sites to keep, such as "encoder self"; None for all.
+        example: Example of a batch to read, counted from 0; None for the first. A list of texts
             needs a choice.
-        attribution: whether the trace also has what the output depends on by other ways than
+        attribution: Whether the trace also shows what the output depends on by other methods than
             attention: rollout over the layers ("... rollout") and gradient times input
-            ("... gradient"). The second takes a pass backwards for each output.
+            ("... gradient"). The second takes one backward pass per output.
 
     Raises:
-        InputError: the input does not fit the model, nothing in it attends, its outputs change when
-            it is watched, a layer over areas takes more than 512 MiB or all layers more than
-            16 GiB, or a folder has no safetensors.
-        BackendError: the disk has no room for what memory has no room for.
+        InputError: The input does not fit the model, no part of it has attention, its outputs
+            change while it is recorded, a layer over areas takes more than 512 MiB or all layers
+            more than 16 GiB, or a folder has no safetensors.
+        BackendError: The data does not fit in memory, and the disk has no room for it.
     """
     options = Options(
         target=target,
@@ -142,10 +142,10 @@ def attend(
 
 
 def unwrapped(model: nn.Module) -> nn.Module:
-    """Return the model in what compiles it, spreads it over devices or adapts it by low rank.
+    """Return the model inside wrappers that compile it, distribute it or adapt it by low rank.
 
-    The layers of an adapter lie in the model itself. Virtual tokens, as of prefix tuning, lie
-    around it, so such a wrapper is kept.
+    The layers of an adapter are part of the model. Virtual tokens, as of prefix tuning, are outside
+    it, so a wrapper with virtual tokens is kept.
     """
     while True:
         if isinstance(model, nn.DataParallel | nn.parallel.DistributedDataParallel):
@@ -162,7 +162,7 @@ def check_weights(model: nn.Module) -> None:
     """Check that the weights of a model have values.
 
     Raises:
-        InputError: they lie on the meta device, and nothing brings them when a layer runs.
+        InputError: They are on the meta device, and no hook loads them when a layer runs.
     """
     if any(hasattr(part, "_hf_hook") for part in model.modules()):
         return

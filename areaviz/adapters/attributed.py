@@ -1,8 +1,8 @@
-"""Gradient times input of models of others: what their outputs depend on, beside attention.
+"""Gradient times input of external models: what their outputs depend on, besides attention.
 
-It can be had where the items of a field are token embeddings or pixels, and the model gives scores
-of classes or tokens. Where it cannot, `Attributed.why` says so.
-Shapes: B examples, of which there is one, T outputs, N items, V classes or tokens.
+It is available if the items of a field are token embeddings or pixels, and the model gives scores
+of classes or tokens. Otherwise `Attributed.why` gives the reason. Shapes: B examples, of which
+there is one, T outputs, N items, V classes or tokens.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ NO_ITEMS = "left out: the items shown are neither single token embeddings nor pa
 class Attributed:
     """Gradient times input of a run."""
 
-    # By field, float32 [T, N].
+    # Float32 [T, N] for each field.
     rows: Mapping[str, FloatArray] = field(default_factory=dict)
-    # Why there is none, "" where it was not asked for or is there.
+    # Reason why there is none; "" if it was not requested or is available.
     why: str = ""
 
     def over(self, field: str, kept: Tensor, outputs: bool = False) -> Attributed:
         """Return the attribution over some items of a field.
 
         Args:
-            field: the name of the field.
-            kept: bool [N], which of its items are kept.
-            outputs: whether these are the outputs too.
+            field: Name of the field.
+            kept: bool [N], the items to keep.
+            outputs: Whether the items of the field are also the outputs.
         """
         if field not in self.rows or bool(kept.all()):
             return self
@@ -47,13 +47,13 @@ class Attributed:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """What of a model's input is the items of a field."""
+    """A part of a model's input that is the items of a field."""
 
-    # Such as "input_ids".
+    # Name of the input, such as "input_ids".
     name: str
-    # Of the trace.
+    # Name of the field in the trace.
     field: str
-    # Rows and columns of cells where it is pixel values, [1, C, H, W].
+    # Rows and columns of cells if the input is pixel values, [1, C, H, W].
     cells: tuple[int, int] | None = None
 
 
@@ -64,14 +64,14 @@ def attributed(
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
 ) -> Attributed:
-    """Gradient times input of the log-probability of each output.
+    """Compute gradient times input of the log-probability of each output.
 
     Args:
-        model: whose embeddings are looked for.
-        run: gives the scores [T, V] of an input, or None.
-        given: the input by name.
-        items: the parts of it that are items.
-        chosen: the class or token at each place; None for the most probable.
+        model: Model whose embeddings are searched.
+        run: Returns the scores [T, V] of an input, or None.
+        given: Inputs by name.
+        items: The inputs that are items.
+        chosen: Class or token at each place; None for the most probable.
     """
     with torch.enable_grad():
         placed, leaves = dict(given), dict[str, Tensor]()
@@ -103,12 +103,12 @@ def attributed(
 
 
 def _same(ids: object, given: Tensor) -> bool:
-    """Whether an embedding was asked for these tokens; positions and segments are others."""
+    """Return whether these tokens were embedded, and not their positions or segments."""
     return isinstance(ids, Tensor) and ids.shape == given.shape and bool((ids == given).all())
 
 
 def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
-    """Pixel values [1, C, H, W] as a leaf of cells [1, N, C, h, w]; None where they do not fit."""
+    """Return pixel values [1, C, H, W] as a leaf [1, N, C, h, w], or None if cells do not fit."""
     rows, columns = cells
     if values.dim() != 4 or values.shape[2] % rows or values.shape[3] % columns:
         return None
@@ -118,6 +118,6 @@ def _cut(values: Tensor, cells: tuple[int, int]) -> Tensor | None:
 
 
 def _joined(leaf: Tensor, cells: tuple[int, int]) -> Tensor:
-    """The pixel values of cells, with a graph that ends in them."""
+    """Return the pixel values of cells, with a graph that leads back to the leaf."""
     values: Tensor = leaf.unflatten(1, cells).permute(0, 3, 1, 4, 2, 5).flatten(4, 5).flatten(2, 3)
     return values

@@ -1,4 +1,4 @@
-"""Weights that a model returns for the neighbours of each item alone, laid out over all items.
+"""Weights that a model returns only for the neighbours of each item, expanded to all items.
 
 Shapes: B examples, H heads, N items, K columns, G items that attend to all, L items of a block.
 """
@@ -15,14 +15,14 @@ from torch import Tensor, nn
 def over_all_items(
     part: nn.Module, outputs: Mapping[str, Any], key: str, layer: int, weights: Tensor
 ) -> Tensor | None:
-    """The weights of a layer as [B, H, Q, N], or None where they cannot be laid out so.
+    """Return the weights of a layer as [B, H, Q, N], or None if that is not possible.
 
     Args:
-        part: what returned them.
-        outputs: all that it returned.
-        key: where they stood in it.
-        layer: which of the layers it is.
-        weights: as they were returned.
+        part: Module that returned the weights.
+        outputs: All outputs of the module.
+        key: Name of the weights in the outputs.
+        layer: Number of the layer.
+        weights: The weights as returned.
     """
     config = getattr(part, "config", None)
     windows = getattr(config, "attention_window", None)
@@ -38,12 +38,12 @@ def over_all_items(
 
 
 def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
-    """Of a window around each item, as Longformer has it: [B, H, N, G + window + 1].
+    """Expand windows around each item, as in Longformer: [B, H, N, G + window + 1].
 
     Args:
-        weights: the columns of items that all attend to come first.
-        window: how many items the window has beside its middle.
-        every: of the items that attend to all, [B, H, N, G].
+        weights: Weights of the layer. The columns of items that all items attend to come first.
+        window: Number of items in the window in addition to its middle.
+        every: Weights of the items that attend to all, [B, H, N, G].
     """
     batch, heads, items, columns = weights.shape
     count = columns - (window + 1)
@@ -51,7 +51,7 @@ def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
     place_NK = row_N1 + torch.arange(window + 1, device=weights.device) - window // 2
     whole = _scattered(weights[..., count:], place_NK, items)
     if count and every is not None:
-        # Their rows are empty here; what they attend to stands in `every`.
+        # Their rows are empty in `weights`; `every` has their weights.
         [globals_G] = torch.nonzero(weights[0].sum((0, 2)) == 0, as_tuple=True)
         whole[..., globals_G] += weights[..., :count]
         whole[:, :, globals_G] = every.transpose(-1, -2)[:, :, : len(globals_G)]
@@ -59,7 +59,7 @@ def _around_each(weights: Tensor, window: int, every: Tensor | None) -> Tensor:
 
 
 def _neighbouring_blocks(weights: Tensor, items: int) -> Tensor:
-    """Of each block and those on both its sides, as LongT5 has it: [B, blocks, H, L, 3 L]."""
+    """Expand each block and its two neighbours, as in LongT5: [B, blocks, H, L, 3 L]."""
     _, blocks, _, length, _ = weights.shape
     rows = weights.transpose(1, 2).flatten(2, 3)
     block_N1 = torch.arange(blocks, device=weights.device).repeat_interleave(length)[:, None]
@@ -68,7 +68,7 @@ def _neighbouring_blocks(weights: Tensor, items: int) -> Tensor:
 
 
 def _scattered(weights: Tensor, place_NK: Tensor, items: int) -> Tensor:
-    """Weights [B, H, N, K] at their places among all items; those outside are left out."""
+    """Return weights [B, H, N, K] at their places among all items, without those outside."""
     inside = (place_NK >= 0) & (place_NK < items)
     place = place_NK.clamp(0, items - 1).expand(weights.shape)
     whole = weights.new_zeros((*weights.shape[:3], items))

@@ -1,4 +1,4 @@
-"""What attention layers do while they are watched, and where it is filed.
+"""Records of the calls of attention layers during a run, filed by site and layer.
 
 Shapes: B examples, H heads, Q queries, N memory items, D width of a head.
 """
@@ -19,13 +19,13 @@ from areaviz.trace.limits import check_attended, has_room
 
 ENCODER, DECODER, CROSS = "encoder self", "decoder self", "encoder-decoder"
 Found = dict[str, list[Heads]]
-# Called after a layer has run, with the layer, its arguments, its named arguments and its output.
+# Called after a layer has run, with the layer, its arguments, its keyword arguments and its output.
 Probe = Callable[[nn.Module, tuple[Any, ...], Mapping[str, Any], Any], Heads]
-# Names the site of a call by the layer's name, what its heads did, and what the way that saw it
-# says, which may be ""; "" leaves it out.
+# Returns the site of a call, or "" to leave it out, from the layer's name, the layer, its heads,
+# and the site that the recording pass suggests (may be "").
 SiteOf = Callable[[str, nn.Module, Heads, str], str]
 _CROSS = re.compile(r"cross|encoder_attn|encdec|multihead_attn$", re.IGNORECASE)
-# Layers that are named one by one where some could not be shown.
+# Number of layers that a message names if some could not be shown.
 _NAMED = 6
 
 
@@ -35,15 +35,15 @@ class Call:
 
     # [B, H, Q, N].
     weights: Tensor
-    # [B, H, Q, D] and [B, H, N, D], where they are known.
+    # [B, H, Q, D] and [B, H, N, D], or None if unknown.
     query: Tensor | None = None
     key: Tensor | None = None
     scale: float = 1.0
-    # What is added to the scores, -inf where an item is masked; broadcasts to [B, H, Q, N].
+    # Added to the scores; -inf where an item is masked. Broadcasts to [B, H, Q, N].
     bias: Tensor | None = None
 
     def of(self, example: int) -> Heads:
-        """The heads over one example."""
+        """Return the heads over one example."""
         bias = self.bias
         if bias is not None and bias.dim() == 4:
             bias = bias[example if len(bias) > 1 else 0]
@@ -52,36 +52,38 @@ class Call:
 
 
 class Note(Protocol):
-    """What a way hands its calls to."""
+    """The interface through which a recording pass files its calls."""
 
     @property
     def probes(self) -> Mapping[nn.Module, Probe]:
-        """Layers that are read by functions of the reader's own."""
+        """Layers with a probe function of the user's own."""
 
     def __call__(self, module: nn.Module, call: Call, site: str = "") -> None:
-        """Note a call, and its site where that is known."""
+        """File a call, with its site if known."""
 
     def heads(self, module: nn.Module, heads: Heads) -> None:
-        """Note what is known of one example alone."""
+        """File heads that are known for only one example."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which part of what a model does is kept; None for all."""
+    """The parts of a run to keep; None for all."""
 
     layers: Sequence[int] | None = None
     heads: Sequence[int] | None = None
     sites: Sequence[str] | None = None
-    # The example of the batch.
+    # Index of the example in the batch.
     example: int = 0
-    # How many examples a batch may have; the first call has one of these, and all others the same.
+    # Allowed numbers of examples. The first call has one of them, and all later calls must match
+    # it.
     batches: Sequence[int] = (1,)
-    # Says by its name whether a layer reads each of several pictures by itself; None: none does.
+    # Returns from a layer's name whether it reads each of several pictures separately. None if no
+    # layer does.
     is_apart: Callable[[str], bool] | None = None
 
 
 class Recorder:
-    """Files calls by site and layer, and forgets what was not asked for."""
+    """A recorder that files calls by site and layer and drops what was not requested."""
 
     def __init__(
         self, model: nn.Module, site_of: SiteOf, wanted: Wanted, probes: Mapping[nn.Module, Probe]
@@ -90,39 +92,40 @@ class Recorder:
         self.probes = probes
         self._names = {module: name for name, module in model.named_modules()}
         self._site_of, self._wanted = site_of, wanted
-        # Of the pass that is under way: heads, layers of every site, and who noted anything.
+        # For the current pass: heads, number of layers of every site, and the passes that filed
+        # calls.
         self._seen: Found = {}
         self._counts: dict[str, int] = {}
         self._passed: dict[str, list[str]] = {}
         self._ways: list[str] = []
-        # Layers that attend within windows, and how many layers a site has where some were left.
+        # Layers that attend within windows, and the number of layers of each site.
         self._windows: list[str] = []
         self._layers: dict[str, int] = {}
-        # The call before, whose weights some layers compute again for other values.
+        # The previous call. Some layers compute its weights again for other values.
         self._before: tuple[nn.Module, Tensor | None] | None = None
         # Names of the layers of each site, in the order of their calls.
         self._named: dict[str, list[str]] = {}
-        # Bytes in memory of what was kept, and the mask of the layer before.
+        # Bytes in memory of the kept heads, and the mask of the previous layer.
         self._held = 0
         self._bias: Tensor | None = None
-        # Examples of the batch, 0 until the first call.
+        # Number of examples in the batch; 0 before the first call.
         self._batch = 0
-        # How many pictures each layer that reads them one by one has read in this pass.
+        # Number of pictures that each layer has read in this pass, if it reads them one by one.
         self._pictures: dict[nn.Module, int] = {}
 
     def begin(self, way: str) -> Note:
-        """What one way notes with."""
+        """Return the interface through which one recording pass files its calls."""
         return _Notebook(self, way)
 
     def note(self, way: str, module: nn.Module, call: Call, site: str) -> None:
-        """File a call, if it is one over the whole of each example."""
+        """File a call if it covers each whole example."""
         batch, again = len(call.weights), self._before
         self._before = module, call.query
         if again and again[0] is module and again[1] is call.query is not None:
             return
         name, is_apart = self._names.get(module, ""), self._wanted.is_apart
         if is_apart is not None and is_apart(name):
-            # Weights that a part returns come without queries, those of all pictures at once.
+            # Weights that a module returns come without queries, and cover all pictures at once.
             first = 0 if call.query is None else self._pictures.get(module, 0)
             self._pictures[module] = first + batch
             for picture in range(batch):
@@ -135,7 +138,7 @@ class Recorder:
         self.file(way, module, call.of(self._example(batch)), site)
 
     def file(self, way: str, module: nn.Module, heads: Heads, site: str, picture: int = 0) -> None:
-        """File the heads of a layer under its site, and under that of its picture if it has one."""
+        """File the heads of a layer under its site, and its picture if there are several."""
         site = self._site_of(self._names.get(module, ""), module, heads, site)
         wanted = self._wanted
         if not site or (wanted.sites is not None and site not in wanted.sites):
@@ -154,10 +157,10 @@ class Recorder:
         kept.append(self._within_budget(chosen.lean()))
 
     def _within_budget(self, heads: Heads) -> Heads:
-        """The same, on disk where it has no room beside what was kept of this pass."""
+        """Return the heads, on disk if there is no more room in memory for this pass."""
         bias, before = heads.bias, self._bias
         if bias is not None and before is not None and torch.equal(bias, before):
-            # A mask is mostly that of the layer before.
+            # The mask usually equals that of the previous layer.
             heads = heads.with_bias(before)
         else:
             self._bias = bias
@@ -167,16 +170,16 @@ class Recorder:
         return heads
 
     def drop(self) -> None:
-        """Forget the pass that is under way."""
+        """Drop the current pass."""
         self._seen, self._counts, self._passed, self._ways = {}, {}, {}, []
         self._pictures = {}
         self._held, self._bias = sum(_bytes(layers) for layers in self.found.values()), None
 
     def keep(self) -> list[str]:
-        """Keep the sites of this pass that none before it saw; the ways that showed them.
+        """Keep the sites that this pass saw first, and return the passes that showed them.
 
         Raises:
-            InputError: a layer was asked for that a site does not have.
+            InputError: A requested layer does not exist at a site.
         """
         ways = self._ways if self._seen.keys() - self.found.keys() else []
         for site, layers in self._seen.items():
@@ -190,11 +193,11 @@ class Recorder:
         return ways
 
     def complete(self, needed: Sequence[str]) -> bool:
-        """Whether every site was seen that has to be, or any."""
+        """Return whether all needed sites were seen, and at least one."""
         return bool(self.found) and not self.missing(needed)
 
     def missing(self, needed: Sequence[str]) -> list[str]:
-        """Those of these sites, or "one or another", that are wanted and were not seen."""
+        """Return the needed and wanted sites that were not seen; "A or B" needs one of them."""
         wanted = self._wanted.sites
         lacking = []
         for sites in needed:
@@ -204,7 +207,7 @@ class Recorder:
         return lacking
 
     def details(self) -> dict[str, str]:
-        """For the reader: what of the model is not shown."""
+        """Return details for the user: which parts of the model are not shown."""
         found, wanted = {}, self._wanted
         if self._windows:
             names = list(dict.fromkeys(self._windows))
@@ -223,7 +226,7 @@ class Recorder:
         return found
 
     def names(self) -> dict[str, list[str]]:
-        """The names of the layers of each site, whether they are kept or not."""
+        """Return the names of the layers of each site, including those that are not kept."""
         return self._named
 
     def _example(self, batch: int) -> int:
@@ -246,7 +249,7 @@ class Recorder:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Notebook:
-    """A recorder in the hands of one way."""
+    """The interface of a recorder for one recording pass."""
 
     recorder: Recorder
     way: str
@@ -263,7 +266,7 @@ class _Notebook:
 
 
 def picture_site(site: str, picture: int) -> str:
-    """Return the site of what a layer did over one of several pictures, counted from 0."""
+    """Return the site of a layer's heads for one of several pictures, counted from 0."""
     return f"{site} {picture + 1}" if picture else site
 
 
@@ -272,10 +275,10 @@ def _bytes(layers: Sequence[Heads]) -> int:
 
 
 def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
-    """Some of the heads of a layer.
+    """Return some of the heads of a layer.
 
     Raises:
-        InputError: it has fewer.
+        InputError: The layer has fewer heads.
     """
     count = heads.shape[0]
     for head in chosen:
@@ -287,7 +290,7 @@ def some_heads(heads: Heads, chosen: Sequence[int]) -> Heads:
 
 
 def some_items(heads: Heads, queries: Tensor, memory: Tensor) -> Heads:
-    """Some queries over some items; weights are divided by what is left of their sum."""
+    """Return some queries over some items, with weights normalised to their remaining sum."""
     return heads.some_items(queries, memory)
 
 
@@ -295,8 +298,8 @@ def looks_back(heads: Heads, alone: bool = False) -> bool:
     """Return whether no query attends to a later item.
 
     Args:
-        heads: of one layer; where it has more items than queries, the queries are the last items.
-        alone: what is returned where there is one query or one item only.
+        heads: Heads of one layer. With more items than queries, the queries are the last items.
+        alone: Result for a single query or item.
     """
     _, queries, items = heads.shape
     if min(queries, items) < 2:
@@ -305,5 +308,5 @@ def looks_back(heads: Heads, alone: bool = False) -> bool:
 
 
 def says_cross(name: str) -> bool:
-    """Whether a layer's name says that it attends to another memory than its own."""
+    """Return whether a layer's name indicates cross-attention."""
     return bool(_CROSS.search(name))

@@ -1,8 +1,8 @@
-"""Interventions in a model of others: weights of its layers multiplied, heads switched off.
+"""Interventions in an external model: weights of its layers multiplied, heads switched off.
 
-Where a layer looks its attention function up (`way_interface`), ours stands there, so its weights
-can be changed before its values are mixed by them. A first run, unchanged, says which layer is
-which; the second writes and records with the changes.
+If a layer looks up its attention function (`way_interface`), our function replaces it, so the
+weights can be changed before they mix the values. A first, unchanged run identifies the layers. The
+second run has the changes and is recorded.
 
 Shapes: B examples, H heads, Q queries, N memory items, D width of a head.
 """
@@ -33,7 +33,8 @@ from areaviz.trace.interventions import (
     weighed,
 )
 
-# How far a layer's output may be from its weights times its values, as a share of the largest.
+# Largest deviation of a layer's output from its weights times its values, relative to the largest
+# output.
 _CLOSE = 1e-2
 _SHARED = (
     'The layers of "{}" share their weights, so they can only be changed together; choose all'
@@ -47,12 +48,12 @@ _UNSEEN = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Changer:
-    """What is done to the attention of each layer while a model runs."""
+    """Applies changes to the attention of each layer while a model runs."""
 
-    # The site and the layer of each module that attends.
+    # Site and layer number of each attention module.
     places: Mapping[nn.Module, tuple[str, int]]
     changes: Sequence[Weigh | Gate]
-    # Rows and columns of the memory of a site whose items are the cells of a picture.
+    # Rows and columns of the memory, for sites whose items are the cells of a picture.
     cells: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     # Sites at which something was changed.
     reached: set[str] = field(default_factory=set)
@@ -60,10 +61,10 @@ class Changer:
     def __call__(
         self, module: nn.Module, weights_BHQN: Tensor, value: Tensor, output: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """The output [B, Q, H, D] and the weights of a layer under the changes.
+        """Return the output [B, Q, H, D] and the weights of a layer under the changes.
 
         Raises:
-            InputError: the layer does more with its weights than to mix its values.
+            InputError: The layer does more with its weights than mixing its values.
         """
         site, layer = self.places.get(module, ("", 0))
         own = [one for one in self.changes if one.site == site and one.layer in (None, layer)]
@@ -93,17 +94,17 @@ class Changer:
 def changing(
     model: nn.Module, changes: Sequence[Change], before: ModelRun, seen: Watched, is_given: bool
 ) -> Iterator[None]:
-    """Run a model under changes while the block runs.
+    """Run a model under changes within the block.
 
     Args:
-        model: what is run.
-        changes: what is done otherwise.
-        before: a run of the same input without changes.
-        seen: the layers of that run.
-        is_given: whether the output is given, so that its items have places.
+        model: Model to run.
+        changes: Changes to apply.
+        before: Run of the input without changes.
+        seen: Layers of that run.
+        is_given: Whether the output is given, so that its items have places.
 
     Raises:
-        InputError: a change is of what is not there, or of layers that cannot be changed.
+        InputError: A change names something that does not exist, or layers that cannot be changed.
     """
     sites = {site.name: (site.query, site.memory) for site in before.sites}
     check(changes, before, is_given)
@@ -114,7 +115,7 @@ def changing(
             if name in names and names[name] not in places:
                 places[names[name]] = site, layer
     cells = {site.name: site.shape for site in before.sites if site.memory == "picture"}
-    # A class token attends in the layers of its picture, which are changed as theirs.
+    # A class token attends in the layers of its picture, so it is changed with them.
     hideable = {site: ends for site, ends in sites.items() if site in seen.names}
     changer = Changer(places, weighed(changes, hideable), cells)
     for change in changer.changes:
@@ -129,13 +130,13 @@ def changing(
 
 
 def check(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
-    """Check that all that is to be changed exists.
+    """Check that everything to be changed exists.
 
     Raises:
-        InputError: it names the first that does not.
+        InputError: It names the first part that does not exist.
     """
     fields = {one.name: len(one) for one in before.fields}
-    # A decoder's history is its input; that of an encoder-decoder is what it writes.
+    # A decoder's history is its input; an encoder-decoder's history is its output.
     written = {"target"} if set(fields) <= {"history", "target"} else {"target", "history"}
     lengths = {name: count for name, count in fields.items() if is_given or name not in written}
     for change in changes:
@@ -152,7 +153,7 @@ def check(changes: Sequence[Change], before: ModelRun, is_given: bool) -> None:
 
 
 def _grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, AreaGrid]:
-    """The items of the memories that are known before anything is written."""
+    """Return the items of the memories that are known before anything is written."""
     found = {}
     for site in sites.values():
         if site.memory in lengths:
@@ -161,7 +162,7 @@ def _grids(sites: Mapping[str, Site], lengths: Mapping[str, int]) -> dict[str, A
 
 
 def _mixed(weights_BHQN: Tensor, value: Tensor) -> Tensor:
-    """Values [B, H or fewer, N, D] mixed by weights: [B, Q, H, D]."""
+    """Mix values [B, H or fewer, N, D] by weights: [B, Q, H, D]."""
     groups = weights_BHQN.shape[1] // value.shape[1]
     value_BHND = value.repeat_interleave(groups, 1)
     return (weights_BHQN.to(value.dtype) @ value_BHND).transpose(1, 2).contiguous()
@@ -170,12 +171,12 @@ def _mixed(weights_BHQN: Tensor, value: Tensor) -> Tensor:
 def _weighed(
     weights_BHQN: Tensor, weighs: Sequence[Weigh], cells: tuple[int, int] | None
 ) -> Tensor:
-    """Weights times their factors, each row with the sum that it had; 0 where nothing is left."""
+    """Multiply weights by their factors and restore the sum of each row; 0 if nothing is left."""
     if not weighs:
         return weights_BHQN
     _, heads, queries, items = weights_BHQN.shape
     rows, columns = cells or (1, items)
-    # What is no cell, such as a class token, stands in front of them.
+    # Items that are not cells, such as a class token, come first.
     extra = items - rows * columns
     within = extra if queries == items else 0
     table_N4 = np.ones((rows * columns, 4), np.int64)

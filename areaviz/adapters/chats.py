@@ -1,4 +1,4 @@
-"""A chat as a list of messages, written as its model was taught to read it."""
+"""Chats as lists of messages, written as text by the chat template of their model."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def has_pictures(chat: Any) -> bool:
 
 
 def chat_text(chat: Any, tokenizer: Any) -> str:
-    """Return a chat as one text, with the marks of its roles, by the tokenizer's chat template.
+    """Return a chat as one text with role markers, by the tokenizer's chat template.
 
     Raises:
-        InputError: there is no tokenizer or no template, or the template refuses the chat.
+        InputError: There is no tokenizer or no template, or the template refuses the chat.
     """
     if tokenizer is None:
         raise Advised("A chat needs a tokenizer", "tokenizer")
@@ -47,10 +47,10 @@ def chat_text(chat: Any, tokenizer: Any) -> str:
 
 
 def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
-    """Return what a processor makes of a chat with pictures.
+    """Return the processor's inputs for a chat with pictures.
 
     Raises:
-        InputError: there is no processor, a picture is given by its address, or the template
+        InputError: There is no processor, a picture is given by its address, or the template
             refuses the chat.
     """
     if processor is None or not hasattr(processor, "apply_chat_template"):
@@ -64,7 +64,7 @@ def chat_inputs(chat: Any, processor: Any) -> Mapping[str, Any]:
                 )
     options = {"tokenize": True, "return_dict": True, "return_tensors": "pt"}
     try:
-        # The template itself runs in a process of its own, and the processor gets its text.
+        # The template itself runs in its own process. The processor gets its text.
         template = as_literal(write_chat(processor, chat))
         found = processor.apply_chat_template(list(chat), chat_template=template, **options)
     except InputError:

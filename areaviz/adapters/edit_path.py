@@ -1,4 +1,4 @@
-"""The alignment of two rows of characters with the fewest edits (Levenshtein, 1966).
+"""Alignment of two sequences of characters with the fewest edits (Levenshtein, 1966).
 
 Shapes: S symbols of the tokens, C characters of the text, W characters of a window.
 """
@@ -11,13 +11,13 @@ import numpy.typing as npt
 WILDCARD = -1
 """A symbol that stands for any run of visible characters."""
 BLANK = ord(" ")
-# What one edit costs. Tokenizers add and drop blanks, so these cost little, but no blank is paired
-# with a visible character.
+# Costs of single edits. Tokenizers add and drop spaces, so those cost little, but a space is never
+# paired with a visible character.
 _EDIT, _BLANK_EDIT, _UNEQUAL = 20, 2, 1000
-# The cost of a further character of a wildcard: low enough that it reaches to the next symbol.
+# Cost of each further character of a wildcard: low enough for it to reach the next symbol.
 _WIDER = 5
-# Rows are aligned in windows of so many symbols and characters, so that long texts take little
-# memory; half of each window is kept, and the next one begins there.
+# Sequences are aligned in windows of this many symbols and characters, so long texts take little
+# memory. The first half of each window is kept, and the next window starts after it.
 _SYMBOLS, _CHARACTERS = 2048, 3072
 
 Codes = npt.NDArray[np.int64]
@@ -28,8 +28,8 @@ def edit_path(symbols_S: Codes, text_C: Codes) -> tuple[int, list[int]]:
     """Return the cost of an alignment, and for each symbol the index of its character or -1.
 
     Args:
-        symbols_S: code points, or WILDCARD, int64 [S].
-        text_C: code points, int64 [C].
+        symbols_S: Code points, or WILDCARD, int64 [S].
+        text_C: Code points, int64 [C].
     """
     if np.array_equal(symbols_S, text_C):
         return 0, list(range(len(text_C)))
@@ -54,9 +54,9 @@ def _window_path(symbols_S: Codes, text_W: Codes, whole: bool) -> tuple[int, lis
     """Return the cost and the path of one window.
 
     Args:
-        symbols_S: all of them are placed or left out.
-        text_W: characters.
-        whole: whether characters behind the last symbol count as edits.
+        symbols_S: Symbols. All of them are placed or left out.
+        text_W: Characters of the window.
+        whole: Whether characters after the last symbol count as edits.
     """
     edits_W = _edit_costs(text_W)
     prices = {False: _sums(edits_W), True: _sums(np.minimum(edits_W, _WIDER))}
@@ -77,7 +77,7 @@ def _window_path(symbols_S: Codes, text_W: Codes, whole: bool) -> tuple[int, lis
 
 
 def _edit_costs(codes: Codes) -> Costs:
-    """Return what it costs to leave out each character."""
+    """Return the cost of leaving out each character."""
     return np.where(codes == BLANK, _BLANK_EDIT, _EDIT)
 
 
@@ -91,13 +91,13 @@ def _next_row(
 ) -> tuple[Costs, tuple[npt.NDArray[np.int32], npt.NDArray[np.bool_]]]:
     """Return the costs after one more symbol, and how each was reached.
 
-    A symbol is left out, or paired with a character; then characters behind it are left out.
+    A symbol is left out or paired with a character. Then characters after it are left out.
 
     Args:
-        before: least cost up to the symbol before with each number of characters, [W + 1].
-        symbol: the code point or WILDCARD.
-        text_W: characters.
-        price: what it costs to leave out the first 0 to W characters behind this symbol.
+        before: Least cost up to the previous symbol for each number of characters, [W + 1].
+        symbol: Code point or WILDCARD.
+        text_W: Characters of the window.
+        price: Cost of leaving out the first 0 to W characters after this symbol.
     """
     is_blank_W = text_W == BLANK
     unequal_W = np.where(is_blank_W == (symbol == BLANK), _EDIT, _UNEQUAL)
@@ -106,8 +106,8 @@ def _next_row(
     paired = np.full_like(left_out, np.iinfo(np.int64).max // 2)
     paired[1:] = before[:-1] + np.where(equal_W, 0, unequal_W)
     is_paired = paired <= left_out
-    # The characters that are left out form a run that ends here: its best beginning is the least
-    # of cost minus price, over all columns so far, the first of equal ones.
+    # The characters that are left out form a run that ends here. Its best start is the smallest
+    # cost minus price over all columns so far, the first if several are equal.
     relative = np.where(is_paired, paired, left_out) - price
     least = np.minimum.accumulate(relative)
     is_new = np.ones(len(relative), np.bool_)

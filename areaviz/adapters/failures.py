@@ -1,4 +1,4 @@
-"""What goes wrong in the code of others: one sentence with their reason, whatever they raise."""
+"""Failures in external code: any exception becomes one sentence with its reason."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LONGEST = 200
 
 
 def reason_of(error: BaseException) -> str:
-    """Return what an exception says in one line of at most 200 characters."""
+    """Return the message of an exception as one line of at most 200 characters."""
     said = " ".join(str(error).split()).rstrip(".")
     return (said or type(error).__name__)[:_LONGEST]
 
 
 class Failed(InputError):
-    """The code of a model raised an exception on its input."""
+    """Raised if a model's code fails on its input."""
 
     def __init__(self, model: object, error: BaseException, advice: str = "") -> None:
         self.what = f"{type(model).__name__} fails on this input ({reason_of(error)})"
@@ -26,20 +26,20 @@ class Failed(InputError):
 
 
 def run_or_refuse(model: object, run: Callable[[], _Result], advice: str = "") -> _Result:
-    """Run the code of a model, and refuse what it raises in one sentence.
+    """Run a model's code, and turn any exception into one sentence.
 
     Args:
-        model: whose class is named.
-        run: calls the model.
-        advice: what the reader can do.
+        model: Model whose class is named.
+        run: Calls the model.
+        advice: What the user can do.
 
     Raises:
-        InputError: the model raises an exception of any kind.
+        InputError: The model raised an exception of any kind.
     """
     try:
         return run()
     except (InputError, BackendError):
         raise
     except Exception as error:
-        # Every library fails in its own way, and each way means that this input cannot be read.
+        # Libraries raise different exceptions, but each means that this input cannot be read.
         raise Failed(model, error, advice) from error

@@ -1,6 +1,6 @@
-"""A folder of `transformers` as a model among ours: which it is, and its card, before it is loaded.
+"""A `transformers` folder as a model of the app: its identity and card before it is loaded.
 
-Nothing of the weights is read but how many there are.
+Only the number of weights is read, not the weights.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from areaviz.trace.errors import InputError
 
 FAMILY = "transformers"
 READING, CAPTION, UNKNOWN = "reading", "caption", "unknown"
-# What a request may ask of no such model: another largest area, as areas are derived.
+# Requests cannot set the largest area of these models, because their areas are derived.
 _NEVER = ("areas",)
-# What is done to the attention of a layer that looks its attention function up.
+# Changes that are possible if a layer looks up its attention function.
 _CHANGES = ("weigh", "gate", "hide")
 _LIMITS = (
     "A model of others: what it was trained on, and how well it does, is not known here; see what"
@@ -38,28 +38,28 @@ _KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder that holds a model."""
+    """A folder with a model."""
 
     path: Path
     card: Card
 
 
 def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
-    """The model of a folder or, where the network allows, of the hub, with a card of its own.
+    """Return the model of a folder or, if the network allows, of the hub, with a card.
 
     Args:
-        place: the path of a folder, or a name on the hub.
-        taken: names that other models have.
+        place: Path of a folder, or a name on the hub.
+        taken: Names of the models that exist already.
 
     Raises:
-        InputError: it is no folder of a model that is shown here, or its weights are missing,
-            damaged or a pickle.
+        InputError: The folder has no model of a supported kind, or its weights are missing, damaged
+            or a pickle.
     """
     path = fetched(place)
     check_folder(path)
     kind = model_class(path)
     config = library().AutoConfig.from_pretrained(path, local_files_only=True)
-    # Of a hub's model the folder is called by a checksum.
+    # The folder of a model from the hub is named after a checksum.
     called = path.resolve().name if Path(place).is_dir() else place
     task = _task(kind, config, called)
     name = _free_name(called, taken)
@@ -67,13 +67,13 @@ def read_folder(place: str, taken: Collection[str] = ()) -> Folder:
 
 
 def _task(kind: Any, config: Any, called: str) -> str:
-    """What a class of models does, as `Card.task`."""
+    """Return the task of a class of models, as in `Card.task`."""
     reads, pair = kind.main_input_name, getattr(config, "is_encoder_decoder", False)
     if sees_and_reads(config) and kind.can_generate():
         return CAPTION
     if reads == "input_ids" and not sees_and_reads(config):
         return "translation" if pair else READING
-    # A class is a description of one word.
+    # A class is treated as a description of one word.
     describes = kind.can_generate() or kind.__name__.endswith("ForImageClassification")
     if reads == "pixel_values" and describes:
         return CAPTION
@@ -84,14 +84,14 @@ def _task(kind: Any, config: Any, called: str) -> str:
 
 
 def sees_and_reads(config: Any) -> bool:
-    """Whether a configuration is that of a vision-language model."""
+    """Return whether a configuration is that of a vision-language model."""
     return hasattr(config, "vision_config")
 
 
 def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any) -> Card:
     weights = weights_of(path)
     lacks = list(_NEVER)
-    # Words and cells are items of the same layers there, and no site of their own.
+    # Words and cells are items of the same layers there, without their own sites.
     if sees_and_reads(config) or not kind._can_set_attn_implementation():
         lacks += _CHANGES
     if not kind.can_generate():
@@ -126,7 +126,7 @@ def _card(path: Path, name: str, called: str, task: str, kind: Any, config: Any)
 
 
 def _language(path: Path) -> str:
-    """The language that a translator's tokenizer says it reads, such as "en"."""
+    """Return the source language of a translator's tokenizer, such as "en"."""
     try:
         entries = json.loads((path / "tokenizer_config.json").read_bytes())
     except (OSError, ValueError):
@@ -136,7 +136,7 @@ def _language(path: Path) -> str:
 
 
 def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
-    """The entries of a configuration that are a number, a word or yes and no."""
+    """Return the entries of a configuration that are numbers, strings or booleans."""
     kept = {}
     for name, value in entries.items():
         if isinstance(value, str | int | float) and not name.startswith("_"):
@@ -145,7 +145,7 @@ def _plain(entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _free_name(called: str, taken: Collection[str]) -> str:
-    """A name that a request may have, and that no other model has."""
+    """Return a name that is valid in a request and that no other model has."""
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", called).strip("-._")[:90] or "model"
     number, found = 1, name
     while found in taken:

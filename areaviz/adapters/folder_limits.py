@@ -1,8 +1,8 @@
-"""Limits of a folder of a model, checked before the library loads anything of it.
+"""Limits for the folder of a model, checked before the library loads anything from it.
 
-A small file may claim a hundred thousand layers, or hold a tokenizer that doubles every text. So
-the numbers of config.json are compared with the weights, and an unusual tokenizer is tried in a
-process of its own, which can be ended.
+A small file may claim a hundred thousand layers, or contain a tokenizer that doubles every text.
+The numbers in config.json are therefore compared with the weights, and an unusual tokenizer is
+tried in its own process, which can be stopped.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from areaviz.trace.errors import InputError
 MAX_LAYERS, MAX_SIZE = 1000, 10_000_000
 MAX_CONFIG_MEGABYTES, MAX_TOKENIZER_MEGABYTES = 4, 64
 MAX_ADDED_TOKENS = 20_000
-# How many times longer a text may become when a tokenizer normalizes it.
+# Largest factor by which a tokenizer's normalisation may lengthen a text.
 MAX_GROWTH = 100
-# Seconds that a tokenizer may take in its process: of a processor, and on a clock.
+# Seconds that a tokenizer may take in its process: processor time and wall-clock time.
 TRIAL_SECONDS, TRIAL_WALL_SECONDS = 20, 120
-# Numbers that a tied or absent weight may add to those in the files: 0.4 GB in float32.
+# Numbers that tied or missing weights may add to those in the files: 0.4 GB in float32.
 _SPARE_NUMBERS = 100_000_000
 _LAYERS = frozenset(
     ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers")
@@ -37,11 +37,11 @@ _WIDTHS = frozenset(
     + ("encoder_ffn_dim", "decoder_ffn_dim", "n_inner", "num_attention_heads", "n_head")
     + ("n_heads", "num_heads", "encoder_attention_heads", "decoder_attention_heads")
 )
-# Sizes that together with the width make a table of weights.
+# Sizes that form a table of weights together with the width.
 _TABLES = frozenset(("vocab_size", "n_positions"))
-# The width of a table's rows, under the name that a family has for it.
+# Names of the width of a table's rows in different families.
 _HIDDEN = ("hidden_size", "d_model", "n_embd", "dim", "embed_dim")
-# A tokenizer smaller than this whose texts do not grow needs no trial.
+# A smaller tokenizer whose texts do not grow needs no trial.
 _SMALL_BYTES = 1 << 18
 
 
@@ -49,8 +49,8 @@ def check_limits(folder: Path) -> None:
     """Check the numbers of a folder's configuration, and its tokenizer.
 
     Raises:
-        InputError: a number is beyond its limit or does not fit the weights, or the tokenizer is
-            too large, fails, or takes too long.
+        InputError: A number exceeds its limit or does not fit the weights, or the tokenizer is too
+            large, fails or takes too long.
     """
     config = _read_json(folder / "config.json", MAX_CONFIG_MEGABYTES)
     _check_numbers(folder, config)
@@ -64,10 +64,10 @@ def check_limits(folder: Path) -> None:
 def ignore_attention_choice(config: Any) -> None:
     """Make the library choose how attention is computed.
 
-    A configuration may name a package of the hub instead, which the library would fetch and run.
+    A configuration may name a package on the hub instead, which the library would download and run.
 
     Args:
-        config: of `transformers`; its parts are changed, too.
+        config: Configuration of `transformers`. This also changes its parts.
     """
     for name in ("_attn_implementation_internal", "_experts_implementation_internal"):
         if getattr(config, name, None) is not None:
@@ -79,7 +79,11 @@ def ignore_attention_choice(config: Any) -> None:
 
 
 def _read_json(path: Path, megabytes: int) -> Any:
-    """Return the content of a JSON file; raise InputError where it is too large or is none."""
+    """Return the content of a JSON file.
+
+    Raises:
+        InputError: The file is too large or is not JSON.
+    """
     _check_size(path, megabytes)
     try:
         return json.loads(path.read_bytes())
@@ -160,7 +164,7 @@ def _check_tokenizer(folder: Path, path: Path) -> None:
 
 
 def _growth(normalizer: Any) -> float:
-    """Return how many times longer a text can become: the product over all replacements."""
+    """Return the factor by which a text can grow: the product over all replacements."""
     growth, waiting = 1.0, [normalizer]
     while waiting:
         part = waiting.pop()
@@ -178,9 +182,9 @@ def _growth(normalizer: Any) -> float:
 
 
 def _try_tokenizer(folder: Path, path: Path) -> None:
-    """Load a tokenizer in a process of its own, and use it on a text."""
+    """Load a tokenizer in its own process and apply it to a text."""
     command = [sys.executable, str(Path(tokenizer_trial.__file__)), str(path), str(TRIAL_SECONDS)]
-    # The library warns where a process is forked after it was used.
+    # The library warns if a process is forked after it was used.
     quiet = os.environ | {"TOKENIZERS_PARALLELISM": "false"}
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The family `transformers`: a folder's model, asked as our own models are."""
+"""The family `transformers`: a model from a folder, with the interface of our own models."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from areaviz.trace.errors import Advised, InputError, Way
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 
-# Most tokens that are written for a text.
+# Largest number of tokens written for a text.
 STEPS = 256
-# Most tokens by which a decoder goes on with one.
+# Largest number of tokens that a decoder adds to a text.
 CONTINUED = 24
-# What can be done by a request: it names no layers or heads, and the areas are derived.
+# Advice for requests. They name no layers or heads, and areas are derived.
 _OF_A_TEXT: Mapping[Way, str] = {"input": "shorten the text", "target": "change the text"}
 _OF_A_PICTURE: Mapping[Way, str] = {"target": "choose another picture"}
 
 
 @dataclass(frozen=True, slots=True)
 class FolderModel:
-    """A model of others, with what turns texts and pictures into its numbers."""
+    """An external model with its tokenizer and processor."""
 
     card: Card
     loaded: Loaded
@@ -44,11 +44,13 @@ class FolderModel:
     def load(
         cls, folder: Path, card: Card, device: torch.device, area_size: int | None = None
     ) -> Self:
-        """Read a folder's model; `area_size` changes nothing of it, as its areas are derived.
+        """Load the model of a folder.
+
+        `area_size` has no effect on it, because its areas are derived.
 
         Raises:
-            InputError: the memory cannot hold it, it cannot be opened, or its tokenizer is missing
-                or another model's.
+            InputError: Memory is too small for the model, it cannot be opened, or its tokenizer is
+                missing or belongs to another model.
         """
         check_room(card.title, weights_of(folder), device)
         loaded = load(folder, must_read=card.task != CAPTION or "target" in card.can)
@@ -58,10 +60,10 @@ class FolderModel:
     def trace(
         self, requests: Sequence[Request], on_step: Callable[[int, int], None] | None = None
     ) -> list[Trace]:
-        """Run requests one by one; record each.
+        """Run requests one by one and record each.
 
         Raises:
-            InputError: an input does not fit the model.
+            InputError: An input does not fit the model.
         """
         with in_a_request(self.card):
             return [self._trace(request, on_step) for request in requests]
@@ -90,7 +92,7 @@ class FolderModel:
         found = transformers_models.attend(self.loaded.model, given, options)
         details = {"device": self.loaded.model.device.type, **found.details}
         if "target" in self.card.can and request.target is None:
-            # A decoder is given what it wrote itself just before.
+            # A decoder is given its own text from the call before.
             details.pop("decoding", None)
         if request.target is None and self._is_unfinished(found):
             written = f"it was stopped after {len(found.output.probabilities)} tokens."
@@ -99,15 +101,16 @@ class FolderModel:
         return replace(found, request=_shown(request, found), details=details)
 
     def _is_unfinished(self, found: Trace) -> bool:
-        """Whether an output that ends with a symbol of its own lacks it."""
+        """Return whether an output lacks the end symbol that it should have."""
         writes = self.card.task != READING and "target" in self.card.can
         writes = writes and not sees_and_reads(self.loaded.model.config)
         return writes and found.fields["target"].labels[-1] != self.loaded.tokenizer.eos_token
 
     def _read(self, text: str, options: Options) -> tuple[str, Options]:
-        """What a model of one stack reads: the text and what follows it, given or its own.
+        """Return the input of a model with one stack: the text and its continuation.
 
-        Of a decoder the given output "" is nothing: it reads the text alone.
+        The continuation is given or the model's own. For a decoder, the given output "" means that
+        it reads only the text.
         """
         if "target" not in self.card.can:
             return text, options
@@ -120,10 +123,10 @@ class FolderModel:
 
 @contextmanager
 def in_a_request(card: Card) -> Iterator[None]:
-    """Advise what whoever asks by a request can do, on a page or the command line.
+    """Adapt advice to what users can do in a request, on a page or the command line.
 
     Raises:
-        InputError: in place of one whose advice is for Python.
+        InputError: Replaces an error whose advice is for Python.
     """
     words = _OF_A_PICTURE if card.task == CAPTION else _OF_A_TEXT
     try:
@@ -133,10 +136,10 @@ def in_a_request(card: Card) -> Iterator[None]:
 
 
 def check_given(card: Card, request: Request) -> None:
-    """Check that a model is given what it takes, a text or a picture, before it is loaded.
+    """Check that a request gives a model what it reads, a text or a picture, before it is loaded.
 
     Raises:
-        InputError: it is given the other.
+        InputError: It gives the other one.
     """
     if card.task != CAPTION and request.picture is not None:
         raise InputError(f"“{card.title}” reads texts alone; leave the picture out.")
@@ -145,7 +148,7 @@ def check_given(card: Card, request: Request) -> None:
 
 
 def _shown(request: Request, found: Trace) -> Request:
-    """What was asked; where the model sees a part of the picture, with that part."""
+    """Return the request, with the part of the picture that the model saw if it saw only a part."""
     asked, seen = request.picture, found.request.picture
     if asked is None or seen is None or (asked.width, asked.height) == (seen.width, seen.height):
         return request

@@ -1,6 +1,7 @@
-"""What a vision-language model is given: a picture, a question, and the words behind them.
+"""Inputs of vision-language models: a picture, a question and an answer.
 
-These are the model's own or given ones; its processor says how question and picture are written.
+The answer is given or the model's own. The processor determines how question and picture are
+written.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.picture import Picture
 
 QUESTION = "Describe the picture."
-# Most words that are written of a picture, and most characters of a question in its template.
+# Largest number of tokens written about a picture, and of characters of a templated question.
 STEPS, MAX_PROMPT = 48, 100_000
 
 
 def picture_and_words(
     loaded: Loaded, picture: Picture, question: str, options: Options
 ) -> Mapping[str, Any]:
-    """What the processor makes of a picture and a question, with the answer behind it.
+    """Return the processor's inputs for a picture and a question, followed by the answer.
 
     Args:
-        loaded: the model with its processor.
-        picture: what is seen.
-        question: what is asked, "" for a description.
-        options: with the answer that is given as `target`, or None for the model's own.
+        loaded: Model with its processor.
+        picture: Picture to read.
+        question: Question about it, "" for a description.
+        options: Options with a given answer as `target`, or None for the model's own.
 
     Raises:
-        InputError: there is no processor, or it cannot take them.
+        InputError: There is no processor, or it fails on these inputs.
     """
     if not hasattr(loaded.processor, "image_processor"):
         raise InputError(
@@ -49,7 +50,7 @@ def picture_and_words(
     except InputError:
         raise
     except Exception as error:
-        # A stranger's template or processor: each fails in its own way.
+        # External templates and processors fail in different ways.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The processor of {loaded.name} cannot take the picture and the question ({reason});"
@@ -68,10 +69,10 @@ def picture_and_words(
 
 
 def _prompt(processor: Any, question: str) -> str:
-    """Return the question as the model was taught to read it, with the mark of the picture.
+    """Return the question in the format of the model, with the placeholder of the picture.
 
     Raises:
-        InputError: the template of the folder takes too long or writes too much.
+        InputError: The template of the folder takes too long or writes too much.
     """
     if getattr(processor, "chat_template", None):
         content = [{"type": "image"}, {"type": "text", "text": question or QUESTION}]
@@ -84,12 +85,12 @@ def _prompt(processor: Any, question: str) -> str:
             )
         return prompt
     mark = getattr(processor, "image_token", "") or ""
-    # Without a mark the text is the beginning of what is written, and no question.
+    # Without a placeholder, the text is the start of the answer, not a question.
     return f"{mark}{question or QUESTION}" if mark else question
 
 
 def _continued(given: Mapping[str, Any], whole_1M: torch.Tensor) -> Mapping[str, Any]:
-    """The same inputs with more tokens; what is said of each token goes on."""
+    """Return the inputs with more tokens, and extend everything that is given per token."""
     before = given["input_ids"].shape
     more = whole_1M.shape[1] - before[1]
     found = {**given, "input_ids": whole_1M}

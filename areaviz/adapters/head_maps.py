@@ -1,7 +1,7 @@
-"""The maps that follow from what the attention layers of another's model did.
+"""The attention maps that are derived from the layers of an external model.
 
-Maps that have room in memory are arrays. Others are read a layer at a time: from queries and keys
-whenever a layer or a head is looked at, or from the weights in a temporary file.
+Maps that fit in memory are arrays. Other maps are read one layer at a time: from queries and keys
+whenever a layer or a head is used, or from weights in a temporary file.
 
 Shapes: L layers, H heads, Q queries, N memory items, A areas.
 """
@@ -36,23 +36,23 @@ def site_maps(
     area_size: int,
     taken: int = 0,
 ) -> list[AttentionMap]:
-    """The map of a site, then the two that follow from it where areas have more than one item.
+    """Return the map of a site, and the two derived maps if areas have more than one item.
 
-    The area distribution is left out where the weights do not follow from queries and keys that are
-    known. Where there is no room for weights in single precision, their logarithms in half
-    precision stand for them, and where there is none for these, layers are read one at a time.
+    The area distribution is left out if the weights do not follow from known queries and keys. If
+    weights in single precision do not fit in memory, their logarithms in half precision replace
+    them. If those do not fit, layers are read one at a time.
 
     Args:
-        site: its name.
-        query: name of the field that attends.
-        memory: name of the field that is attended to.
-        shape: rows and columns of the memory; (1, N) for a text.
-        layers: what each did.
-        area_size: most items of an area, or rows and columns of one.
-        taken: bytes that the maps of other sites and all layers take.
+        site: Name of the site.
+        query: Name of the field that attends.
+        memory: Name of the field that is attended to.
+        shape: Rows and columns of the memory; (1, N) for a text.
+        layers: Heads of each layer.
+        area_size: Most items of an area, or rows and columns of one.
+        taken: Bytes that the maps of other sites and all layers take.
 
     Raises:
-        InputError: layers differ in their heads or items, a weight is not finite, or a layer is too
+        InputError: Layers differ in their heads or items, a weight is not finite, or a layer is too
             large to be read at once.
     """
     check_layers(site, layers)
@@ -81,7 +81,10 @@ def site_maps(
 
 
 def _explained(layers: Sequence[Heads]) -> FloatArray | None:
-    """The logarithms [L, H, Q, N] of all layers' weights, if queries and keys give them all."""
+    """Return the logarithms [L, H, Q, N] of all layers' weights, or None if they are not explained.
+
+    They are explained if queries and keys give all weights.
+    """
     logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
         logs_HQN = layer.logs()
@@ -94,9 +97,9 @@ def _explained(layers: Sequence[Heads]) -> FloatArray | None:
 def _read_by_layer(
     layers: Sequence[Heads], items: AreaGrid
 ) -> tuple[FloatArray, FloatArray | None]:
-    """The weights [L, H, Q, N] and, if queries and keys give them all, their logarithms.
+    """Return the weights [L, H, Q, N] and their logarithms, if queries and keys give them all.
 
-    Both stand in for arrays: nothing but what the layers keep takes memory.
+    Both stand in for arrays. They take no memory beyond what the layers keep.
     """
     shape, kept = (len(layers), *layers[0].shape), sum(layer.nbytes for layer in layers)
 
@@ -120,7 +123,7 @@ def _read_by_layer(
 
 
 def _in_single(layers: Sequence[Heads]) -> FloatArray:
-    """The weights [L, H, Q, N] as they are."""
+    """Return the weights [L, H, Q, N] in single precision."""
     weights_LHQN = np.empty((len(layers), *layers[0].shape), np.float32)
     for place, layer in zip(weights_LHQN, layers, strict=True):
         place[...] = _shares(layer.weights)
@@ -128,7 +131,7 @@ def _in_single(layers: Sequence[Heads]) -> FloatArray:
 
 
 def _in_half(layers: Sequence[Heads]) -> FloatArray:
-    """The logarithms [L, H, Q, N] of the weights as they are, in half precision."""
+    """Return the logarithms [L, H, Q, N] of the weights in half precision."""
     logs_LHQN = cast(FloatArray, np.empty((len(layers), *layers[0].shape), np.float16))
     for place, layer in zip(logs_LHQN, layers, strict=True):
         place[...] = torch.from_numpy(_shares(layer.weights)).log().half().numpy()
@@ -136,10 +139,10 @@ def _in_half(layers: Sequence[Heads]) -> FloatArray:
 
 
 def check_layers(site: str, layers: Sequence[Heads]) -> None:
-    """Check that layers can stand in one map.
+    """Check that layers can be shown in one map.
 
     Raises:
-        InputError: their heads, queries or items differ, or weights are no shares.
+        InputError: Their heads, queries or items differ, or weights are not finite.
     """
     shapes = {layer.shape for layer in layers}
     if len(shapes) > 1:
@@ -148,7 +151,7 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
             f'The layers of "{site}" differ in heads x queries x items ({found}) and cannot be'
             " shown together; give the part of the model that you mean."
         )
-    # What queries and keys stand for was seen to be finite.
+    # Weights that queries and keys replace were found to be finite.
     if not all(layer.are_given or bool(layer.weights.isfinite().all()) for layer in layers):
         raise InputError(
             f'Attention weights of "{site}" are not finite; check the model and its input.'
@@ -156,6 +159,6 @@ def check_layers(site: str, layers: Sequence[Heads]) -> None:
 
 
 def _shares(weights_HQN: Tensor) -> FloatArray:
-    """Rows divided by their sum again, for models that computed them in half precision."""
+    """Return rows normalised again, for models that computed them in half precision."""
     total = weights_HQN.sum(-1, keepdim=True)
     return torch.where(total > 0.5, weights_HQN / total, torch.zeros_like(weights_HQN)).numpy()

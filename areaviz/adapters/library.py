@@ -1,4 +1,4 @@
-"""The `transformers` library, imported where it is needed and not before."""
+"""The `transformers` library, imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 
 def library() -> Any:
-    """The module `transformers`.
+    """Return the module `transformers`.
 
-    Beside a torch that it was not built for, torchvision is there but cannot be imported; the
-    library would then fail with it, for texts as well. A torchvision that fails is as good as none,
-    and is given out as none: the library has its own ways to read pictures.
+    If torchvision does not match the build of torch, it is installed but cannot be imported, and
+    the library would fail with it, even for texts. This function then hides torchvision, because
+    the library can read pictures without it.
     """
     if "transformers" not in sys.modules:
         try:

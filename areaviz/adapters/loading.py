@@ -1,7 +1,7 @@
-"""Others' models from a folder or a hub: safetensors only, and no code of theirs is run.
+"""Loading of external models from a folder or a hub: safetensors only, without running their code.
 
-A pickle (`pytorch_model.bin`) can run any code when it is opened, and so can Python files beside a
-model; neither is ever opened here.
+A pickle (`pytorch_model.bin`) can run any code when it is opened, and so can Python files next to a
+model. Neither is ever opened here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from areaviz.adapters.tuned import base_of, is_adapter, refuse_adapter, with_ada
 from areaviz.adapters.weights import check_room, weight_files, weights_of
 from areaviz.trace.errors import InputError
 
-# Of a repository on the hub: no pickles, and no weights of other frameworks.
+# Files to download from the hub: no pickles, and no weights of other frameworks.
 _FETCHED = ["*.json", "*.safetensors", "*.model", "*.spm", "*.txt"]
-# What files of a tokenizer are called.
+# File names of tokenizers.
 _TOKENIZER = re.compile(r"^(tokenizer|vocab|spiece|sentencepiece)|\.(model|spm)$")
 _HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")
 
@@ -32,24 +32,24 @@ class Loaded:
     """A model as it was stored."""
 
     model: Any
-    # What turns its inputs into numbers, None where it has none.
+    # Its tokenizer and processor, or None.
     tokenizer: Any
     processor: Any
     name: str
 
 
 def load(place: str | Path, must_read: bool = False) -> Loaded:
-    """A `transformers` model from a local folder or, where there is none, from the hub.
+    """Load a `transformers` model from a local folder or, without such a folder, from the hub.
 
-    What can be known without its weights is checked before these are loaded.
+    Everything that can be checked without its weights is checked before they are loaded.
 
     Args:
-        place: a folder, or a name.
-        must_read: whether it is refused without a tokenizer.
+        place: A folder, or a name on the hub.
+        must_read: Whether a model without a tokenizer is refused.
 
     Raises:
-        InputError: it is neither, it holds its weights only as a pickle, the memory cannot hold
-            them, it needs code of its own, or its tokenizer is missing or another model's.
+        InputError: There is no such model, its weights are only a pickle or do not fit in memory,
+            it needs its own code, or its tokenizer is missing or belongs to another model.
     """
     folder = Path(place).expanduser() if str(place).startswith("~") else Path(place)
     local = bool(str(place)) and folder.is_dir()
@@ -65,7 +65,7 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
     source, name = (str(folder), folder.resolve().name) if local else (str(place), str(place))
     options = {"trust_remote_code": False, "local_files_only": local}
     tokenizer = processor = None
-    # Where there are no files of one, the library would make an empty tokenizer.
+    # Without tokenizer files, the library would make an empty tokenizer.
     if not local or _has_tokenizer(folder):
         tokenizer = _part("AutoTokenizer", source, options)
     try:
@@ -78,7 +78,7 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
     except InputError:
         raise
     except Exception as error:
-        # A stranger's files: whatever the parsers raise means that they cannot be used.
+        # Untrusted files: any exception of the parsers means that they cannot be used.
         if not local and isinstance(error, OSError):
             raise InputError(
                 f"There is no folder {place}, and the hub gave no such model"
@@ -97,10 +97,10 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
 
 
 def _load_adapter(folder: Path, must_read: bool) -> Loaded:
-    """Return the model that an adapter belongs to, with the adapter in it.
+    """Load the model that an adapter belongs to, with the adapter in it.
 
     Raises:
-        InputError: that model cannot be read, or the adapter does not fit it.
+        InputError: That model cannot be read, or the adapter does not fit it.
     """
     base = _base_place(folder)
     try:
@@ -120,7 +120,7 @@ def _load_adapter(folder: Path, must_read: bool) -> Loaded:
 
 
 def _base_place(folder: Path) -> str:
-    """Return where the base of an adapter lies: a relative path counts from the adapter too."""
+    """Return the place of an adapter's base. A relative path also counts from the adapter."""
     base = base_of(folder)
     beside = folder / base
     return str(beside) if not Path(base).is_dir() and beside.is_dir() else base
@@ -130,7 +130,7 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
     """Check that a model that reads texts has its own tokenizer, before its weights are loaded.
 
     Raises:
-        InputError: there is none where it has to be, or it has more tokens than the model.
+        InputError: A required tokenizer is missing, or it has more tokens than the model.
     """
     if tokenizer is None:
         if must_read:
@@ -139,7 +139,7 @@ def _check_tokenizer(name: str, tokenizer: Any, config: Any, must_read: bool) ->
                 " by tokenizer.save_pretrained(FOLDER)."
             )
         return
-    # Of models of sound a tokenizer may have signs that are never written.
+    # The tokenizer of a speech model may have characters that are never written.
     reads = getattr(_class(config), "main_input_name", "") == "input_ids"
     known = getattr(config, "vocab_size", None)
     if reads and isinstance(known, int) and len(tokenizer) > known:
@@ -157,7 +157,7 @@ def check_folder(folder: Path) -> None:
     """Check the files of a folder before the library loads any of them.
 
     Raises:
-        InputError: it has no configuration or no safetensors, lacks some of them, or is beyond the
+        InputError: It has no configuration or no safetensors, lacks some of them, or exceeds the
             limits of `check_limits`.
     """
     if is_adapter(folder):
@@ -181,10 +181,10 @@ def check_folder(folder: Path) -> None:
 
 
 def fetched(place: str) -> Path:
-    """The folder of a model: itself, or what the hub has under this name, fetched once.
+    """Return the folder of a model: the given folder, or a download from the hub.
 
     Raises:
-        InputError: there is no such folder, and the hub does not give such a model.
+        InputError: There is no such folder, and the hub has no such model.
     """
     place = str(Path(place).expanduser()) if place.startswith("~") else place
     if place and Path(place).is_dir():
@@ -198,7 +198,7 @@ def fetched(place: str) -> Path:
     try:
         return Path(snapshot_download(place, allow_patterns=_FETCHED))
     except Exception as error:
-        # Of the network, of the hub or of its library: each fails in its own way.
+        # The network, the hub and its library fail in different ways.
         reason = " ".join(str(error).split()).rstrip(".")[:120]
         raise InputError(
             f"There is no folder {place}, and the hub gave no such model ({reason}); check the"
@@ -207,16 +207,16 @@ def fetched(place: str) -> Path:
 
 
 def model_class(folder: Path) -> Any:
-    """The class that a folder's configuration names.
+    """Return the class that a folder's configuration names.
 
     Raises:
-        InputError: the library cannot read it, or has no such class.
+        InputError: The library cannot read the configuration, or has no such class.
     """
     options = {"trust_remote_code": False, "local_files_only": True}
     try:
         family = _class(library().AutoConfig.from_pretrained(str(folder), **options))
     except Exception as error:
-        # A stranger's files: whatever the parsers raise means that they cannot be used.
+        # Untrusted files: any exception of the parsers means that they cannot be used.
         reason = " ".join(str(error).split()).rstrip(".")[:200]
         raise InputError(
             f"The config.json of {folder.name} cannot be read ({reason}); choose the folder of a"
@@ -231,7 +231,7 @@ def model_class(folder: Path) -> Any:
 
 
 def _class(config: Any) -> Any:
-    """The class that a configuration names, if the library has it; else the bare model's."""
+    """Return the class that a configuration names if the library has it, otherwise `AutoModel`."""
     transformers = library()
     [named, *_] = getattr(config, "architectures", None) or [""]
     family: Any = getattr(transformers, named, None)
@@ -240,13 +240,13 @@ def _class(config: Any) -> Any:
 
 
 def _part(kind: str, source: str, options: dict[str, Any]) -> Any:
-    """A tokenizer or a processor, or None where there is none."""
+    """Return a tokenizer or a processor, or None without one."""
     try:
         return getattr(library(), kind).from_pretrained(source, **options)
-    except Exception:  # each kind of tokenizer fails in its own way where its files are missing
+    except Exception:  # Each kind of tokenizer fails in its own way if its files are missing.
         return None
     except BaseException as error:
-        # The library's Rust code raises it for some patterns, and it is not an `Exception`.
+        # The library's Rust code raises it for some patterns. It is not an `Exception`.
         if type(error).__name__ != "PanicException":
             raise
         return None

@@ -1,7 +1,7 @@
-"""Tensors in temporary files, for what of a run has no room in memory.
+"""Tensors in temporary files, for parts of a run that do not fit in memory.
 
-The file has no name, so nobody else can open it, and it is gone with the tensor, even after a kill.
-Its place is where Python puts temporary files (TMPDIR).
+The file has no name, so no other process can open it, and it is removed with the tensor, even after
+a kill. It is in Python's folder for temporary files (TMPDIR).
 """
 
 from __future__ import annotations
@@ -16,21 +16,22 @@ from areaviz.trace.errors import BackendError
 
 
 def mapped(tensor: Tensor) -> Tensor:
-    """The same numbers in a file, whose pages come into memory when they are read.
+    """Return a tensor whose values are in a file and are loaded into memory when they are read.
 
     Args:
-        tensor: on the CPU, not empty.
+        tensor: A tensor on the CPU that is not empty.
 
     Raises:
-        BackendError: the disk has no room for it.
+        BackendError: The disk has no room for it.
     """
     array = tensor.detach().contiguous().numpy()
     try:
         with tempfile.TemporaryFile(prefix="areaviz-") as file:
-            # Written as a file is, as a map of a full disk would end the process.
+            # Write through the file API: writing to a memory map on a full disk would kill the
+            # process.
             file.write(array.data.cast("B"))
             file.flush()
-            # What is changed stays in memory: torch knows no tensors that cannot be changed.
+            # Copy-on-write: changes stay in memory, because torch has no read-only tensors.
             found = np.memmap(file, array.dtype, "c", shape=array.shape)
     except OSError as error:
         raise BackendError(
