@@ -1,5 +1,5 @@
-"""A reader's own set of examples through a model: measures, rows on disk, runs, jobs, tables.
+"""Analyses of datasets by models: metrics, rows on disk, runs, background jobs and tables.
 
-The doors are `run.analyse` (or `on_ray.analyse_on_ray`), which adds rows to a `rows.RowFile`, and
-`table.table_of`, which makes a table of them.
+The entry points are `run.analyse` (or `on_ray.analyse_on_ray`), which adds rows to a
+`rows.RowFile`, and `table.table_of`, which turns rows into a table.
 """

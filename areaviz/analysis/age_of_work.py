@@ -1,4 +1,4 @@
-"""Reports how old the work of readers is, so that an operator sees what a deletion would take."""
+"""Age of users' work, which shows an operator what a retention period would delete."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from areaviz.notes.store_schema import JUDGEMENTS, NOTES, SLICES
 
 @dataclass(frozen=True, slots=True)
 class AgeOfWork:
-    """How much work nobody changed for some days, and the date of the newest work.
+    """Number of items unchanged for some days, and the date of the newest item.
 
     Args:
         notes: the number of old notes.
         slices: the number of old slices.
-        judgements: the number of old judgements.
+        judgements: the number of old ratings.
         analyses: the number of old analyses.
-        newest: when any note, slice, judgement or analysis was last changed, None without any.
+        newest: the last change of any note, slice, rating or analysis, None if there are none.
     """
 
     notes: int
@@ -33,12 +33,12 @@ class AgeOfWork:
 
 
 def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOfWork:
-    """Return how much work nobody changed for some days. Nothing is changed.
+    """Count the items unchanged for `days` days. Nothing is changed.
 
     Args:
-        store: of notes, slices and judgements.
-        folder: of analyses.
-        days: how old the work is.
+        store: the store of notes, slices and ratings.
+        folder: the folder of analyses.
+        days: the age in days.
         now: the date, in UTC.
 
     Raises:
@@ -61,10 +61,10 @@ def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOf
 
 
 def _times_of_analyses(folder: Path) -> list[datetime]:
-    """Return when the analyses of a folder were last written to."""
+    """Return the times when the analyses of a folder were last written."""
     times = []
     for path in folder.glob("*.jsonl"):
-        # An analysis may be deleted at this moment.
+        # An analysis may be deleted in the meantime.
         with suppress(FileNotFoundError):
             times.append(datetime.fromtimestamp(path.stat().st_mtime, UTC))
     return times

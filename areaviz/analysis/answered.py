@@ -1,6 +1,6 @@
-"""Measures of models that answer: trees, answers about stories, hulls and tours, digits read.
+"""Metrics of models that answer questions: trees, stories, hulls and tours of points, digits.
 
-Shapes: N points, K hops, M facts, T looks, D boxes.
+Shapes: N points, K hops, M facts, T glimpses, D boxes.
 """
 
 from __future__ import annotations
@@ -41,16 +41,19 @@ MEASURES: Mapping[str, Measure] = {
         "high",
     ),
 }
-"""By name, in the order tables show them."""
+"""Metrics by name, in the order in which tables show them."""
 
 
 def score_answer(kind: str, output: str, example: Example) -> Measured:
-    """What an output says against right answers, of any system.
+    """Score the output of any system against the right answers.
 
     Args:
-        kind: of the example's text, `TREES` or `STORIES`.
-        output: a linear tree, or an answer.
-        example: has the right ones.
+        kind: the kind of the example's text, `TREES` or `STORIES`.
+        output: a linearised tree, or an answer to a question.
+        example: contains the right trees or answers.
+
+    Returns:
+        "right", 0 or 1, and for trees "bracket_f1", 0 to 1, against the closest right tree.
     """
     if kind == STORIES:
         return {"right": float(output.strip().lower() in map(str.lower, example.references))}
@@ -60,12 +63,12 @@ def score_answer(kind: str, output: str, example: Example) -> Measured:
 
 
 def is_answer(kind: str) -> bool:
-    """Whether an output of such examples is right or wrong, and no text to compare word by word."""
+    """Return whether outputs of this kind are right or wrong, not compared word by word."""
     return kind in (TREES, STORIES)
 
 
 def facts_read(trace: Trace, example: Example) -> Measured:
-    """Of the gold facts of a story the share that is the heaviest of some hop; {} without any."""
+    """Return the share of gold facts that get the most attention in some hop, {} without facts."""
     for attention in trace.maps.values():
         if trace.fields[attention.memory].kind == "facts" and example.facts:
             break
@@ -76,14 +79,15 @@ def facts_read(trace: Trace, example: Example) -> Measured:
 
 
 def shows_digits(example: Example) -> bool:
-    """Whether an example is a picture whose digits are to be read."""
+    """Return whether the example is a picture of digits to be recognised."""
     return bool(example.file) and not example.text and are_digits(example.references)
 
 
 def looked(trace: Trace, example: Example) -> Measured:
-    """The share of a digit reader's looks whose middle lies on a digit; {} for other examples.
+    """Return the share of a digit classifier's glimpses that are centred on a digit.
 
-    Of attention to cells the middle of the heaviest one counts.
+    For attention to cells, the centre of the top cell counts. The result is {} for examples that
+    are not digits and for models without glimpses or cells.
     """
     picture, places_T2 = trace.request.picture, _middles(trace)
     if picture is None or places_T2 is None or not (example.boxes and shows_digits(example)):
@@ -95,7 +99,7 @@ def looked(trace: Trace, example: Example) -> Measured:
 
 
 def _middles(trace: Trace) -> FloatArray | None:
-    """Where each look went, (x, y) in pixels [T, 2]; None where none went anywhere."""
+    """Return the centre of each glimpse as (x, y) in pixels [T, 2], None without glimpses."""
     for site in ("glimpses", "transformer"):
         if site in trace.gazes:
             middles_T2: FloatArray = trace.gazes[site].corners[:, 0].mean(1)
@@ -110,9 +114,13 @@ def _middles(trace: Trace) -> FloatArray | None:
 
 
 def pointed(trace: Trace, example: Example) -> Measured:
-    """The answer to points beside the exact one, which is computed; {} for other inputs.
+    """Compare the answer to a set of points with the exact answer, which is computed here.
 
-    A hull may begin anywhere: it is compared as it is read, counter-clockwise from the leftmost.
+    A hull may start at any of its points. It is compared in the order in which it is written:
+    counter-clockwise from the leftmost point.
+
+    Returns:
+        "right", and "tour_ratio" or "hull_area"; {} for other inputs.
     """
     field = trace.fields.get("points")
     if field is None:

@@ -1,4 +1,4 @@
-"""Examples of a set in batches of like length, and the rows of a batch."""
+"""Batches of examples with texts of similar length, and the rows that a batch gives."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ from areaviz.trace.record import RunTogether, Trace
 from areaviz.trace.request import Request
 from areaviz.trace.summary import answer_of
 
-# Examples that run together: more save little time, and take memory.
+# Examples per batch. Larger batches save little time and take more memory.
 BATCH = 32
-# Batches whose examples are sorted by length together: rows come roughly in the set's order.
+# Number of batches whose examples are sorted by length together. A small window keeps the rows
+# roughly in the order of the dataset.
 WINDOW = 8
 
 
 def batches(dataset: Dataset, left: Sequence[int], size: int = BATCH) -> Iterator[list[int]]:
-    """Indices of a set's examples in batches; those of one have texts of like length.
+    """Yield the indices of examples in batches with texts of similar length.
 
     Args:
-        dataset: its examples.
-        left: the indices to be run, in the set's order.
-        size: examples of a batch, at most.
+        dataset: the dataset with the examples.
+        left: indices of the examples to run, in the order of the dataset.
+        size: the largest number of examples per batch.
     """
     for start in range(0, len(left), WINDOW * size):
         window = left[start : start + WINDOW * size]
@@ -37,16 +38,16 @@ def batches(dataset: Dataset, left: Sequence[int], size: int = BATCH) -> Iterato
 def rows_of(
     dataset: Dataset, indices: Sequence[int], request: Request, run: RunTogether
 ) -> list[Row]:
-    """The rows of some examples; one that cannot be run is a row with the reason.
+    """Run some examples and return their rows; an example that fails gets a row with the reason.
 
     Args:
-        dataset: its examples.
-        indices: of those that are run.
-        request: the model and its options; what is asked comes from the examples.
-        run: runs requests together.
+        dataset: the dataset with the examples.
+        indices: indices of the examples to run.
+        request: the model and its options; the input comes from the examples.
+        run: runs several requests together.
 
     Raises:
-        BackendError: the model cannot be run at all.
+        BackendError: the model cannot run at all.
     """
     rows, chosen, requests = [], [], []
     for index in indices:
@@ -64,7 +65,7 @@ def rows_of(
 
 
 def row_of_trace(dataset: Dataset, index: int, trace: Trace) -> Row:
-    """What is kept of an example's trace."""
+    """Return the row that an analysis keeps of an example's trace."""
     example = dataset.examples[index]
     counts = link_counts(trace, example)
     links = None if counts is None else astuple(counts)

@@ -1,7 +1,7 @@
-"""Blind rating: each rater sees the systems without their names, in an order of their own.
+"""Blind rating: each rater sees the systems without names, in a personal order.
 
-The order follows from the set, the rater's name and the names of the systems, so a rater who comes
-back sees the same one, and whoever knows these three can name the systems again.
+The order depends on the dataset, the rater's name and the names of the systems. A returning rater
+sees the systems in an unchanged order, and these three values are enough to identify the systems.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 
 def shuffle_systems(dataset: str, rater: str, systems: Sequence[str]) -> list[int]:
-    """Return the places of the systems in the order in which a rater sees them.
+    """Return the indices of the systems in the order in which a rater sees them.
 
-    The order does not depend on the order in which the systems are given, unless two have one name.
+    The order does not depend on the order of `systems`, unless two systems share a name.
 
     Args:
-        dataset: the digest of the set.
+        dataset: the digest of the dataset.
         rater: the rater's name.
         systems: the names of the systems.
     """
@@ -29,7 +29,7 @@ def shuffle_systems(dataset: str, rater: str, systems: Sequence[str]) -> list[in
 
 
 def alias_of(number: int) -> str:
-    """Return what a rater reads in place of the name of a system; number: its place, from 0."""
+    """Return the name that a rater sees for the system with this number, from 0."""
     return f"System {number + 1}"
 
 
@@ -37,8 +37,8 @@ def key_table(dataset: str, raters: Sequence[str], systems: Sequence[str]) -> li
     """Return a row for each rater: the rater's name, then the system behind each alias.
 
     Args:
-        dataset: the digest of the set.
-        raters: their names.
+        dataset: the digest of the dataset.
+        raters: the names of the raters.
         systems: the names of the systems.
     """
     rows = []

@@ -1,4 +1,4 @@
-"""What buckets of numbers are called, by their edges."""
+"""Names of buckets, made from their edges."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from itertools import pairwise
 
 import numpy as np
 
-# The edge of a bucket that goes on for ever; -BEYOND before the first bucket of a measure.
+# The edge of a bucket without an upper limit; -BEYOND is the edge of one without a lower limit.
 BEYOND = np.inf
 
 
 def name_buckets(edges: Sequence[float]) -> list[str]:
-    """Return what buckets are called: "5", "6–8", "60+"; by values "below 0.5", "0.5 to 0.7"."""
+    """Return the names of buckets, such as "5", "6–8" and "60+", or "below 0.5"."""
     if edges[0] != -BEYOND:
         return [_count_name(low, high) for low, high in pairwise(edges)]
     for digits in range(3, 18):
         names = [_value_name(low, high, digits) for low, high in pairwise(edges)]
-        # Large values that lie close together need more digits.
+        # Large values that are close together need more digits to differ.
         if len(set(names)) == len(names):
             break
     return names

@@ -1,6 +1,6 @@
-"""Scores by bucket: of examples that are equally long, hard or rare, as in compare-mt.
+"""Scores by bucket: examples grouped by length, difficulty or word frequency, as in compare-mt.
 
-What is good on the whole may be bad for long or rare things (Neubig et al. 2019).
+A system that is good on average may be bad on long or rare inputs (Neubig et al. 2019).
 """
 
 from __future__ import annotations
@@ -25,42 +25,42 @@ from areaviz.metrics.translation import bleu_and_chrf
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# Buckets by the values of a measure.
+# Number of buckets when examples are grouped by the values of a metric.
 PARTS = 5
-# A column of metadata with at most so many different numbers, such as years, has a bucket for each.
+# A numeric metadata column with at most 12 distinct values, such as years, gets one bucket each.
 MAX_NUMBERS = 12
 MAX_CORPUS_MEGABYTES = 500
 _PUNCTUATION = ".,;:!?\"'()[]„“”‚‘’«»…"
-# Edges of the buckets of words, by how often the references have a word, or a corpus, which may
-# never have it.
+# Edges of word frequency buckets, counted in the references or in a corpus. A corpus may not
+# contain a word at all, so its buckets start at 0.
 FREQUENCIES = (1, 2, 3, 5, 10, 20, 50, 100, 1000, BEYOND)
 CORPUS_FREQUENCIES = (0, 1, 2, 5, 10, 100, 1000, 10_000, BEYOND)
-# How often each word is in a text, in lower case.
+# Number of occurrences of each lower-cased word.
 Frequency = Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Bucketing:
-    """A way to sort examples into buckets."""
+    """A rule that sorts examples into buckets."""
 
     title: str
-    # What the number that sorts them is, for people.
+    # Describes the number that sorts the examples, for display.
     about: str
-    # A bucket goes from one edge up to below the next.
+    # Each bucket includes its lower edge and excludes its upper edge.
     edges: tuple[float, ...]
-    # The number of each example of a table.
+    # Returns the number of each example of a table.
     number: Callable[[pd.DataFrame], pd.Series]
-    # What the buckets are called, () to call them by their edges.
+    # Names of the buckets; () names them by their edges.
     names: tuple[str, ...] = ()
 
     @property
     def caption(self) -> str:
-        """The title within a sentence; a column that a reader named keeps its capitals."""
+        """The title for use within a sentence; a metadata column keeps its capitals."""
         return self.title if self.title == self.about else self.title.lower()
 
 
 def sort_into(table: pd.DataFrame, how: Bucketing) -> pd.Series:
-    """Return the name of the bucket of each example, NaN for an example without a number."""
+    """Return the bucket name of each example, NaN for an example without a number."""
     names = how.names or name_buckets(how.edges)
     return pd.cut(how.number(table), how.edges, right=False, labels=names)
 
@@ -71,11 +71,17 @@ def bucket_table(
     measure: str,
     runs: int,
 ) -> pd.DataFrame:
-    """A line for each bucket that has examples, in rising order.
+    """Return a table with one row per bucket that contains examples, in rising order.
 
-    Columns: bucket, examples, places (theirs in the set); for each run R corpus_bleu_R and
-    corpus_chrf_R, of the bucket's examples as one corpus (all references; NaN without any), and
-    mean_R, the mean of the measure.
+    Columns: bucket, examples (their number), places (their indices in the dataset). For each run R:
+    corpus_bleu_R and corpus_chrf_R over the bucket as one corpus against all references (NaN
+    without references), and mean_R, the mean of the metric.
+
+    Args:
+        table: the examples, as `table_of` returns them.
+        how: sorts the examples into buckets.
+        measure: the name of the metric.
+        runs: the number of runs in the table.
     """
     rows = []
     for bucket, part in table.groupby(sort_into(table, how), observed=True):
@@ -86,14 +92,17 @@ def bucket_table(
 
 
 def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) -> pd.DataFrame:
-    """How well rare and frequent words are written: a line for each bucket of frequency.
+    """Return how well words are produced depending on their frequency, one row per bucket.
 
-    Frequencies are those of the corpus, or of the references where none is given.
+    Columns: bucket, words (their number in the references), places (indices of the examples whose
+    reference contains such a word). For each run R: f1_R, 0 to 1, which is
+    2 * matched / (written + wanted). Words are matched within each sentence, as often as both
+    output and reference contain them.
 
-    Columns: bucket, words (of the references), places (of the examples whose reference has such a
-    word); for each run R f1_R, in 0..1, of the words of such a frequency: 2 * matched / (written +
-    wanted), where words are matched sentence by sentence, each as often as output and reference
-    both have it.
+    Args:
+        table: the examples, as `table_of` returns them.
+        runs: the number of runs in the table.
+        corpus: word frequencies; None counts words in the references.
     """
     wanted = [Counter(words_of(text)) for text in table["reference"]]
     there = _sum(wanted)
@@ -115,32 +124,35 @@ def word_table(table: pd.DataFrame, runs: int, corpus: Frequency | None = None) 
 
 
 def by_values(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
-    """Buckets of about as many examples each, by the values of a column; None where they are alike.
+    """Return buckets of about equal size by the values of a column.
 
     Args:
-        table: of the examples.
-        column: of a measure.
-        title: of the measure, for people.
+        table: the examples.
+        column: the column of a metric.
+        title: the displayed title of the metric.
+
+    Returns:
+        The buckets, or None if all values are equal.
     """
     values = table[column].dropna()
     edges = np.unique(values.quantile(np.linspace(0, 1, PARTS + 1)).round(6)) if len(values) else ()
     if len(edges) < 2:
         return None
-    # The largest value belongs to the last bucket, too.
+    # The last bucket includes the largest value.
     inner = tuple(float(edge) for edge in edges[1:-1])
     return Bucketing(title, title, (-BEYOND, *inner, BEYOND), lambda some: some[column])
 
 
 def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | None:
-    """Return buckets by a column of metadata: one for each category, or ranges of numbers.
+    """Return buckets by a metadata column: one per category, or ranges of numbers.
 
     Args:
-        table: of the examples.
-        column: of metadata.
-        title: what people call the column.
+        table: the examples.
+        column: the metadata column.
+        title: the displayed name of the column.
 
     Returns:
-        The buckets, or None if the column has one value only or holds free text.
+        The buckets, or None if the column has only one value or contains free text.
     """
     values = table[column]
     found: list[Any]
@@ -163,7 +175,7 @@ def by_metadata(table: pd.DataFrame, column: str, title: str) -> Bucketing | Non
 
 
 def words_of(text: str) -> list[str]:
-    """Words in lower case without punctuation at their ends."""
+    """Split a text into lower-cased words without punctuation at their ends."""
     words = [part.strip(_PUNCTUATION) for part in text.lower().split()]
     return [word for word in words if word]
 
@@ -178,7 +190,7 @@ def _sum(counts: Iterable[Counter[str]]) -> Counter[str]:
 def _by_frequency(
     counts: Frequency, frequency: Frequency, edges: Sequence[float]
 ) -> npt.NDArray[np.int64]:
-    """How many words fall into each bucket; words that no reference has count as the rarest."""
+    """Count the words of each bucket; words missing from the frequencies count as the rarest."""
     most = len(edges) - 1
     buckets = _buckets(counts, frequency, edges)
     return np.bincount(buckets, list(counts.values()), most).astype(np.int64)
@@ -187,7 +199,7 @@ def _by_frequency(
 def _buckets(
     words: Iterable[str], frequency: Frequency, edges: Sequence[float]
 ) -> npt.NDArray[np.int64]:
-    """The number of each word's bucket."""
+    """Return the bucket number of each word."""
     frequencies = [max(frequency[word], edges[0]) for word in words]
     return (np.searchsorted(edges, frequencies, "right") - 1).astype(np.int64)
 
@@ -195,7 +207,7 @@ def _buckets(
 def _places(
     index: pd.Index, wanted: Sequence[Frequency], frequency: Frequency, edges: Sequence[float]
 ) -> list[tuple[int, ...]]:
-    """For each bucket of words the places of the examples whose reference has one of them."""
+    """Return for each bucket the examples whose reference contains one of its words."""
     found: list[list[int]] = [[] for _ in edges[:-1]]
     for place, words in zip(index, wanted, strict=True):
         for bucket in set(_buckets(words, frequency, edges).tolist()):
@@ -217,7 +229,7 @@ def _scores(part: pd.DataFrame, measure: str, runs: int) -> Mapping[str, float]:
 
 
 def _references(table: pd.DataFrame) -> pd.Series:
-    """The reference of each example, or its text where it has none."""
+    """Return the reference of each example, or its input text if it has no reference."""
     return table["reference"].where(table["reference"] != "", table["text"])
 
 
@@ -252,7 +264,7 @@ BUCKETINGS: Mapping[str, Bucketing] = {
 
 
 def bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
-    """`BUCKETINGS`, the frequency of the rarest word taken from a corpus where one is given."""
+    """Return `BUCKETINGS`; a given corpus supplies the frequency of the rarest word."""
     if corpus is None:
         return BUCKETINGS
     about = "how often its rarest word is in the corpus"
@@ -261,10 +273,10 @@ def bucketings(corpus: Frequency | None = None) -> Mapping[str, Bucketing]:
 
 
 def read_corpus(name: str, files: Files) -> Frequency:
-    """How often each word is in a text of any length, such as the one a model was trained on.
+    """Count the words of a text file of any length, such as a model's training corpus.
 
     Raises:
-        InputError: the file is too large or no UTF-8.
+        InputError: the file is too large or is not UTF-8.
     """
     content = files[name]
     size = content.stat().st_size if isinstance(content, Path) else len(content)

@@ -1,4 +1,4 @@
-"""Ray itself: started on this machine and ended, or that of a cluster, which stays as it is."""
+"""Start Ray on this machine and stop it afterwards, or join a cluster and leave it running."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from typing import Any
 from areaviz.data.places import ROOT
 from areaviz.trace.errors import BackendError
 
-# What is shared between processes of this machine: examples and rows, never weights.
+# Memory that processes on this machine share for examples and rows. Weights are never shared.
 STORE_BYTES = 256 * 2**20
-# Ray's switches, as environment variables: for every Ray, and for one on this machine.
+# Environment variables that configure Ray: on every machine, and for Ray on this machine only.
 NO_REPORTS = {"RAY_USAGE_STATS_ENABLED": "0"}
 HERE = {
-    # all of Ray's processes listen on loopback alone, on any system
+    # All Ray processes listen only on loopback, on any operating system.
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
-    # a busy machine starts slowly, and Ray Serve kills what is late
+    # Ray Serve kills processes that start slowly, which happens on a busy machine.
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",
     "RAY_SERVE_PROXY_HEALTH_CHECK_TIMEOUT_S": "30",
 }
-# Options of `ray.init`.
+# Options of `ray.init` that keep its log quiet.
 QUIET: Mapping[str, Any] = {"log_to_driver": False, "logging_level": "warning"}
 
 
 @contextmanager
 def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
-    """Use Ray in the block.
+    """Connect to Ray for the duration of the block.
 
-    Where the process uses Ray already, that one is taken and left as it is.
+    If the process already uses Ray, that connection is used and left open.
 
     Args:
-        address: of a cluster; None for Ray on this machine, on loopback, ended with the block.
-        options: further ones of `ray.init`.
+        address: the address of a cluster; None starts Ray on this machine, on loopback, and stops
+            it after the block.
+        options: further options of `ray.init`.
 
     Raises:
-        BackendError: Ray is not installed, or does not start, or the cluster does not answer.
+        BackendError: Ray is not installed or does not start, or the cluster does not answer.
     """
-    # Ray reads them when it is imported.
+    # Ray reads these variables when it is imported.
     os.environ.update(NO_REPORTS if address else NO_REPORTS | HERE)
     try:
         import ray
@@ -67,7 +68,7 @@ def joined_ray(address: str | None, **options: Any) -> Iterator[None]:
 
 
 def _local_settings(folder: str) -> dict[str, Any]:
-    """Options of `ray.init` for Ray on this machine."""
+    """Return the `ray.init` options for Ray on this machine."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     return {
         **QUIET,
@@ -81,11 +82,11 @@ def _local_settings(folder: str) -> dict[str, Any]:
 
 @contextmanager
 def _private_folder() -> Iterator[str]:
-    """A folder for Ray's files, logs and sockets, which no other user of this machine can open.
+    """Create a folder for Ray's files, logs and sockets that no other user of the machine can open.
 
-    Ray opens its own folder to everybody, so it gets one within this one, which is removed
-    afterwards. The path must be short, because there are sockets in it; and Ray writes a token of
-    its own into the home folder, which the mask keeps private.
+    Ray makes its own folder readable for everyone, so it is placed inside this private folder,
+    which is removed afterwards. The path must be short because it contains sockets. Ray also writes
+    a token into the home folder; the file mode mask keeps that private.
     """
     mask = os.umask(0o077)
     try:

@@ -1,4 +1,4 @@
-"""Groups of examples that a plot tells apart by colour: the values of a metadata column."""
+"""Groups of examples that a plot distinguishes by colour: the values of a metadata column."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from areaviz.analysis.buckets import by_metadata, sort_into
 from areaviz.analysis.table import metadata_of
 from areaviz.views.charts import OTHER
 
-# Groups with a colour of their own; more colours nobody tells apart.
+# Groups with their own colour. Readers of a plot cannot tell more colours apart.
 MAX_GROUPS = 7
 BoolArray = npt.NDArray[np.bool_]
 
 
 def colour_columns(table: pd.DataFrame) -> dict[str, str]:
-    """Return the metadata columns that have groups, with their titles."""
+    """Return the metadata columns that can be used as groups, with their titles."""
     titles = metadata_of(table)
     return {name: title for name, title in titles.items() if by_metadata(table, name, title)}
 
 
 def colour_groups(table: pd.DataFrame, column: str, title: str) -> dict[str, BoolArray]:
-    """Return which examples are in each group, by the names of the groups.
+    """Return the examples of each group, by the name of the group.
 
     Args:
-        table: of the examples.
-        column: of metadata.
-        title: what people call the column.
+        table: the examples.
+        column: the metadata column.
+        title: the displayed name of the column.
 
     Returns:
-        The `MAX_GROUPS` largest groups in the order of the column's values, then `OTHER` for
-        examples that are in none of them, if there are any. {} for a column without groups.
+        The `MAX_GROUPS` largest groups in the order of the column's values, then `OTHER` if some
+        examples are in none of them. {} if the column has no groups.
     """
     how = by_metadata(table, column, title)
     if how is None:

@@ -1,4 +1,4 @@
-"""What one model writes better than another: n-grams, and whether a difference could be chance."""
+"""Comparison of two models: n-grams each writes better, and tests for chance differences."""
 
 from __future__ import annotations
 
@@ -15,40 +15,40 @@ from areaviz.analysis.table import references_of
 from areaviz.metrics.translation import Comparison, compare
 
 RESAMPLES, SEED = 1000, 1
-# A measure's change in each example: the second model's less the first's.
+# Change of a metric in each example: the second model's value minus the first model's.
 Changes = npt.NDArray[np.floating]
-# The share of all outputs that fail, by definition.
+# Share of all outputs that count as failed.
 FAILING = 0.25
-# N-grams on a side.
+# Largest number of n-grams listed per model.
 MAX_GRAMS = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Gram:
-    """Words in a row that references have; how often two models wrote them where they belong."""
+    """An n-gram of the references, and how often each of two models matched it."""
 
     text: str
     first: int
     second: int
-    # Places in the set of examples that one model has right more often than the other.
+    # Indices of the examples in which one model matches the n-gram more often than the other.
     examples: tuple[int, ...]
 
     @property
     def lean(self) -> float:
-        """Log odds of the second model having it right where one has: positive for the second."""
-        # One is added to each count, so that a model that never has it right gives no infinity.
+        """Log ratio of the second model's matches to the first's; positive favours the second."""
+        # Add one to each count, so that a model without any match does not give infinity.
         return float(np.log((self.second + 1) / (self.first + 1)))
 
 
 def grams(table: pd.DataFrame, size: int) -> tuple[list[Gram], list[Gram]]:
-    """The n-grams that the first model has right more often, and those of the second.
+    """Return the n-grams that the first model matches more often, and those of the second model.
 
-    The most one-sided come first. An n-gram is matched as often as output and reference both have
-    it.
+    The most one-sided n-grams come first. An n-gram is matched as often as both output and
+    reference contain it.
 
     Args:
-        table: of two runs, as `table_of` makes it.
-        size: words of an n-gram.
+        table: two runs, as `table_of` returns them.
+        size: the number of words per n-gram.
     """
     first_total: Counter[str] = Counter()
     second_total: Counter[str] = Counter()
@@ -72,10 +72,10 @@ def grams(table: pd.DataFrame, size: int) -> tuple[list[Gram], list[Gram]]:
 
 
 def wins(change: Changes, better: str) -> tuple[int, int, int]:
-    """In how many examples the second model is better, as good, and worse.
+    """Count the examples in which the second model is better, equal and worse.
 
     Args:
-        change: of a measure, the second model's less the first's; NaN is left out.
+        change: change of a metric, second model minus first; NaN is ignored.
         better: "high" or "low".
     """
     known = change[np.isfinite(change)]
@@ -85,12 +85,12 @@ def wins(change: Changes, better: str) -> tuple[int, int, int]:
 
 
 def mean_change(change: Changes) -> tuple[float, float, float]:
-    """The mean of a measure's changes and the ends of its 95 % interval.
+    """Return the mean change of a metric and both ends of its 95 % confidence interval.
 
-    By the bootstrap over examples (Efron 1979), seed 1. NaN is left out; all three are NaN where
-    nothing is left.
+    The interval is the percentile bootstrap over examples (Efron 1979) with seed 1. NaN is ignored.
+    All three values are NaN if no change is known.
     """
-    # Sorted, so that the order of the examples changes nothing.
+    # Sort the changes, so that the order of the examples does not affect the interval.
     known = np.sort(change[np.isfinite(change)])
     if not len(known):
         return np.nan, np.nan, np.nan
@@ -101,18 +101,19 @@ def mean_change(change: Changes) -> tuple[float, float, float]:
 
 
 def both_fail(table: pd.DataFrame, measure: str, better: str) -> tuple[tuple[int, ...], float]:
-    """Return the examples where all models fail, the worst first, and the limit that was taken.
+    """Return the examples in which all models fail, the worst first, and the limit of failure.
 
-    A model fails where the measure is among the worst quarter of what all models reach in all
-    examples of the table, and not the best there is.
+    A model fails in an example if its value is in the worst quarter of all models' values in the
+    table and is not the best value.
 
     Args:
-        table: of two or more runs.
-        measure: its name.
+        table: two or more runs.
+        measure: the name of the metric.
         better: "high" or "low".
 
     Returns:
-        places in the set; the value from which on it is a failure, NaN where nothing is known.
+        Indices of the examples in the dataset, and the value from which an output counts as failed,
+        NaN if no value is known.
     """
     sign = -1.0 if better == "low" else 1.0
     columns = sign * table[_columns_of(table, measure)]
@@ -137,7 +138,7 @@ def _columns_of(table: pd.DataFrame, measure: str) -> list[str]:
 def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
     """Compare the corpus BLEU and chrF of both models by approximate randomisation.
 
-    All references count. The result is empty if no example has a reference.
+    All references are used. The result is empty if no example has a reference.
     """
     known = table[table["reference"] != ""]
     if known.empty:

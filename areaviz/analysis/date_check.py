@@ -1,8 +1,8 @@
-"""Decides whether the date can be trusted when the app deletes old work by itself.
+"""Check of the system date before the app deletes old work on its own.
 
-A clock that jumps a year ahead once would make everything look old. So the app notes the date at
-each of its checks, and deletes only after a day of dates without a jump. Then an operator has a day
-to correct a wrong clock, and nothing is lost.
+A clock that jumps a year ahead would make everything look old. So the app records the date at each
+check and deletes only after a day of dates without a jump. That gives an operator a day to correct
+a wrong clock before anything is lost.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from areaviz.trace.files import PRIVATE_FILE, write_whole
 
 log = logging.getLogger(__name__)
 
-# The file in the folder of analyses that holds the dates of earlier checks.
+# The file in the folder of analyses with the dates of earlier checks.
 DATES = "dates.json"
-# Dates further apart than this are a jump, or the app was not used for so long.
+# A larger gap between two dates is a jump, or a long time without use of the app.
 MAX_GAP = timedelta(days=7)
-# How long dates must go on without a jump until old work is deleted.
+# Time without a jump before old work is deleted.
 STEADY = timedelta(days=1)
 
 
@@ -34,14 +34,14 @@ class _Dates:
 
 
 def is_date_steady(folder: Path, now: datetime) -> bool:
-    """Note the date of a check, and return whether the dates went on for a day without a jump.
+    """Record the date of a check, and return whether a day has passed without a jump.
 
     Args:
-        folder: of analyses.
+        folder: the folder of analyses.
         now: the date, with its time zone.
 
     Raises:
-        BackendError: the date cannot be noted.
+        BackendError: the date cannot be recorded.
     """
     known = _read(folder / DATES)
     if known is not None and timedelta(0) <= now - known.last <= MAX_GAP:
@@ -62,7 +62,7 @@ def is_date_steady(folder: Path, now: datetime) -> bool:
 
 
 def _read(path: Path) -> _Dates | None:
-    """Return the dates that were noted, or None where there are none that can be read."""
+    """Return the recorded dates, or None if there are no readable ones."""
     try:
         content = json.loads(path.read_bytes())
         dates = _Dates(*(datetime.fromisoformat(content[name]) for name in ("first", "last")))

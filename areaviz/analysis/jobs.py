@@ -1,7 +1,8 @@
-"""Analyses that go on while pages are used: a thread a job, shared by all who ask for the same.
+"""Analyses that run in threads of their own while users visit pages.
 
-Each job belongs to the reader who began it, who may stop it and may run few at a time. Jobs that
-nobody watches go on, but those that somebody watches get their turns first.
+Users who start the same analysis share one job. A job belongs to the user who started it, who can
+stop it. Each user may run only a few jobs. Jobs that a page is showing get their turns first; the
+rest continue in the background.
 """
 
 from __future__ import annotations
@@ -21,35 +22,35 @@ from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-# A job counts as watched for so long after a page looked at it.
+# Seconds for which a job counts as watched after a page has shown it.
 WATCHED_SECONDS = 10.0
-# How often one who waits for a turn looks whether the analysis was stopped.
+# Seconds between checks whether an analysis that waits for a turn was stopped.
 LOOK_SECONDS = 0.5
 
 
 class Turns:
-    """Decides which of several analyses runs an example next, for all analyses of a process.
+    """The turns of all analyses of this process; decides which one runs its next example.
 
-    Together they have few requests on their way, so that they fill no queue at a server of models,
-    which cannot tell them apart.
+    All analyses together have few requests in flight. A model server cannot tell them apart, so
+    they must not fill its queue.
     """
 
     def __init__(self, count: int) -> None:
         self._free = count
         self._changed = threading.Condition()
-        # Whoever waits, in the order they came, as the functions that say whether they are watched.
+        # Waiting analyses in order of arrival, as functions that return whether they are watched.
         self._waiting: list[Callable[[], bool]] = []
 
     @contextmanager
     def turn(self, watched: Callable[[], bool], stop: threading.Event) -> Iterator[None]:
-        """Hold one of `count` turns in the block.
+        """Hold one of the turns for the duration of the block.
 
         Args:
-            watched: whether somebody looks at the analysis, asked whenever a turn is free.
-            stop: set where the analysis is to end.
+            watched: returns whether a page shows the analysis; called whenever a turn is free.
+            stop: set when the analysis has to end.
 
         Raises:
-            Stopped: `stop` was set before the turn came.
+            Stopped: `stop` was set before a turn was free.
         """
         self._take(watched, stop)
         try:
@@ -64,7 +65,7 @@ class Turns:
             self._waiting.append(watched)
             try:
                 while not stop.is_set():
-                    # Those that are watched sort first; of equals, `min` gives the earliest.
+                    # Watched analyses sort first; among equals, `min` returns the earliest.
                     first = min(self._waiting, key=lambda is_watched: not is_watched())
                     if self._free and first is watched:
                         self._free -= 1
@@ -77,16 +78,16 @@ class Turns:
 
 
 class Job:
-    """One piece of work in its own thread; pages read its attributes while it runs.
+    """A piece of work in its own thread; pages read its attributes while it runs.
 
     Attributes:
-        number: what the operator calls it.
-        owner: the id of the reader who began it.
-        title: what it does, for people.
-        address: the network address of that reader; "" where it has no share.
-        done: how many examples have a row.
-        total: how many examples there are, 0 until that is known.
-        problem: why it ended, one sentence; "" where it ended by itself or by its owner.
+        number: identifies the job for the operator.
+        owner: the id of the user who started it.
+        title: describes the job for display.
+        address: the network address of that user; "" if limits by address do not apply.
+        done: the number of examples that have a row.
+        total: the number of examples, 0 until it is known.
+        problem: one sentence that says why the job failed; "" if it finished or its owner ended it.
     """
 
     def __init__(self, work: Work, number: int, owner: str, title: str, address: str = "") -> None:
@@ -105,17 +106,17 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether it goes on."""
+        """Whether the thread is still alive."""
         return self._thread.is_alive()
 
     @property
     def watched(self) -> bool:
-        """Whether a page looked at it a short while ago."""
+        """Whether a page has shown the job within the last `WATCHED_SECONDS`."""
         return time.monotonic() - self._seen < WATCHED_SECONDS
 
     @property
     def entry(self) -> dict[str, object]:
-        """What the operator sees of it, as JSON can hold it; not whose it is."""
+        """The job as JSON values for the operator, without its owner."""
         return {
             "number": self.number,
             "title": self.title,
@@ -126,20 +127,20 @@ class Job:
         }
 
     def watch(self) -> None:
-        """Note that somebody looks at it now."""
+        """Record that a page shows the job now."""
         self._seen = time.monotonic()
 
     def report(self, done: int, total: int) -> None:
-        """Set how far it is; called by the work."""
+        """Set the progress; the work calls this."""
         self.done, self.total = done, total
 
     def stop(self, reason: str = "") -> None:
-        """Ask it to end; what is done is kept."""
+        """Ask the job to end. Finished rows are kept."""
         self.problem = reason
         self.stopping.set()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait for its end, at most so long."""
+        """Wait for the end of the job, at most `seconds`."""
         self._thread.join(seconds)
 
     def _run(self, work: Work) -> None:
@@ -155,48 +156,48 @@ class Job:
             )
 
 
-# Does the work, reports how far it is to the job, and ends early once the job is `stopping`.
+# Does the work, reports its progress to the job, and ends early once `job.stopping` is set.
 Work = Callable[[Job], object]
 
 
 class Jobs:
-    """The jobs of this process, by a key that says what they do.
+    """The jobs of this process, by a key that identifies the work.
 
     Attributes:
-        turns: shared by all jobs, so that together they have no more requests on their way than one
-            alone.
+        turns: shared by all jobs, so that together they have no more requests in flight than a
+            single job.
     """
 
     def __init__(self) -> None:
         self.turns = Turns(IN_FLIGHT)
-        # The last job of a key stays while it has a problem, so that pages can show it.
+        # The last job of a key is kept while it has a problem, so that pages can show it.
         self._jobs: dict[str, Job] = {}
         self._numbers = count(1)
         self._lock = threading.Lock()
 
     def get(self, key: str) -> Job | None:
-        """The job of a key that runs or ran last."""
+        """Return the job of a key that is running or ran last."""
         with self._lock:
             return self._jobs.get(key)
 
     def running(self, owner: str | None = None) -> list[Job]:
-        """The jobs that go on, of one reader or of all, the oldest first."""
+        """Return the running jobs of one user, or of all users, the oldest first."""
         with self._lock:
             jobs = list(self._jobs.values())
         return [job for job in jobs if job.running and owner in (None, job.owner)]
 
     def start(self, key: str, work: Work, owner: str, title: str, address: str = "") -> Job:
-        """Begin a job, unless the job of this key is running.
+        """Start a job, or return the job of this key if it is already running.
 
         Args:
-            key: says what the job does.
-            work: the job's work.
-            owner: the id of the reader who begins it.
-            title: says for people what the job does.
-            address: the reader's network address; "" where it has no share.
+            key: identifies the work.
+            work: the function to run.
+            owner: the id of the user who starts the job.
+            title: describes the job for display.
+            address: the user's network address; "" if limits by address do not apply.
 
         Raises:
-            OverLimit: the reader, the address or the app has too many jobs running.
+            OverLimit: the user, the address or the app has too many running jobs.
         """
         with self._lock:
             last = self._jobs.get(key)
@@ -212,7 +213,11 @@ class Jobs:
             return job
 
     def stop(self, number: int) -> Job:
-        """Stop a job for the operator; raises InputError where none of this number runs."""
+        """Stop a job for the operator.
+
+        Raises:
+            InputError: no job with this number is running.
+        """
         running = {job.number: job for job in self.running()}
         if number not in running:
             numbers = ", ".join(map(str, running)) or "none"
@@ -223,7 +228,7 @@ class Jobs:
         return running[number]
 
     def _check_room(self, owner: str, address: str) -> None:
-        """Raise OverLimit if the reader, the address or the app may begin no further job."""
+        """Raise OverLimit if the user, the address or the app may not start another job."""
         running = [job for job in self._jobs.values() if job.running]
         if sum(job.owner == owner for job in running) >= ANALYSES_AT_ONCE.value():
             raise OverLimit(ANALYSES_AT_ONCE, Scope.READER)

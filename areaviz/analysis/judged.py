@@ -1,4 +1,4 @@
-"""What raters say of systems: scores by example, errors by kind, and how far they agree."""
+"""Results of human ratings: scores per example, errors by kind, and agreement of raters."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Rows = Mapping[int, Row]
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far raters agree on one thing."""
+    """Agreement of the raters on one question."""
 
-    # What it is, for people.
+    # Names the question, for display.
     about: str
-    # Krippendorff's alpha; NaN where nobody can say.
+    # Krippendorff's alpha; NaN if it cannot be computed.
     alpha: float
-    # How many raters there are, and what they rated: outputs or characters with two ratings.
+    # Number of raters, and number of rated units: outputs or characters with two ratings.
     raters: int
     units: int
 
@@ -34,9 +34,9 @@ class Agreement:
 def of_outputs(
     judgements: Iterable[Judgement], model: str, rows: Rows
 ) -> dict[int, list[Judgement]]:
-    """The judgements that count of a system's outputs as they are now, by places in the set.
+    """Return the ratings of a system's present outputs, by index of the example.
 
-    Those of an output that has become another since are left out.
+    Ratings of outputs that have changed since are left out.
     """
     found: dict[int, list[Judgement]] = defaultdict(list)
     for one in judgements:
@@ -49,14 +49,14 @@ def of_outputs(
 def judged_scores(
     judged: Mapping[int, Sequence[Judgement]], count: int
 ) -> dict[str, Sequence[float]]:
-    """What errors cost by MQM and the score from 0 to 100, of each example, the mean of raters.
+    """Return the MQM error cost and the score from 0 to 100 of each example, averaged over raters.
 
     Args:
-        judged: a system's, by places.
-        count: examples of the set.
+        judged: the ratings of one system, by index of the example.
+        count: the number of examples in the dataset.
 
     Returns:
-        by the names of measures, NaN where nobody judged; nothing where nobody judged any.
+        Values by the name of the metric, NaN for unrated examples; {} if there are no ratings.
     """
     mqm, scores = np.full(count, np.nan), np.full(count, np.nan)
     for place, some in judged.items():
@@ -71,13 +71,13 @@ def judged_scores(
 def kinds_of_errors(
     judged: Sequence[Mapping[int, Sequence[Judgement]]],
 ) -> list[tuple[str, str, tuple[int, ...]]]:
-    """How often raters marked errors of a category and severity, the most frequent first.
+    """Count the marked errors of each category and severity, the most frequent first.
 
     Args:
-        judged: of each system, by places.
+        judged: the ratings of each system, by index of the example.
 
     Returns:
-        category, severity, and how many errors each system has.
+        Category, severity, and the number of errors of each system.
     """
     counts: dict[tuple[str, str], list[int]] = {}
     for system, by_place in enumerate(judged):
@@ -90,10 +90,10 @@ def kinds_of_errors(
 
 
 def agreement(judgements: Iterable[Judgement]) -> list[Agreement]:
-    """How far raters agree, on each thing that two of them said of the same output.
+    """Compute the agreement of raters on every question that two of them answered for an output.
 
-    The score and the cost by MQM as numbers; where errors are and how severe as the severity of
-    every character of the output, in order, from none to critical.
+    Scores and MQM costs are compared as numbers. Positions and severities of errors are compared
+    as the severity of every character of the output, on the ordinal scale from none to critical.
     """
     by_output: dict[tuple[object, ...], list[Judgement]] = defaultdict(list)
     for one in judgements:
@@ -124,7 +124,7 @@ def _table(
     shared: Sequence[Sequence[Judgement]],
     value: Callable[[Judgement], float | None],
 ) -> npt.NDArray[np.float64]:
-    """A value of each rater for each output, NaN for none."""
+    """Return the value of each rater for each output, NaN if the rater gave none."""
     found_RU = np.full((len(raters), len(shared)), np.nan)
     for unit, some in enumerate(shared):
         for one in some:
@@ -134,7 +134,7 @@ def _table(
 
 
 def _characters(raters: Sequence[str], some: Sequence[Judgement]) -> npt.NDArray[np.float64]:
-    """The worst severity that each rater gave each character of an output; 0 for no error."""
+    """Return the worst severity that each rater gave each character of an output; 0 if no error."""
     found_RC = np.full((len(raters), len(some[0].output)), np.nan)
     for one in some:
         row_C = found_RC[raters.index(one.rater)]

@@ -1,4 +1,7 @@
-"""The room for readers' own sets: whoever keeps most loses sets first, and is told."""
+"""Disk space for uploaded datasets: the users who store most lose datasets first.
+
+Users are notified of the removed datasets at their next visit.
+"""
 
 from __future__ import annotations
 
@@ -14,43 +17,43 @@ from areaviz.shares.limits import ADDRESS_FACTOR, ALL_KEPT_MEGABYTES, KEPT_MEGAB
 from areaviz.trace.files import PRIVATE_FILE, write_whole
 
 MEGA = 10**6
-# The file in the folder of a set that names its files and says what they are.
+# The file in a dataset's folder that names its files and their roles.
 ROLES = "roles.json"
-# Files in a reader's folder: the names of the sets that were removed to make room, and a
-# pseudonym of the network address that the reader's sets came from.
+# Files in a user's folder: the names of datasets removed to make room, and a pseudonym of the
+# network address from which the user's datasets came.
 EVICTED, NETWORK = "evicted", "network"
-# The key of the pseudonyms, beside the folders of readers: without it a pseudonym is no address.
+# The file with the key of the pseudonyms. Without the key, a pseudonym does not reveal an address.
 _KEY = ".key"
-# The most names of removed sets that a reader is told, and their characters.
+# Largest number of removed datasets that a user is notified of, and characters per name.
 _MAX_EVICTED, LONGEST_NAME = 20, 100
-# The exceptions that Python raises for JSON with other content.
+# Exceptions that Python raises for JSON with unexpected content.
 DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class _KeptSet:
-    """A set in some reader's folder."""
+    """A stored dataset in a user's folder."""
 
     folder: Path
-    # When it was opened last, in nanoseconds.
+    # The time when it was last opened, in nanoseconds since 1970.
     opened: int
     size: int
-    # The pseudonym of the network address, or the reader's mark where the address is unknown.
+    # The pseudonym of the network address, or the user's id if the address is unknown.
     network: str
 
     @property
     def reader(self) -> str:
-        """The reader's mark."""
+        """The id of the user."""
         return self.folder.parent.name
 
 
 def note_network(readers: Path, own: Path, network: str) -> None:
-    """Note which network a reader's sets come from, so that fresh cookies do not multiply shares.
+    """Record the network of a user's datasets, so that new cookies do not multiply quotas.
 
     Args:
-        readers: the folder with the folders of all readers.
-        own: the reader's folder.
-        network: the address, "" where it is unknown.
+        readers: the folder that contains the folders of all users.
+        own: the user's folder.
+        network: the network address, "" if it is unknown.
     """
     if not network:
         return
@@ -62,15 +65,15 @@ def note_network(readers: Path, own: Path, network: str) -> None:
 
 
 def make_room(readers: Path, new: Path) -> None:
-    """Remove sets while a reader, a network or all readers keep too much.
+    """Remove datasets while a user, a network or all users together store too much.
 
-    A reader above the share of a reader loses sets, then a network above the share of an address.
-    Where all sets together are still too large, the network that keeps most loses sets. Within a
-    network it is the reader who keeps most. So a reader who keeps little loses nothing.
+    First a user above the user quota loses datasets, then a network above the address quota. If all
+    datasets together are still too large, the network that stores most loses datasets. Within a
+    network, the user who stores most loses them. So a user who stores little loses nothing.
 
     Args:
-        readers: the folder with the folders of all readers.
-        new: the folder of the set that was just kept, which stays.
+        readers: the folder that contains the folders of all users.
+        new: the folder of the dataset that was just stored, which is not removed.
     """
     kept = _kept_sets(readers)
     share = KEPT_MEGABYTES.value() * MEGA
@@ -94,7 +97,7 @@ def make_room(readers: Path, new: Path) -> None:
 
 
 def _sizes(kept: list[_KeptSet]) -> tuple[dict[str, int], dict[str, int]]:
-    """Return the bytes that each reader keeps, and those of each network."""
+    """Return the bytes that each user stores, and the bytes of each network."""
     by_reader: dict[str, int] = {}
     by_network: dict[str, int] = {}
     for one in kept:
@@ -106,7 +109,7 @@ def _sizes(kept: list[_KeptSet]) -> tuple[dict[str, int], dict[str, int]]:
 def _kept_sets(readers: Path) -> list[_KeptSet]:
     found = []
     for path in readers.glob(f"*/*/{ROLES}"):
-        # Another process may remove a set meanwhile.
+        # Another process may remove a dataset in the meantime.
         with suppress(FileNotFoundError):
             size = sum(file.stat().st_size for file in path.parent.iterdir())
             reader = path.parent.parent
@@ -118,7 +121,7 @@ def _kept_sets(readers: Path) -> list[_KeptSet]:
 
 
 def _tell(gone: Path) -> None:
-    """Note the name of a set for its reader, who is told at the next visit."""
+    """Record the name of a removed dataset for the user's next visit."""
     name, notes = gone.name, gone.parent / EVICTED
     with suppress(OSError, *DAMAGE):
         about = json.loads((gone / ROLES).read_bytes())
@@ -131,7 +134,7 @@ def _tell(gone: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a set. Its roles go first, so that no half-removed set is left if the rest fails."""
+    """Remove a dataset. Its roles go first, so a failure leaves no half-removed dataset."""
     (folder / ROLES).unlink(missing_ok=True)
     with suppress(FileNotFoundError):
         shutil.rmtree(folder)

@@ -1,4 +1,4 @@
-"""An analysis as a tidy frame of pandas, for notebooks: a row for each example and system."""
+"""An analysis as a tidy pandas DataFrame for notebooks: one row per example and system."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 AnyPath = str | Path
-# The most bytes of the first line of an analysis, which tells it from a table.
+# Largest size in bytes of an analysis file's first line, by which it is recognised.
 _HEADER_BYTES = 65_536
 _OF_SET = ("name", "text", "file", "reference")
 
 
 @dataclass(frozen=True, slots=True)
 class _System:
-    """What one system wrote, and what other tools say of it."""
+    """The outputs of one system, and their scores and ratings by other tools."""
 
     name: str
     rows: Mapping[int, Row]
@@ -44,24 +44,25 @@ def load_analysis(
     columns: Mapping[str, str] | None = None,
     errors: Sequence[AnyPath] | None = None,
 ) -> pd.DataFrame:
-    """Return an analysis as a frame of pandas: a row for each example and system.
+    """Return an analysis as a pandas DataFrame with one row per example and system.
 
-    The columns are `example` (from 1), `system`, `name`, `text`, `file`, `reference` (further ones
-    are `reference_2` and so on), the metadata, `output`, `error` (why there is no output), each
-    measure and score by its name, `mqm` and `judged` (means of the raters), and `marks`: a list of
-    the marked errors, each with its rater. Columns without any value are left out.
+    The columns are `example` (from 1), `system`, `name`, `text`, `file`, `reference` (further
+    references are `reference_2` and so on), the metadata, `output`, `error` (why there is no
+    output), each metric and score by its name, `mqm` and `judged` (means over the raters), and
+    `marks`: a list of the marked errors, each with its rater. Columns without values are left out.
 
     Args:
-        paths: the files of one set, as `areaviz analyse` reads them (examples, outputs, scores),
-            and analyses of models (`.jsonl`), which `areaviz analyse --model` writes. Analyses
-            alone have no texts of the set.
-        columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the others
-            are guessed.
-        errors: files with errors that raters marked; None for what was marked in the app on this
+        paths: the files of one dataset, as `areaviz analyse` reads them (examples, outputs,
+            scores), and analyses of models (`.jsonl`), which `areaviz analyse --model` writes.
+            Analyses alone do not contain the texts of the dataset.
+        columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the roles
+            of other columns are guessed.
+        errors: files with errors that raters marked; None uses the ratings made in the app on this
             machine.
 
     Raises:
-        InputError: a file cannot be read, the files are not of one set, or nothing was analysed.
+        InputError: a file cannot be read, the files belong to different datasets, or nothing was
+            analysed.
         FileNotFoundError: a file is missing.
         BackendError: an analysis or the store of notes cannot be read.
     """
@@ -93,7 +94,7 @@ def load_analysis(
 
 
 def _is_analysis(path: Path) -> bool:
-    """Return whether a file begins with the header of an analysis."""
+    """Return whether a file starts with the header of an analysis."""
     if path.is_dir():
         raise InputError(f'"{path}" is a folder. Name the files in it.')
     with path.open("rb") as file:
@@ -106,7 +107,7 @@ def _is_analysis(path: Path) -> bool:
 
 
 def _files(paths: Iterator[Path]) -> dict[str, Path]:
-    """Return the files of a set by name, with the pictures and sounds beside a table."""
+    """Return the files of a dataset by name, with the pictures and sounds next to a table."""
     found: dict[str, Path] = {}
     for path in paths:
         if path.name in found:
@@ -121,14 +122,14 @@ def _files(paths: Iterator[Path]) -> dict[str, Path]:
 
 
 def _set_without_texts(runs: Sequence[RowFile]) -> Dataset:
-    """Return a set of blank examples for analyses whose set was not brought."""
+    """Return a dataset of blank examples for analyses whose dataset file was not given."""
     count = 1 + max((place for run in runs for place in run.rows), default=-1)
     name = runs[0].header.dataset if runs else ""
     return Dataset(name, tuple(Example(str(place + 1), "") for place in range(count)), {})
 
 
 def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
-    """Refuse an analysis of another set than that of the files, or of the first analysis."""
+    """Raise InputError if an analysis belongs to another dataset than the files."""
     wanted = dataset.digest if dataset else first.header.digest
     if run.header.digest not in (wanted, dataset.earlier_digest if dataset else wanted):
         other = dataset.name if dataset else first.header.dataset
@@ -150,7 +151,7 @@ def _judgements(
 
 
 def _with_titles(systems: Sequence[_System]) -> Iterator[tuple[str, _System]]:
-    """Yield each system with a title of its own: a repeated name gets a number."""
+    """Yield each system with a unique title: a repeated name gets a number."""
     seen: dict[str, int] = {}
     for one in systems:
         seen[one.name] = number = seen.get(one.name, 0) + 1
@@ -174,7 +175,7 @@ def _frame(
 
 
 def _marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
-    """Return the errors of all raters, each with its rater and the text that is marked."""
+    """Return the errors of all raters, each with its rater and the marked text."""
     found = []
     for one in judgements:
         for span in one.spans:
@@ -184,7 +185,7 @@ def _marks(judgements: Sequence[Judgement]) -> list[dict[str, Any]]:
 
 
 def _joined(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
-    """Return the rows of all systems under plain names, in the order of the examples."""
+    """Return the rows of all systems under plain column names, in the order of the examples."""
     if not has_texts:
         frames = [frame.drop(columns=list(_OF_SET)) for frame in frames]
     joined = pd.concat(frames, ignore_index=True)
@@ -197,14 +198,14 @@ def _joined(frames: Sequence[pd.DataFrame], has_texts: bool) -> pd.DataFrame:
 
 
 def _has_values(column: pd.Series) -> bool:
-    """Return whether a column of texts or numbers has any; the outputs themselves stay."""
+    """Return whether a column has any value; the column of outputs is always kept."""
     if column.name == "output_0":
         return True
     return bool((column.notna() & (column.astype(object) != "")).any())
 
 
 def _plain_names(columns: Sequence[str]) -> dict[str, str]:
-    """Return names without the marks of a table of runs, as far as they stay different."""
+    """Return column names without the prefixes of a table of runs, as long as they stay unique."""
     found: dict[str, str] = {}
     taken = set()
     for column in columns:

@@ -1,4 +1,4 @@
-"""What a measure of examples is: ours get their values in groups, another package's by itself."""
+"""Definition of a metric: areaviz computes its own in groups, those of plug-ins one by one."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from areaviz.trace.record import Trace
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """How a measure is presented.
+    """Description of a metric.
 
     Args:
-        title: its name on pages.
-        about: what it is, one sentence.
-        better: "high", "low", or "" where neither is better.
+        title: the displayed name.
+        about: an explanation in one sentence.
+        better: "high", "low", or "" if neither is better.
     """
 
     title: str
@@ -26,17 +26,17 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class OwnMeasure(Measure):
-    """A measure that another package brings along, with what gives its value.
+    """A metric that another package provides, with the function that computes it.
 
     Args:
-        value: of one example's trace, None where the measure does not apply.
+        value: returns the value for one example's trace, None if the metric does not apply.
     """
 
     value: Callable[[Trace, Example], float | None]
 
 
 def measure_problem(thing: object) -> str:
-    """What is wrong with a measure of another package; "" for nothing."""
+    """Return what is wrong with another package's metric, "" if it is valid."""
     if not isinstance(thing, OwnMeasure):
         return "is no OwnMeasure"
     if thing.better not in ("high", "low", ""):

@@ -1,6 +1,6 @@
-"""What is measured of one example: the quality of the output, the model's certainty, its attention.
+"""Metrics of one example: quality of the output, confidence of the model, and its attention.
 
-A measure that does not apply, such as a score without a reference, is left out of the row.
+A metric that does not apply, such as a score without a reference, is left out of the row.
 """
 
 from __future__ import annotations
@@ -35,16 +35,16 @@ from areaviz.trace.query import (
 from areaviz.trace.record import Trace
 from areaviz.trace.summary import answer_of
 
-# The site whose attention is measured: from the output to what is read, ...
+# The attention type that is measured: from the output to the input, ...
 CROSS = "encoder-decoder"
-# ... or, of a language model, to what stands before.
+# ... or, for a language model, to the text before.
 OWN = "decoder self"
-# What stands at the ends of words and is no part of them.
+# Punctuation to strip from the ends of words.
 _PUNCTUATION = " .,;:!?\"'()"
 
 
 def measure(trace: Trace, example: Example) -> Measured:
-    """The value of every measure that applies, in the order of `MEASURES`."""
+    """Return the value of every metric that applies, in the order of `MEASURES`."""
     values: dict[str, float] = {}
     for group in GROUPS:
         values |= group(trace, example)
@@ -56,7 +56,7 @@ def measure(trace: Trace, example: Example) -> Measured:
 
 
 def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured:
-    """The value of another package's measure; BackendError where it fails."""
+    """Compute another package's metric; a failure raises BackendError."""
     try:
         value = one.value(trace, example)
         return {} if value is None else {name: float(value)}
@@ -68,10 +68,12 @@ def _own(name: str, one: OwnMeasure, trace: Trace, example: Example) -> Measured
 
 
 def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
-    """Links read off the attention (last layer, mean of heads) against the gold ones.
+    """Compare alignments read from attention (last layer, mean of heads) with gold alignments.
 
-    Counts of examples add up, and the alignment error rate of a set is that of the sum. None where
-    there are no gold links or no text is attended to.
+    Counts of examples add up; the alignment error rate of a dataset is computed from the sums.
+
+    Returns:
+        The counts, or None if there are no gold alignments or the output does not attend to text.
     """
     if not (example.sure or example.possible) or not _reads_text(trace):
         return None
@@ -80,28 +82,28 @@ def link_counts(trace: Trace, example: Example) -> LinkCounts | None:
 
 
 def _reads_text(trace: Trace) -> bool:
-    """Whether the output attends to a text."""
+    """Return whether the output attends to a text."""
     attention = trace.maps.get(CROSS)
     return attention is not None and trace.fields[attention.memory].kind == "text"
 
 
 def _output(trace: Trace, example: Example) -> Measured:
-    """What `score_output` says of the output, and its probabilities."""
+    """Return the scores of `score_output` and the probabilities of the output."""
     is_spoken = trace.request.sound is not None
     if is_one_text(trace):
-        # It was read, so it is nobody's answer to anything.
+        # The output was part of the input, so it does not answer anything.
         example = replace(example, references=())
     values = dict(score_output(answer_of(trace), example, is_spoken))
     probabilities = trace.output.probabilities
     if len(probabilities):
-        # The logarithm of a probability that was rounded to 0 would make the mean minus infinity.
+        # A probability rounded to 0 would make the mean of the logarithms minus infinity.
         logs = np.log(np.maximum(probabilities, 1e-12))
         values["confidence"] = np.exp(logs.mean())
     return values
 
 
 def _word_attention(trace: Trace, example: Example) -> Measured:
-    """How words attend to words: last layer, mean of heads."""
+    """Measure attention from words to words: last layer, mean of heads."""
     if not _reads_text(trace):
         return {}
     attention = trace.maps[CROSS]
@@ -116,8 +118,9 @@ def _word_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _area_attention(trace: Trace, example: Example) -> Measured:
-    """The spread of the weights, the size of areas and how far they depend on the query, mean of
-    layers and heads.
+    """Measure the spread of the weights, the size of areas and their dependence on the query.
+
+    All values are means over layers and heads.
     """
     site = OWN if is_one_text(trace) else CROSS
     if site not in trace.maps:
@@ -139,7 +142,7 @@ def _area_attention(trace: Trace, example: Example) -> Measured:
 
 
 def _pointing(trace: Trace, example: Example) -> Measured:
-    """The pointing game of the output's words that have boxes; last layer, mean of heads."""
+    """Play the pointing game for output words that have boxes; last layer, mean of heads."""
     picture, boxes = trace.request.picture, example.boxes
     for attention in trace.maps.values():
         written, cells = trace.fields[attention.query], trace.fields[attention.memory]
@@ -156,7 +159,7 @@ def _pointing(trace: Trace, example: Example) -> Measured:
     for start, end in word_runs(written):
         text = written.raw[written.anchors[start, 0] : written.anchors[end - 1, 1]]
         word = text.strip(_PUNCTUATION).lower()
-        # A word may have several boxes, such as those of two dogs; any of them will do.
+        # A word may have several boxes, such as two dogs. Each of them counts as right.
         word_boxes = [box for name, box in boxes if name == word]
         if word_boxes:
             x, y = middles_N2[shares_QN[start:end].mean(0).argmax()]
@@ -165,12 +168,12 @@ def _pointing(trace: Trace, example: Example) -> Measured:
 
 
 def _alignment(trace: Trace, example: Example) -> Measured:
-    """The links read off the attention against gold links."""
+    """Compare the alignments read from attention with the gold alignments."""
     counts = link_counts(trace, example)
     return {} if counts is None else {"alignment_error": counts.error_rate}
 
 
-# Each computes related measures in one pass and leaves out those that do not apply.
+# Each function computes related metrics in one pass and leaves out those that do not apply.
 GROUPS = (
     _output,
     pointed,
@@ -250,5 +253,5 @@ _OURS: Mapping[str, Measure] = {
         "Alignment error", "Alignment error rate against gold links; 0 is best.", "low"
     ),
 }
-# By name, in the order tables show them: ours, then those of other packages.
+# Metrics by name, in the order in which tables show them: our own, then those of other packages.
 MEASURES: Mapping[str, Measure] = Joined("measures", _OURS, measure_problem)

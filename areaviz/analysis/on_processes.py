@@ -1,8 +1,8 @@
-"""A data set run through one model by processes of this machine, each with the model: the rows of
-`run.analyse`, in batches.
+"""Analysis of a dataset by several processes of this machine, each with its own model.
 
-The rows come back to the one process that writes the file, so stopping, resuming and a crash mean
-what they mean there. A process whose parent is gone ends.
+The rows are those of `run.analyse`, computed in batches. They return to the one process that writes
+the file, so stopping, resuming and crashes work as in `run.analyse`. A process ends when its parent
+is gone.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.record import RunTogether
 from areaviz.trace.request import Counted, Request
 
-# Opens, in a process of its own, what runs requests; must be importable there.
+# Opens the model in a worker process and returns what runs requests; must be importable there.
 OpenTogether = Callable[[], RunTogether]
-# What comes back: the rows of a batch, or why the model cannot be run.
+# The result of a batch: its rows, or why the model cannot run.
 Answer = list[Row] | BackendError | InputError
 
-# Each takes the memory of a whole model.
+# Each process needs the memory of a whole model.
 MAX_PROCESSES = 8
-# Examples of the first batch of each.
+# Number of examples in the first batch of each process.
 FIRST_BATCH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What all processes do."""
+    """The settings that all processes share."""
 
     dataset: Dataset
     request: Request
@@ -48,12 +48,12 @@ class Work:
 
 
 def processes_for(examples: int) -> int:
-    """How many processes are worth their start: at most one a processor, and one a batch."""
+    """Return how many processes are worth starting: at most one per processor and per batch."""
     return max(1, min(processors(), MAX_PROCESSES, -(-examples // BATCH)))
 
 
 def processors() -> int:
-    """Those this process may run on."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -68,19 +68,22 @@ def analyse_in_processes(
     stop: Event | None = None,
     processes: int | None = None,
 ) -> bool:
-    """As `run.analyse`, but every process opens the model for itself by `open_run`.
+    """Run `run.analyse` in several processes, each of which opens the model with `open_run`.
 
     Args:
-        dataset: its examples.
-        request: the model and its options; text and picture are the examples'.
-        open_run: opens the model; with one process in this one.
-        file: takes the rows.
-        progress: is told of every row.
-        stop: ends the analysis early once it is set; batches on their way are waited for.
-        processes: how many; None for as many as are worth their start.
+        dataset: the dataset with the examples.
+        request: the model and its options; text and picture come from the examples.
+        open_run: opens the model; a single process means this one.
+        file: receives the rows.
+        progress: called after every row.
+        stop: ends the analysis early when it is set; running batches are still completed.
+        processes: the number of processes; None for as many as are worth starting.
+
+    Returns:
+        Whether all examples have a row now.
 
     Raises:
-        BackendError: the model cannot be run at all, or a process was ended; the rows so far are
+        BackendError: the model cannot run at all, or a process was killed; the rows so far are
             kept.
         InputError: the model cannot be opened with these options.
     """
@@ -106,16 +109,16 @@ def analyse_in_processes(
 
 
 def _in_order(dataset: Dataset, left: Sequence[int], count: int) -> Iterator[list[int]]:
-    """The batches of a set: small ones first, so that one soon sees the first rows."""
+    """Yield the batches of a dataset: small ones first, so that the first rows appear soon."""
     few = count * FIRST_BATCH
     yield from batches(dataset, left[:few], FIRST_BATCH)
-    # No batch is so large that a process has nothing to do.
+    # Keep the batches small enough that every process gets one.
     rest = left[few:]
     yield from batches(dataset, rest, min(BATCH, max(1, -(-len(rest) // count))))
 
 
 def _here(work: Work, todo: Iterator[list[int]], stop: Event | None) -> Iterator[Answer]:
-    """One batch after the other, in this process."""
+    """Yield the results of one batch after another, computed in this process."""
     run: RunTogether | None = None
     for indices in todo:
         if stop and stop.is_set():
@@ -127,7 +130,7 @@ def _here(work: Work, todo: Iterator[list[int]], stop: Event | None) -> Iterator
 def _elsewhere(
     work: Work, todo: Iterator[list[int]], stop: Event | None, count: int
 ) -> Iterator[Answer]:
-    """The answers of several processes as they come; after a failure no batch is begun."""
+    """Yield the results of several processes as they arrive; start no batch after a failure."""
     with _started(work, count) as idle:
         busy: list[Connection] = []
 
@@ -146,7 +149,7 @@ def _elsewhere(
                 answer = _received(ready)
                 if isinstance(answer, list):
                     idle.append(ready)
-                    # The process goes on while these rows are written.
+                    # Let the process continue while these rows are written.
                     begin()
                 else:
                     todo = iter(())
@@ -155,8 +158,8 @@ def _elsewhere(
 
 @contextmanager
 def _started(work: Work, count: int) -> Iterator[list[Connection]]:
-    """The connections to so many processes, which end with the block."""
-    # A fork would copy the threads' locks, and CUDA works in no copy.
+    """Start `count` processes, yield their connections, and end the processes with the block."""
+    # Forking would copy the locks of other threads, and CUDA does not work in a forked process.
     context = get_context("spawn")
     connections: list[Connection] = []
     processes: list[SpawnProcess] = []
@@ -178,8 +181,8 @@ def _started(work: Work, count: int) -> Iterator[list[Connection]]:
 
 
 def _serve(connection: Connection, work: Work) -> None:
-    """Answer batch after batch until the other end is closed."""
-    # Ctrl-C is the parent's, which ends this process.
+    """Compute batch after batch until the other end of the connection is closed."""
+    # Ctrl-C is for the parent, which then ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     run: RunTogether | None = None
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
@@ -195,7 +198,7 @@ def _serve(connection: Connection, work: Work) -> None:
 
 
 def _send(connection: Connection, indices: Sequence[int]) -> None:
-    """Give a process its next batch; one that is gone says so when it is asked for the answer."""
+    """Send a process its next batch; if the process is gone, `_received` reports it."""
     with suppress(OSError):
         connection.send(indices)
 

@@ -1,7 +1,7 @@
-"""A data set run through one model by Ray Data: the rows of `run.analyse`, by several processes.
+"""Analysis of a dataset by Ray Data: the rows of `run.analyse`, computed by several processes.
 
-The rows come back to the one process that writes the file, so stopping, resuming and a crash mean
-what they mean there.
+The rows return to the one process that writes the file, so stopping, resuming and crashes work as
+in `run.analyse`.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from areaviz.trace.errors import BackendError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request
 
-# Opens, in a worker's process, what runs a request; must be importable there.
+# Opens the model in a worker process and returns what runs a request; must be importable there.
 Open = Callable[[], Run]
 Column = npt.NDArray[Any]
 
-# Examples that a worker gets at once; their rows come back together.
+# Number of examples that a worker gets at once; their rows return together.
 BLOCK = 4 * IN_FLIGHT
 
 
@@ -40,10 +40,10 @@ class Workers:
     """The processes that run the model."""
 
     count: int = 2
-    # Of each process; processes may share a GPU by a fraction.
+    # Resources of each process; processes may share a GPU by using a fraction.
     cpus: float = 1.0
     gpus: float = 0.0
-    # The address of a Ray cluster; None for Ray on this machine, which ends with the analysis.
+    # The address of a Ray cluster; None starts Ray on this machine until the analysis ends.
     cluster: str | None = None
 
 
@@ -56,10 +56,13 @@ def analyse_on_ray(
     stop: Event | None = None,
     workers: Workers | None = None,
 ) -> bool:
-    """As `run.analyse`, but every worker opens the model for itself by `open_run`.
+    """Run `run.analyse` on Ray, where every worker opens the model with `open_run`.
+
+    Returns:
+        Whether all examples have a row now.
 
     Raises:
-        BackendError: the model cannot be run at all, or Ray cannot; the rows so far are kept.
+        BackendError: the model or Ray cannot run at all; the rows so far are kept.
     """
     total = len(dataset.examples)
     left = [index for index in range(total) if index not in file.rows]
@@ -68,7 +71,7 @@ def analyse_on_ray(
     chosen = workers or Workers()
     if left and not (stop and stop.is_set()):
         rows = _rows(dataset, request, open_run, left, chosen)
-        # The rows are closed before Ray is.
+        # Close the rows before Ray stops.
         with joined_ray(chosen.cluster), closing(rows):
             for row in rows:
                 file.add(row)
@@ -85,7 +88,7 @@ def _rows(
     left: Sequence[int],
     workers: Workers,
 ) -> Generator[Row, None, None]:
-    """The rows as they are finished, in any order; raises BackendError."""
+    """Yield the rows in the order in which they are finished; raises BackendError."""
     from ray import data
     from ray.exceptions import RayError
 
@@ -113,13 +116,13 @@ def _rows(
 
 
 class _Worker:
-    """One process with the model: indices of examples in, their rows out."""
+    """A process with the model, which turns indices of examples into their rows."""
 
     def __init__(self, dataset: Dataset, request: Request, open_run: Open) -> None:
         self._dataset, self._request, self._run = dataset, request, open_run()
 
     def __call__(self, batch: Mapping[str, Column]) -> dict[str, Column]:
-        """Columns "row", JSON, and "failure", why the model cannot be run; one of them is ""."""
+        """Return the columns "row" (JSON) and "failure" (a sentence); one of the two is ""."""
         with ThreadPoolExecutor(IN_FLIGHT) as pool:
             answers = list(pool.map(self._answer, batch["index"].tolist()))
         rows, failures = [row for row, _ in answers], [failure for _, failure in answers]

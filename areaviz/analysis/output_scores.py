@@ -1,4 +1,4 @@
-"""Scores of outputs against references: everything that is measured without a model."""
+"""Scores of outputs against references: all metrics that need no model."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def score_outputs(
     """Return the length of every output and its scores against the references of its example.
 
     Args:
-        outputs: of any system.
+        outputs: the outputs of any system.
         examples: one for each output.
-        is_spoken: whether the outputs transcribe sounds, so that characters count and not words.
+        is_spoken: whether the outputs are transcripts, which are compared by characters.
     """
     found: list[Measured] = [
         _score_kind(output, example, is_spoken)
@@ -37,7 +37,7 @@ def score_outputs(
         for place, (values, example) in enumerate(zip(found, examples, strict=True))
         if values.keys() == {"length"} and example.references
     ]
-    # Sentences with one reference are counted together, which is several times as fast.
+    # Score sentences with one reference together, which is several times as fast.
     single = [place for place in scored if len(examples[place].references) == 1]
     bleu, chrf = sentence_scores(
         [outputs[place] for place in single], [examples[place].references[0] for place in single]

@@ -1,7 +1,7 @@
-"""What a reader keeps: the files of their own sets, and the list of their analyses.
+"""A user's files on this server: uploaded datasets and the list of analyses.
 
-All of it lies in the reader's folder. The folder is named by the mark that the rows of analyses
-also have (`areaviz/ui/shell/reader.py`), so nobody finds what belongs to another reader.
+They are in the user's folder. Its name is the user id that the rows of analyses also contain
+(`areaviz/ui/shell/reader.py`), so users cannot find each other's files.
 """
 
 from __future__ import annotations
@@ -33,56 +33,56 @@ from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
 
-# Below the folder of analyses.
+# The folder of users within the folder of analyses.
 FOLDER = "readers"
 _MARK = re.compile(r"[0-9a-f]{64}")
-# The id of a set, and of an entry of the list.
+# The pattern of the id of a dataset or of an entry of the list.
 _SET_ID = re.compile(r"[0-9a-f]{24}")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An analysis that its reader can open again."""
+    """An analysis that its user can open again."""
 
-    # The parameters of its address.
+    # The parameters of its URL.
     params: Mapping[str, str]
-    # The name of the set, and the number of its examples.
+    # The name of the dataset, and the number of its examples.
     dataset: str
     examples: int
     # The names of the analysed systems.
     runs: tuple[str, ...]
-    # The digest of the set.
+    # The digest of the dataset.
     digest: str
     # The time when it was last opened, ISO 8601 in UTC.
     opened: str = ""
 
     @property
     def id(self) -> str:
-        """The name of its file, which depends only on the set and the parameters."""
+        """The name of its file, which depends only on the dataset and the parameters."""
         what = json.dumps([self.digest, sorted(self.params.items())])
         return sha256(what.encode("ascii")).hexdigest()[:24]
 
 
 def set_id(dataset: Dataset) -> str:
-    """Return the name of a reader's own set in addresses."""
+    """Return the name of an uploaded dataset in URLs."""
     return dataset.digest[:24]
 
 
 def is_set_id(name: str) -> bool:
-    """Return whether a name in an address can be that of a reader's own set."""
+    """Return whether a name in a URL can be that of an uploaded dataset."""
     return _SET_ID.fullmatch(name) is not None
 
 
 class ReaderFiles:
-    """One reader's folder. Every method raises BackendError where the disk fails."""
+    """The folder of one user. Every method raises BackendError if the disk fails."""
 
     def __init__(self, analyses: Path, mark: str, network: str = "") -> None:
-        """Open a reader's folder.
+        """Open a user's folder.
 
         Args:
             analyses: the folder of analyses.
-            mark: the reader's mark, 64 hexadecimal digits.
-            network: the reader's network address, "" where it is unknown (`network_of`).
+            mark: the user's id, 64 hexadecimal digits.
+            network: the user's network address, "" if it is unknown (`network_of`).
         """
         if not _MARK.fullmatch(mark):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")
@@ -90,12 +90,18 @@ class ReaderFiles:
         self._own, self._network = self._all / mark, network
 
     def keep_set(self, dataset: Dataset, files: Files, chosen: Chosen) -> None:
-        """Keep the files of a set, whole or not at all; the same files are kept once.
+        """Store the files of a dataset, all or none; identical files are stored once.
 
-        The same set can come with other outputs or metadata: then the later files are kept.
+        A stored dataset may be uploaded again with other outputs or metadata, which replace its
+        files.
+
+        Args:
+            dataset: the dataset that the files contain.
+            files: the uploaded files.
+            chosen: the roles that the user chose for the files.
 
         Raises:
-            InputError: the set alone is larger than the reader's share.
+            InputError: the dataset alone is larger than the user's quota.
         """
         folder = self._own / set_id(dataset)
         contents = sha256()
@@ -114,48 +120,48 @@ class ReaderFiles:
         names = {}
         with _disk_errors("keeping the files of the set"):
             private_folder(folder)
-            # A set without its roles is not used, should writing fail halfway.
+            # Remove the roles first: a dataset without roles is ignored if writing fails halfway.
             (folder / ROLES).unlink(missing_ok=True)
             for number, (name, content) in enumerate(sorted(files.items())):
-                # A file of a reader's may have any name, so it lies here under a number.
+                # An uploaded file may have any name, so it is stored under a number.
                 names[str(number)] = name
                 data = content.read_bytes() if isinstance(content, Path) else content
                 write_whole(folder / str(number), data, PRIVATE_FILE)
             about_set = {"files": names, "name": dataset.name[:LONGEST_NAME], **about}
-            # Written last: a folder without roles does not count as a set.
+            # Write the roles last: a folder without roles does not count as a dataset.
             write_whole(folder / ROLES, json.dumps(about_set).encode("ascii"), PRIVATE_FILE)
             note_network(self._all, self._own, self._network)
             make_room(self._all, folder)
 
     def evicted_sets(self) -> list[str]:
-        """Return the names of the reader's sets that were removed to make room."""
+        """Return the names of the user's datasets that were removed to make room."""
         with suppress(OSError, *DAMAGE):
             return [str(name) for name in json.loads((self._own / EVICTED).read_bytes())]
         return []
 
     def forget_evicted(self) -> None:
-        """Forget the names of removed sets, once the reader has seen them."""
+        """Forget the names of removed datasets after the user has seen them."""
         with _disk_errors("changing the list of removed sets"):
             (self._own / EVICTED).unlink(missing_ok=True)
 
     def _is_kept(self, folder: Path, about: Mapping[str, object]) -> bool:
-        """Return whether these files are kept in these roles."""
+        """Return whether these files are already stored with these roles."""
         with suppress(OSError, *DAMAGE):
             kept = json.loads((folder / ROLES).read_bytes())
-            # Sets of older versions have no digest of their files, and stay as they are.
+            # Datasets of older versions have no digest of their files and are left as they are.
             if "contents" not in kept:
                 return True
             return all(kept[key] == value for key, value in about.items())
         return False
 
     def open_set(self, name: str) -> tuple[Files, Chosen]:
-        """Return the files of a kept set and the roles that were chosen.
+        """Return the files of a stored dataset and the roles that the user chose.
 
         Args:
-            name: the name of the set in addresses.
+            name: the name of the dataset in URLs.
 
         Raises:
-            InputError: this reader keeps no such set.
+            InputError: this user has no such dataset.
         """
         folder = self._own / name
         if not is_set_id(name) or not (folder / ROLES).exists():
@@ -176,7 +182,7 @@ class ReaderFiles:
         return files, chosen
 
     def note(self, entry: Entry) -> None:
-        """Put an analysis at the top of the reader's list."""
+        """Put an analysis at the top of the user's list."""
         with _disk_errors("noting the analysis"):
             private_folder(self._own)
             content = json.dumps(asdict(entry) | {"opened": now()})
@@ -185,7 +191,7 @@ class ReaderFiles:
                 path.unlink(missing_ok=True)
 
     def entries(self) -> list[Entry]:
-        """Return the reader's analyses, the last opened one first, without damaged entries."""
+        """Return the user's analyses without damaged entries, the last opened one first."""
         found = []
         with _disk_errors("reading the list of analyses"):
             for path in self._newest():
@@ -194,13 +200,13 @@ class ReaderFiles:
         return found
 
     def remove_entry(self, name: str) -> None:
-        """Remove an analysis from the list, by the id of its entry. Its set stays."""
+        """Remove an analysis from the list by the id of its entry. Its dataset is kept."""
         if _SET_ID.fullmatch(name):
             with _disk_errors("changing the list of analyses"):
                 (self._own / f"{name}.json").unlink(missing_ok=True)
 
     def remove(self, digest: str) -> None:
-        """Remove the analyses of a set from the list, and the set's files."""
+        """Remove the analyses of a dataset from the list, and the files of the dataset."""
         with _disk_errors("deleting the files of the set"):
             for entry in self.entries():
                 if entry.digest == digest:
@@ -215,7 +221,7 @@ class ReaderFiles:
 
 
 def remove_old_files(analyses: Path, before: float) -> int:
-    """Remove lists and sets that nobody opened since a time; return how many."""
+    """Remove lists and datasets not opened since a time; return the number of removed ones."""
     removed = 0
     for path in (analyses / FOLDER).glob("*/*.json"):
         if path.stat().st_mtime < before:
@@ -223,7 +229,7 @@ def remove_old_files(analyses: Path, before: float) -> int:
             removed += 1
     for path in (analyses / FOLDER).glob("*/*/"):
         mark = path / ROLES
-        # A set whose files were not all written, by a crash, has no roles.
+        # A crash while a dataset was written leaves a folder without roles.
         about = mark if mark.exists() else path
         if about.stat().st_mtime < before:
             remove_folder(path)
@@ -258,7 +264,7 @@ def _entry(values: Mapping[str, object]) -> Entry:
 
 @contextmanager
 def _disk_errors(doing: str) -> Iterator[None]:
-    """Raise what goes wrong with the disk as BackendError, in one sentence."""
+    """Raise errors of the disk as BackendError with one sentence."""
     try:
         yield
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A whole analysis as one page in one file, which needs no app and no network to be read."""
+"""The report of an analysis: one HTML file that needs neither the app nor a network."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FOOTER = (
 
 
 def report_page(report: Report) -> str:
-    """The report in HTML.
+    """Return the report as HTML.
 
     Raises:
-        InputError: there are no examples to report, or more than two systems.
+        InputError: there are no examples to report, or there are more than two systems.
     """
     if len(report.systems) > MAX_SYSTEMS:
         raise InputError(

@@ -1,4 +1,4 @@
-"""The examples of a report: where both systems fail, where one wins, and what raters marked."""
+"""The examples of a report: where both systems fail, where one wins, and rated examples."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from areaviz.drawing.labels import counted
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import three_digits
 
-# Examples of a kind that are shown, and of a bucket; judged ones.
+# Number of examples shown per kind, per bucket, and with ratings.
 EXAMPLES, OF_BUCKET, JUDGED = 6, 3, 12
 
 
 def examples(report: Report) -> list[Markup]:
-    """Examples that say most: where both fail, where one wins, the worst, and what was judged."""
+    """Return the most telling examples: both fail, one wins, the worst ones, and rated ones."""
     if not report.leading:
         return _judged(report)
     measure, frame = report.measures[report.leading], report.frame
@@ -42,7 +42,7 @@ def examples(report: Report) -> list[Markup]:
 
 
 def _judged(report: Report) -> list[Markup]:
-    """Examples whose outputs raters judged, those with the most costly errors first."""
+    """Return examples with rated outputs, the most costly errors first."""
     costs: dict[int, float] = {}
     for one in report.written:
         for place, some in one.judged.items():
@@ -53,7 +53,7 @@ def _judged(report: Report) -> list[Markup]:
 
 
 def _both_fail(report: Report) -> list[Markup]:
-    """Examples of each bucket of lengths in which both systems fail."""
+    """Return examples of each length bucket in which both systems fail."""
     failing, limit = report.failing
     measure = report.measures[report.leading]
     if not failing:

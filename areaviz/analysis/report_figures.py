@@ -1,4 +1,4 @@
-"""The figures of a report: the whole set, wins and losses, buckets, words, errors of raters."""
+"""Tables and charts of a report: the whole dataset, wins, buckets, words, and rated errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from areaviz.analysis.table import WHOLE, metadata_of, summary
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import number_text
 
-# Kinds of errors that are listed.
+# Largest number of error kinds listed.
 KINDS = 20
 
 
 def whole_set(report: Report) -> list[Markup]:
-    """Figures of the set as a whole, and the mean of every measure."""
+    """Return the scores of the whole dataset and the mean of every metric."""
     places = list(report.frame.index)
     figures = []
     for run in report.runs:
@@ -39,7 +39,7 @@ def whole_set(report: Report) -> list[Markup]:
 
 
 def against(report: Report) -> list[Markup]:
-    """Wins, ties and losses with intervals, and tests of the whole set."""
+    """Return wins, ties and losses with confidence intervals, and tests of the whole dataset."""
     if len(report.runs) != MAX_SYSTEMS:
         return []
     rows: list[tuple[object, ...]] = []
@@ -71,7 +71,7 @@ def against(report: Report) -> list[Markup]:
 
 
 def buckets(report: Report) -> list[Markup]:
-    """Scores of examples that are alike, and how many of each bucket both systems fail."""
+    """Return scores by bucket, and the number of examples per bucket in which both systems fail."""
     frame, runs = report.frame, len(report.runs)
     has_references = bool((frame["reference"] != "").any())
     if not report.leading and not has_references:
@@ -103,7 +103,7 @@ def buckets(report: Report) -> list[Markup]:
 
 
 def words(report: Report) -> list[Markup]:
-    """How well rare words are written, and which words one system gets right more often."""
+    """Return how well rare words are produced, and the words that one system matches more often."""
     frame = report.frame
     if not (frame["reference"] != "").any():
         return []
@@ -131,7 +131,7 @@ def words(report: Report) -> list[Markup]:
 
 
 def errors(report: Report) -> list[Markup]:
-    """What raters marked: how much it costs, of what kinds it is, and how far raters agree."""
+    """Return the errors that raters marked: their cost, their kinds, and the raters' agreement."""
     judged = [one.judged for one in report.written]
     if not any(judged):
         return []

@@ -1,4 +1,4 @@
-"""What a report of an analysis is made of: tables, figures, and examples with marked errors."""
+"""Building blocks of a report: tables, charts, and examples with marked errors."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_REFERENCES = 3
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
-    """A table; what is a number stands at the right."""
+    """Return an HTML table; numbers are aligned to the right."""
     lines = [element("tr", *(element("th", head, scope="col") for head in columns))]
     for row in rows:
         cells = []
@@ -34,7 +34,7 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> Markup:
 def figure(
     names: Sequence[str], values: Mapping[str, Sequence[float]], axes: tuple[str, str], title: str
 ) -> Markup:
-    """Bars as a picture in the page; of a single bucket its title alone."""
+    """Return a bar chart as an image in the page, or only its title if there is a single bucket."""
     if len(names) < 2:
         return element("h3", title)
     drawn = figure_bytes(bars_paper(names, values, axes, title), "svg")
@@ -45,13 +45,13 @@ def figure(
 def example_card(
     dataset: Dataset, place: int, systems: Sequence[Written], figures: Sequence[str]
 ) -> Markup:
-    """An example: what was given, what each system wrote with its errors, and the references.
+    """Return an example: its input, every system's output with marked errors, and references.
 
     Args:
-        dataset: the set.
-        place: of the example.
-        systems: what they wrote.
-        figures: what was measured, a text for each system.
+        dataset: the dataset with the example.
+        place: the index of the example.
+        systems: the systems with their outputs.
+        figures: the metrics of each system as text.
     """
     example = dataset.examples[place]
     parts = [element("h3", f"Example {example.name}")]
@@ -73,7 +73,7 @@ def example_card(
 
 
 def _output(system: Written, place: int, measured: str) -> list[Markup]:
-    """What a system wrote; where raters judged it, once for each of them."""
+    """Return the output of a system, once per rater if it was rated."""
     row = system.rows[place]
     parts = [element("p", f"{system.title} · {measured}", class_="label")]
     judged = system.judged.get(place, ())
@@ -90,7 +90,7 @@ def _output(system: Written, place: int, measured: str) -> list[Markup]:
 
 
 def _marked(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
-    """A text with the errors of a side marked; where several overlap, as the worst of them."""
+    """Return a text with the errors of one side marked; where errors overlap, the worst one."""
     here = [span for span in spans if span.side == side]
     cuts = sorted({0, len(text), *(span.start for span in here), *(span.end for span in here)})
     parts: list[str] = []
@@ -106,7 +106,7 @@ def _marked(text: str, spans: Sequence[ErrorSpan], side: str) -> Markup:
 
 
 def _picture(dataset: Dataset, example: Example, marks: Sequence[Judgement]) -> Markup:
-    """The picture, with the boxes of errors in it."""
+    """Return the picture with the boxes of marked errors."""
     picture = dataset.picture(example)
     if picture is None:
         return Markup()

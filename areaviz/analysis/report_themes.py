@@ -1,4 +1,4 @@
-"""The themes of failure in a report."""
+"""Themes of failure in a report."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from areaviz.drawing.markup import Markup, element
 
 
 def themes(report: Report) -> list[Markup]:
-    """Return the themes of one system, or of each of two, as lists; [] if none were looked for."""
+    """Return the themes of one system, or of each of two, as lists; [] if there are no themes."""
     if not report.themes:
         return []
     parts = [element("p", METHOD)]

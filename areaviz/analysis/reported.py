@@ -1,4 +1,4 @@
-"""What a report of an analysis is of: a set, one or two systems, and what raters say of them."""
+"""The content of a report: a dataset, one or two systems, and their ratings."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 
 MAX_SYSTEMS = 2
-# The measure by which examples are good or bad where there are references.
+# The metric that tells good examples from bad ones if the dataset has references.
 USUAL = "chrf"
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one system wrote for a set, and what raters say of it."""
+    """A system's outputs for a dataset, and their ratings."""
 
-    # For people: with a number where there are several systems.
+    # The displayed name, with a number if there are several systems.
     title: str
     rows: Mapping[int, Row]
     judged: Mapping[int, Sequence[Judgement]]
@@ -36,20 +36,20 @@ class Written:
 
 @dataclass(frozen=True)
 class Report:
-    """What is reported.
+    """Everything that a report shows.
 
     Args:
-        dataset: the set.
-        systems: what judgements call the systems.
-        titles: what people call them.
-        runs: their rows.
-        scores: of each system, more measures by name (`with_scores`).
-        judgements: on the set.
-        places: of the examples that are reported, None for all.
-        measure: by which examples are good or bad, "" for chrF.
-        corpus: whose word frequencies count, None for the references'.
-        themes: of failure, () where they were not looked for.
-        causes: what was found about themes in the attention of models.
+        dataset: the dataset.
+        systems: the names of the systems in ratings.
+        titles: the displayed names of the systems.
+        runs: the rows of each system.
+        scores: additional metrics of each system by name (`with_scores`).
+        judgements: the ratings of the dataset.
+        places: indices of the reported examples, None for all.
+        measure: the metric that tells good examples from bad ones, "" for chrF.
+        corpus: word frequencies of a corpus; None uses those of the references.
+        themes: themes of failure, () if they were not computed.
+        causes: findings about the themes in the attention of the models.
     """
 
     dataset: Dataset
@@ -66,7 +66,7 @@ class Report:
 
     @cached_property
     def written(self) -> list[Written]:
-        """What each system wrote."""
+        """The outputs and ratings of each system."""
         found = []
         for number, system in enumerate(self.systems):
             title = self.titles[number]
@@ -77,7 +77,7 @@ class Report:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """All examples with all measures."""
+        """All examples with all metrics."""
         made = table_of(self.dataset, self.runs)
         more = []
         for one, scores in zip(self.written, self.scores, strict=True):
@@ -87,12 +87,12 @@ class Report:
 
     @cached_property
     def measures(self) -> Mapping[str, Measure]:
-        """The measures of the table."""
+        """The metrics of the table."""
         return measures_of(self.frame)
 
     @cached_property
     def leading(self) -> str:
-        """The measure by which examples are good or bad, "" for none."""
+        """The metric that tells good examples from bad ones, "" if there is none."""
         known = [name for name, one in self.measures.items() if one.better]
         for name in (self.measure, USUAL):
             if name in known:
@@ -101,12 +101,12 @@ class Report:
 
     @cached_property
     def failing(self) -> tuple[tuple[int, ...], float]:
-        """The examples where both of two systems fail, and the limit; see `both_fail`."""
+        """The examples in which both of two systems fail, and the limit; see `both_fail`."""
         if len(self.runs) != MAX_SYSTEMS or not self.leading:
             return (), float("nan")
         return both_fail(self.frame, self.leading, self.measures[self.leading].better)
 
     @property
     def names(self) -> list[str]:
-        """What the systems are called, for people."""
+        """The displayed names of the systems."""
         return [one.title for one in self.written]

@@ -1,4 +1,4 @@
-"""Where people's work is kept, and for how long: without limit unless the operator sets one."""
+"""Retention of users' work: where it is stored, and for how long if the operator sets a limit."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ from areaviz.notes.store import Store
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE
 
-# Environment variable: the address of the store (default: notes.sqlite beside the analyses).
+# Environment variable with the address of the store (default: notes.sqlite next to the analyses).
 NOTES, STORE = "AREAVIZ_NOTES", "notes.sqlite"
-# Environment variable: notes, slices, judgements and analyses that nobody changed for so many days
-# are removed (default: never).
+# Environment variable: notes, slices, ratings and analyses unchanged for this number of days are
+# removed (default: never).
 DAYS = "AREAVIZ_KEEP_DAYS"
 MAX_DAYS = 36_500
 MAX_HEADER_BYTES = 1 << 16
 
 
 class Removed(NamedTuple):
-    """How many were removed."""
+    """Numbers of removed items, by kind."""
 
     notes: int
     slices: int
     judgements: int
     analyses: int
-    # Files with notes or rows that were set aside as damaged or kept of an older version.
+    # Files with notes or rows that were kept as damaged, or as copies of an older version.
     copies: int
-    # Sets that readers kept, entries of their lists of analyses, and links that share analyses.
+    # Stored datasets, entries of lists of analyses, and links that share analyses.
     kept: int
 
 
 def notes_address() -> str:
-    """The address of the store of notes."""
+    """Return the address of the store of notes."""
     return os.environ.get(NOTES) or f"sqlite:///{analyses_folder().resolve() / STORE}"
 
 
 def judgements_here(dataset: str) -> list[Judgement]:
-    """What raters marked in a set, in the store of notes as far as there is one.
+    """Return the ratings of a dataset in the store of notes, [] if there is no store.
 
     Raises:
         BackendError: the store cannot be read.
@@ -60,7 +60,11 @@ def judgements_here(dataset: str) -> list[Judgement]:
 
 
 def keep_days() -> float | None:
-    """The days the operator chose, None for no limit; InputError where that is no number."""
+    """Return the retention period in days, or None for no limit.
+
+    Raises:
+        InputError: the environment variable is not a number.
+    """
     given = os.environ.get(DAYS, "").strip()
     if not given:
         return None
@@ -75,11 +79,11 @@ def keep_days() -> float | None:
 
 
 def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
-    """The analyses of a folder that one reader began, without those that cannot be read.
+    """Yield the analyses in a folder that one user started, without unreadable ones.
 
     Args:
-        folder: of analyses.
-        reader: the reader's mark; nothing is found for "".
+        folder: the folder of analyses.
+        reader: the user's id; "" yields nothing.
     """
     for path in sorted(folder.glob("*.jsonl")) if reader else ():
         with suppress(OSError, InputError), path.open("rb") as file:
@@ -89,20 +93,20 @@ def own_analyses(folder: Path, reader: str) -> Iterator[tuple[Path, Header]]:
 
 
 def make_private(folder: Path) -> None:
-    """Take the rights of others from analyses that older versions of this app wrote."""
+    """Make analyses that older versions of the app wrote readable only for this user."""
     for path in folder.glob("*.jsonl"):
-        with suppress(OSError):  # another owner's, or gone
+        with suppress(OSError):  # the file has another owner or is gone
             if path.stat().st_mode & ~PRIVATE_FILE & 0o777:
                 path.chmod(PRIVATE_FILE)
 
 
 def remove_old(store: Store, folder: Path, days: float) -> Removed:
-    """Remove what nobody changed for so many days; an analysis that is running stays.
+    """Delete items unchanged for `days` days. Running analyses are kept.
 
     Args:
-        store: loses its old notes, slices and judgements.
-        folder: loses its old analyses, and what readers kept there of sets and analyses.
-        days: how old they are.
+        store: the store whose old notes, slices and ratings are deleted.
+        folder: the folder whose old analyses, datasets, lists and links are deleted.
+        days: the retention period in days.
 
     Raises:
         BackendError: the store cannot be written to.
@@ -124,7 +128,7 @@ def remove_old(store: Store, folder: Path, days: float) -> Removed:
 
 
 def _older(folder: Path, pattern: str, limit: datetime) -> list[Path]:
-    """Files last written to before a time."""
+    """Return the files last written before a time."""
     found = []
     for path in sorted(folder.glob(pattern)):
         with suppress(FileNotFoundError):

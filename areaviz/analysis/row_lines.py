@@ -1,6 +1,6 @@
-"""The lines of an analysis' file: a header, then one row an example, each a JSON object of its own.
+"""The lines of an analysis file: a header, then one row per example, each a JSON object.
 
-The JSON is ASCII: half of a surrogate pair, which a model can write, has no UTF-8.
+The JSON is ASCII, because a model can write unpaired surrogates, which UTF-8 cannot encode.
 """
 
 from __future__ import annotations
@@ -12,82 +12,84 @@ from typing import Any, NamedTuple
 
 from areaviz.trace.errors import InputError
 
-# Of the form of the file and of what is measured: rows of two versions are never mixed.
+# The version of the file format and of the metrics. Rows of two versions are never mixed.
 VERSION = 4
-# What Python raises for JSON that is no header or no row.
+# Exceptions that Python raises for JSON that is not a header or a row.
 _DAMAGE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What was run on what; the options are those of `Request`."""
+    """The model, options and dataset of an analysis; the options are those of `Request`."""
 
-    # The set's name and digest.
+    # The name and digest of the dataset.
     dataset: str
     digest: str
-    # The model's name and its card's digest: rows of a retrained model are never mixed with older.
+    # The name of the model and the digest of its card. Rows of a retrained model are never mixed
+    # with older rows.
     model: str
     card: str
     method: str = "greedy"
     beam: int = 4
     area_size: int | None = None
     seed: int = 0
-    # The mark of who began it (`areaviz/ui/shell/reader.py`), "" for the command line. It is the
-    # same analysis whoever began it.
+    # The id of the user who started it (`areaviz/ui/shell/reader.py`), "" for the command line. It
+    # does not count in comparisons: an analysis is the same for all users.
     reader: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of one example."""
+    """The result of one example."""
 
-    # Its place in the set, from 0.
+    # Index of the example in the dataset, from 0.
     index: int
     output: str = ""
-    # Why there is no output, one sentence, else "".
+    # One sentence that says why there is no output, "" if there is one.
     error: str = ""
     measures: Mapping[str, float] = field(default_factory=dict)
-    # With gold links, how many were made, sure, made and sure, made and possible.
+    # With gold alignments: number of links made, of sure links, of links made that are sure, and of
+    # links made that are possible.
     links: tuple[int, int, int, int] | None = None
 
 
 class Lines(NamedTuple):
-    """What a file holds."""
+    """The content of an analysis file."""
 
     version: int
     header: Header
-    # By index; of an example that has two rows, the last.
+    # Rows by index. If an example has two rows, this is the last one.
     rows: dict[int, Row]
-    # The numbers of lines that are no rows, from 1.
+    # Numbers of lines that are not valid rows, from 1.
     damaged: tuple[int, ...]
-    # All other lines, as they stand in the file.
+    # The bytes of all valid lines.
     sound: bytes
 
 
 class DamagedHeader(InputError):
-    """The first line is no header, so nobody knows what the rows are of."""
+    """The first line is not a header, so it is unknown to which analysis the rows belong."""
 
 
 def header_line(header: Header) -> bytes:
-    """The first line of a new file."""
+    """Return the first line of a new file."""
     return _line({"version": VERSION, **asdict(header)})
 
 
 def row_line(row: Row) -> bytes:
-    """The line of a row."""
+    """Return the line of a row."""
     return _line(asdict(row))
 
 
 def read_lines(content: bytes, name: str) -> Lines:
-    """What a file of this or an older version holds; a torn last line is no line yet.
+    """Parse a file of this version or an older one; an incomplete last line is ignored.
 
     Args:
-        content: of the file.
-        name: of the file, for the sentences of errors.
+        content: the content of the file.
+        name: the name of the file, for error messages.
 
     Raises:
         DamagedHeader: the first line cannot be read.
-        InputError: the file is of a newer version.
+        InputError: a newer version of the app wrote the file.
     """
     first, *rest = content.split(b"\n")
     version, header = read_header(first if rest else b"", name)
@@ -106,7 +108,7 @@ def read_lines(content: bytes, name: str) -> Lines:
 
 
 def read_header(line: bytes, name: str) -> tuple[int, Header]:
-    """The version and the header of a first line; raises the errors of `read_lines`."""
+    """Return the version and the header of a first line; raise the errors of `read_lines`."""
     sorry = f"{name} is no analysis of this version; choose another file."
     try:
         entries = json.loads(line)
@@ -120,17 +122,17 @@ def read_header(line: bytes, name: str) -> tuple[int, Header]:
 
 
 def row_of(values: Any) -> Row:
-    """A row of what JSON gave for one.
+    """Return the row that parsed JSON describes.
 
     Raises:
-        ValueError, TypeError, KeyError, AttributeError: it gave something else.
+        ValueError, TypeError, KeyError, AttributeError: the JSON does not describe a row.
     """
     links = values["links"]
     row = Row(**{**values, "links": None if links is None else tuple(links)})
     counts = (row.index, *(row.links or ()))
     is_sound = (
         {type(row.output), type(row.error)} == {str}
-        # `type`, since True is an instance of int.
+        # Compare types, because True is an instance of int.
         and {type(count) for count in counts} == {int}
         and {type(value) for value in row.measures.values()} <= {int, float}
         and len(counts) in (1, 5)

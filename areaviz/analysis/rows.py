@@ -1,9 +1,9 @@
-"""The rows of an analysis in a file that grows: JSON Lines, a header first, then a line an example.
+"""The rows of an analysis in a growing JSON Lines file: a header, then one line per example.
 
-A line is written whole and brought to the disk before it counts as done; a torn last line, left by
-a crash, is dropped. Lines that are damaged otherwise are reported by number, and the file is kept
-under another name before it goes on without them. A file has one writer, by a lock of the operating
-system, which a crash frees, and any number of readers.
+A line counts as written once it is whole and on the disk. An incomplete last line, left by a crash,
+is dropped. Other damaged lines are reported by number; the original file is then kept under another
+name, and the analysis continues without these lines. A file has one writer and any number of
+readers. The operating system holds the writer's lock and frees it after a crash.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ SETTING = "AREAVIZ_ANALYSES"
 
 
 def analyses_folder() -> Path:
-    """The folder of analyses: the environment variable AREAVIZ_ANALYSES, else `own_folder`'s."""
+    """Return the folder of analyses: AREAVIZ_ANALYSES if it is set, else that of `own_folder`."""
     return Path(os.environ.get(SETTING) or own_folder("analyses")).expanduser()
 
 
 def rows_path(header: Header) -> Path:
-    """The file of an analysis, named by what is run on what; who asks for the same finds it."""
+    """Return the file of an analysis. Its name depends on model, options and dataset only."""
     what = asdict(header)
     del what["reader"]
     digest = hashlib.sha256(repr((VERSION, what)).encode("utf-8", "surrogatepass")).hexdigest()
@@ -49,11 +49,11 @@ def rows_path(header: Header) -> Path:
 
 
 class RowFile:
-    """The rows of one analysis: opened to add to them (`open`, until closed) or only read (`read`).
+    """The rows of one analysis, either open for writing (`open`) or only read (`read`).
 
     Attributes:
-        damaged: the numbers of its lines that cannot be read.
-        aside: the file as it was, where it went on without damaged lines; else None.
+        damaged: the numbers of the lines that cannot be read.
+        aside: the copy of the original file if damaged lines were dropped, else None.
     """
 
     def __init__(self, path: Path, lines: Lines) -> None:
@@ -65,13 +65,13 @@ class RowFile:
 
     @classmethod
     def open(cls, path: Path, header: Header) -> Self:
-        """A new file, or one with the same header and its rows so far; nobody else may add to it.
+        """Create a file, or open one with an equal header to add rows; only one writer may do so.
 
         A file with damaged lines is first kept under another name.
 
         Raises:
-            InputError: the file holds another analysis, is of another version, or somebody else is
-                adding to it.
+            InputError: the file contains another analysis, has another version, or is being written
+                to by another process.
             BackendError: the disk is full, or the folder cannot be written to.
         """
         lock = _locked(path)
@@ -86,7 +86,7 @@ class RowFile:
         return file
 
     def close(self) -> None:
-        """Let others add to it; a file that was only read has nothing to close."""
+        """Let other writers add to the file; this does nothing if the file was only read."""
         if self._lock is not None:
             self._lock.lock.release()
             self._lock = None
@@ -99,12 +99,12 @@ class RowFile:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """The rows of a finished or unfinished analysis, of this or an older version.
+        """Read the rows of a finished or unfinished analysis of this version or an older one.
 
         Raises:
-            FileNotFoundError: there is no such file.
-            InputError: it is no analysis, or of a newer version.
-            BackendError: it cannot be read.
+            FileNotFoundError: the file does not exist.
+            InputError: the file is not an analysis, or a newer version wrote it.
+            BackendError: the file cannot be read.
         """
         try:
             content = path.read_bytes()
@@ -118,7 +118,7 @@ class RowFile:
         return cls(path, read_lines(content, path.name))
 
     def __len__(self) -> int:
-        """How many rows there are so far."""
+        """Return the number of rows so far."""
         return len(self._rows)
 
     @property
@@ -127,11 +127,10 @@ class RowFile:
         return dict(self._rows)
 
     def add(self, row: Row) -> None:
-        """Write one row; it is on the disk when this returns.
+        """Write one row. The row is on the disk when this returns.
 
         Raises:
-            BackendError: the disk is full or the file cannot be written to; the rows before are
-                kept.
+            BackendError: the disk is full or the file cannot be written to; earlier rows are kept.
             ValueError: the file was only read, or is closed.
         """
         if self._lock is None:
@@ -142,10 +141,10 @@ class RowFile:
 
 
 def remove_rows(path: Path, reader: str) -> None:
-    """Delete an analysis, for the reader who began it.
+    """Delete an analysis for the user who started it.
 
     Raises:
-        InputError: it is running, or somebody else began it.
+        InputError: the analysis is running, or another user started it.
         BackendError: the file cannot be read or deleted.
     """
     with _locked(path), _write_errors(path):
@@ -158,7 +157,7 @@ def remove_rows(path: Path, reader: str) -> None:
 
 
 def remove_idle(path: Path) -> bool:
-    """Delete an analysis, whoever began it, unless it is running; returns whether it is gone."""
+    """Delete an analysis of any user unless it is running; return whether it is gone."""
     try:
         lock = _locked(path)
     except InputError:
@@ -169,16 +168,16 @@ def remove_idle(path: Path) -> bool:
 
 
 def _prepare(path: Path, header: Header) -> Path | None:
-    """Make the file ready for more rows; returns where it is kept as it was, if it was damaged.
+    """Prepare the file for more rows; return the path of its copy if it was damaged, else None.
 
     Raises:
-        InputError: it holds another analysis or is of another version.
+        InputError: the file contains another analysis or has another version.
     """
     if not path.exists():
         write_whole(path, header_line(header), PRIVATE_FILE)
         return None
     with suppress(OSError):
-        path.chmod(PRIVATE_FILE)  # older versions let others read it
+        path.chmod(PRIVATE_FILE)  # files of older versions were readable for other users
     content = path.read_bytes()
     try:
         lines = read_lines(content, path.name)
@@ -195,16 +194,16 @@ def _prepare(path: Path, header: Header) -> Path | None:
         return None
     aside = aside_name(path, "damaged")
     os.link(path, aside)
-    # This makes a new file under the old name; the damaged one keeps its other name.
+    # Write a new file under the original name; the damaged file keeps its other name.
     write_whole(path, lines.sound, PRIVATE_FILE)
     return aside
 
 
 def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
-    """The lock of the one writer, held from now on; it is a hidden file beside `path`.
+    """Take the lock of the one writer; it is a hidden file next to `path`.
 
     Raises:
-        InputError: another writer has it.
+        InputError: another writer has the lock.
         BackendError: the folder cannot be written to.
     """
     with _write_errors(path):
@@ -221,7 +220,7 @@ def _locked(path: Path) -> AcquireReturnProxy[FileLock]:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Add a line to a file that is there, or leave it as it was."""
+    """Append a line to an existing file, or leave the file unchanged if writing fails."""
     with path.open("r+b", buffering=0) as file:
         before = file.seek(0, os.SEEK_END)
         try:
@@ -237,7 +236,7 @@ def _append(path: Path, line: bytes) -> None:
 
 @contextmanager
 def _write_errors(path: Path) -> Iterator[None]:
-    """Raise what goes wrong with the disk as BackendError, in one sentence."""
+    """Raise errors of the disk as BackendError with one sentence."""
     try:
         yield
     except OSError as error:

@@ -1,6 +1,6 @@
-"""A data set run through one model: a row an example; it can be stopped, and goes on later.
+"""Analysis of a dataset by one model: one row per example; it can be stopped and continued.
 
-What another system wrote for it becomes rows, too, without a run.
+Outputs of other systems become rows too, without running a model.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ from areaviz.trace.errors import BackendError, Busy, InputError
 from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 
-# Requests on their way at once, so that a backend can run similar ones in a batch.
+# Number of requests in flight, so that a backend can run similar ones as a batch.
 IN_FLIGHT = 8
-# Seconds until a busy backend is asked again.
+# Seconds before a busy backend gets the request again.
 RETRY_SECONDS = 0.5
 
 
 class Stopped(Exception):
-    """The analysis was stopped before this example was run."""
+    """The analysis was stopped before this example ran."""
 
 
 def header(dataset: Dataset, request: Request, card: Card, reader: str = "") -> Header:
-    """What identifies an analysis.
+    """Return the header that identifies an analysis.
 
     Args:
-        dataset: its examples.
+        dataset: the dataset.
         request: the model and its options.
-        card: of the model.
-        reader: the mark of who begins it.
+        card: the card of the model.
+        reader: the id of the user who starts the analysis.
     """
     identity = json.dumps(card.identity, sort_keys=True, default=str)
     digest = hashlib.sha256(identity.encode()).hexdigest()
@@ -58,26 +58,26 @@ def analyse(
     progress: Counted | None = None,
     stop: Event | None = None,
 ) -> bool:
-    """Add a row for every example that has none yet; returns whether all have one now.
+    """Add a row for every example without one, and return whether all examples have a row now.
 
-    An example that cannot be run becomes a row with the reason. After a stop or a failure no
-    example is begun, but the answers on their way are waited for and written.
+    An example that cannot be run gets a row with the reason. After a stop or a failure, no further
+    example is started; running requests are completed and their rows are written.
 
     Args:
-        dataset: its examples.
-        request: the model and its options; text and file are the examples'.
-        run: may raise `Stopped`, which leaves out this example alone.
-        file: takes the rows.
-        progress: is told of every row.
-        stop: ends the analysis early once it is set.
+        dataset: the dataset with the examples.
+        request: the model and its options; text and file come from the examples.
+        run: runs a request; may raise `Stopped`, which skips only this example.
+        file: receives the rows.
+        progress: called after every row.
+        stop: ends the analysis early when it is set.
 
     Raises:
-        BackendError: the model cannot be run at all; the rows so far are kept.
+        BackendError: the model cannot run at all; the rows so far are kept.
     """
     total, done = len(dataset.examples), file.rows
     report = progress or no_progress
     report(len(done), total)
-    # A backend runs those that arrive together in a batch, so they should be alike.
+    # A backend runs requests that arrive together as a batch, so neighbours should be similar.
     left = chain.from_iterable(batches(dataset, [i for i in range(total) if i not in done]))
     failure: BackendError | None = None
     with ThreadPoolExecutor(IN_FLIGHT) as pool:
@@ -107,11 +107,11 @@ def analyse(
 
 
 def no_progress(done: int, total: int) -> None:
-    """Ignore how far it is."""
+    """Ignore the progress."""
 
 
 def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
-    """The row of one example; raises BackendError, and Stopped where `run` does."""
+    """Return the row of one example; raises BackendError, and Stopped if `run` raises it."""
     try:
         trace = _run_when_free(dataset.asked(request, dataset.examples[index]), run)
     except InputError as error:
@@ -120,7 +120,7 @@ def one_row(dataset: Dataset, index: int, request: Request, run: Run) -> Row:
 
 
 def _run_when_free(request: Request, run: Run) -> Trace:
-    """The trace of a request; where too many wait, an analysis lets others go first."""
+    """Return the trace of a request; while the backend's queue is full, wait and retry."""
     while True:
         try:
             return run(request)
@@ -134,12 +134,12 @@ NO_OUTPUT = "The system has no output for this example."
 def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[int, Row]:
     """Return a row for each example: an output, its length and, with references, its scores.
 
-    What is measured of a model's certainty or its attention is left out: nothing is known of them.
+    Metrics of the model's confidence and attention are left out, because they are unknown.
 
     Args:
         dataset: the examples.
-        outputs: one for each, in their order; None where the system has no output, which becomes a
-            row that was not run.
+        outputs: one for each example, in order; None if the system has no output, which gives a row
+            that is marked as not run.
     """
     rows = {at: Row(at, error=NO_OUTPUT) for at, one in enumerate(outputs) if one is None}
     known = [(at, output) for at, output in enumerate(outputs) if output is not None]
@@ -152,7 +152,7 @@ def rows_of_outputs(dataset: Dataset, outputs: Sequence[str | None]) -> Mapping[
 
 
 def outputs_digest(outputs: Sequence[str | None]) -> str:
-    """The SHA-256 of outputs: tells them from others on the same set."""
+    """Return the SHA-256 of outputs, which distinguishes outputs for one dataset."""
     found = hashlib.sha256()
     for output in outputs:
         found.update(repr(output).encode("utf-8", "surrogatepass"))

@@ -1,9 +1,9 @@
-"""Links that open one reader's analysis for other readers, until its owner withdraws them.
+"""Links that open one user's analysis for other users until the owner withdraws them.
 
-A link holds a random token. The folder of a shared link is named by the SHA-256 of the token, so no
-file holds what opens it. It lies in the owner's folder: `shares/OWNER/ID`. Each reader who opened
-the link has a file of their own there, so readers who come at the same time lose nothing. A link is
-withdrawn by the removal of `share.json`, after which nothing opens it.
+A link contains a random token. The folder of a link is named by the SHA-256 of the token, so no
+stored file can be used to open it. It is in the owner's folder: `shares/OWNER/ID`. Each user who
+opened the link has a separate file there, so simultaneous visits do not overwrite each other. A
+link is withdrawn by removing `share.json`; without it, the link opens nothing.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTE
 from areaviz.trace.errors import BackendError, InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
 
-# Below the folder of analyses, and the file that says what a link opens.
+# The folder of links within the folder of analyses, and the file that says what a link opens.
 FOLDER, ABOUT = "shares", "share.json"
 _MARK = re.compile(r"[0-9a-f]{64}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{32}")
-# The random bytes of a token.
+# Number of random bytes per token.
 _TOKEN_BYTES = 24
 WITHDRAWN = (
     "This link opens no analysis: it was withdrawn or is incomplete. Ask its owner for a new link."
@@ -37,7 +37,7 @@ WITHDRAWN = (
 
 
 class Mode(StrEnum):
-    """What readers of a shared analysis may do."""
+    """What users of a shared analysis may do."""
 
     READ = "read"
     NOTE = "note"
@@ -45,17 +45,17 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SharedAnalysis:
-    """What a link opens."""
+    """The analysis that a link opens."""
 
-    # The digest of the set, its name, and what an address calls it.
+    # The digest of the dataset, its name, and its name in URLs.
     digest: str
     dataset: str
     address: str
-    # The systems: names of outputs from files, and requests of models as address parameters.
+    # The systems: names of outputs from files, and requests of models as URL parameters.
     outputs: tuple[str, ...]
     models: tuple[Mapping[str, str], ...]
     mode: Mode
-    # Whether readers see no names of systems.
+    # Whether the names of the systems are hidden.
     is_blind: bool = False
     # Whether readers see the themes of failure at once.
     has_themes: bool = False
@@ -63,7 +63,7 @@ class SharedAnalysis:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """When one reader opened a link for the first and for the last time, ISO 8601 in UTC."""
+    """The times when one user first and last opened a link, ISO 8601 in UTC."""
 
     first: str
     last: str
@@ -75,10 +75,10 @@ class SharedLink:
 
     Args:
         id: the SHA-256 of its token.
-        owner: the mark of the reader who made it.
-        made: when it was made, ISO 8601 in UTC.
-        analysis: what it opens.
-        visits: one for each reader who opened it, the latest first.
+        owner: the id of the user who made it.
+        made: the time when it was made, ISO 8601 in UTC.
+        analysis: the analysis that it opens.
+        visits: one per user who opened it, the latest first.
     """
 
     id: str
@@ -89,21 +89,21 @@ class SharedLink:
 
 
 class SharedLinks:
-    """All shared links. Every method raises BackendError where the disk fails."""
+    """All shared links. Every method raises BackendError if the disk fails."""
 
     def __init__(self, analyses: Path) -> None:
-        """Open the links below the folder of analyses."""
+        """Open the links within the folder of analyses."""
         self._all = analyses / FOLDER
 
     def make(self, owner: str, analysis: SharedAnalysis) -> str:
-        """Make a link and return its token, which is not kept.
+        """Make a link and return its token, which is not stored.
 
         Args:
-            owner: the mark of the reader who shares.
-            analysis: what the link opens.
+            owner: the id of the user who shares.
+            analysis: the analysis that the link opens.
 
         Raises:
-            InputError: the reader, or all readers, share too many analyses.
+            InputError: the user, or all users together, share too many analyses.
         """
         if not _MARK.fullmatch(owner):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")
@@ -135,11 +135,11 @@ class SharedLinks:
         raise InputError(WITHDRAWN)
 
     def note_visit(self, link: SharedLink, reader: str) -> None:
-        """Note that a reader opened a link; the owner's own visits are not noted.
+        """Record that a user opened a link; visits of the owner are not recorded.
 
         Args:
-            link: that was opened.
-            reader: the mark of the reader.
+            link: the opened link.
+            reader: the id of the user.
         """
         if reader == link.owner:
             return
@@ -152,11 +152,11 @@ class SharedLinks:
             time = now()
             earlier = _visit(path)
             visit = Visit(earlier.first if earlier else time, time)
-            # A folder that is gone is not made again: the link was withdrawn meanwhile.
+            # Do not recreate a missing folder: the link was withdrawn in the meantime.
             write_whole(path, json.dumps(asdict(visit)).encode("ascii"), PRIVATE_FILE)
 
     def list_for(self, owner: str) -> list[SharedLink]:
-        """Return a reader's links with their visits, the latest link first."""
+        """Return a user's links with their visits, the latest link first."""
         found: list[SharedLink] = []
         if not _MARK.fullmatch(owner):
             return found
@@ -171,11 +171,11 @@ class SharedLinks:
         """Withdraw a link at once.
 
         Args:
-            link: that is withdrawn.
-            reader: the mark of the reader who asks.
+            link: the link to withdraw.
+            reader: the id of the user who asks for it.
 
         Raises:
-            InputError: the link belongs to another reader.
+            InputError: the link belongs to another user.
         """
         if reader != link.owner:
             raise InputError("Another reader shared this analysis, and only they can withdraw it.")
@@ -183,7 +183,7 @@ class SharedLinks:
             _remove(self._all / link.owner / link.id)
 
     def withdraw_of_set(self, owner: str, digest: str) -> int:
-        """Withdraw all links of a reader to the analyses of a set; return how many."""
+        """Withdraw all links of a user to analyses of a dataset; return the number of links."""
         links = [link for link in self.list_for(owner) if link.analysis.digest == digest]
         for link in links:
             self.withdraw(link, owner)
@@ -191,11 +191,11 @@ class SharedLinks:
 
 
 def remove_old_links(analyses: Path, before: float) -> int:
-    """Remove links that were made before a time and that nobody opened since; return how many.
+    """Remove links that were made before a time and not opened since; return their number.
 
     Args:
         analyses: the folder of analyses.
-        before: seconds since 1970.
+        before: the time in seconds since 1970.
     """
     removed = 0
     for folder in (analyses / FOLDER).glob("*/*/"):
@@ -212,14 +212,14 @@ def _id_of(token: str) -> str:
 
 
 def _remove(folder: Path) -> None:
-    """Remove a link. What opens it goes first, should the rest fail."""
+    """Remove a link. `share.json` goes first, so the link is withdrawn even if the rest fails."""
     (folder / ABOUT).unlink(missing_ok=True)
-    # A reader who comes at this moment may write into the folder, which is removed later then.
+    # A user who opens the link now may still write into the folder; it is then removed later.
     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read(folder: Path, with_visits: bool = False) -> SharedLink | None:
-    """Return the link of a folder, None where it was withdrawn or is damaged."""
+    """Return the link of a folder, None if it was withdrawn or is damaged."""
     with suppress(FileNotFoundError, *DAMAGE):
         about = json.loads((folder / ABOUT).read_bytes())
         analysis = _analysis(about["analysis"])
@@ -233,7 +233,7 @@ def _read(folder: Path, with_visits: bool = False) -> SharedLink | None:
 
 
 def _analysis(values: Mapping[str, object]) -> SharedAnalysis:
-    """Return what JSON values describe; raise an error of `DAMAGE` for other values."""
+    """Return the analysis that JSON values describe; raise an error of `DAMAGE` otherwise."""
     read = SharedAnalysis(**values)  # type: ignore[arg-type]
     models = tuple({str(key): str(one[key]) for key in one} for one in read.models)
     texts = (str(read.digest), str(read.dataset), str(read.address))
@@ -251,7 +251,7 @@ def _visit(path: Path) -> Visit | None:
 
 @contextmanager
 def _disk_errors(doing: str) -> Iterator[None]:
-    """Raise what goes wrong with the disk as BackendError, in one sentence."""
+    """Raise errors of the disk as BackendError with one sentence."""
     try:
         yield
     except OSError as error:

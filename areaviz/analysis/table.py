@@ -1,4 +1,4 @@
-"""The rows of one or two models as one table, and what they say of the whole set."""
+"""The rows of one or more runs as a table, and metrics of the whole dataset."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ from areaviz.metrics.trees import bracket_scores
 
 Rows = Mapping[int, Row]
 CIDER, MQM, JUDGED = "cider_d", "mqm", "judged"
-# By name, in the order tables show them: those of rows, what needs the whole set, what raters say.
+# Metrics by name, in the order in which tables show them: those of rows, those that need the whole
+# dataset, and those of raters.
 ALL_MEASURES: Mapping[str, Measure] = {
     **MEASURES,
     CIDER: Measure("CIDEr-D", "CIDEr-D, 0 to 10.", "high"),
@@ -35,15 +36,15 @@ ALL_MEASURES: Mapping[str, Measure] = {
     ),
     JUDGED: Measure("Judged", "The score that raters gave, 0 to 100, their mean.", "high"),
 }
-# Before the name of a score from a file.
+# Prefix of the column of a score from a file.
 SCORE = "score:"
-# The column of first references, and how the columns of further ones begin.
+# The column of the first reference, and the prefix of the columns of further references.
 REFERENCE = "reference"
-# Before the name of a metadata column.
+# Prefix of a metadata column.
 META = "meta:"
-# Words in names of scores that are better the lower they are; all others are the higher.
+# Words in names of scores for which lower is better. For all other scores, higher is better.
 _LOW = frozenset(("ter", "wer", "cer", "metricx", "error", "errors", "loss", "perplexity"))
-# Figures of the whole set that are shown first: not the mean of its sentences where both differ.
+# Scores of the whole dataset that are shown first, in place of the mean over its sentences.
 WHOLE = {
     "examples": "Examples",
     "failed": "Not run",
@@ -62,19 +63,19 @@ WHOLE = {
 
 
 def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
-    """One line for every example that every run has a row of, indexed by its place in the set.
+    """Return a table of the examples that have a row in every run, indexed by example.
 
-    Columns: name, text, file; reference, and for sets with several references also reference_2 and
-    so on, "" where an example has fewer; `META` and the name of each metadata column, as numbers
-    where all its values are numbers; for each run R, counted from 0, output_R, error_R and
-    MEASURE_R; with two runs also MEASURE_change, the second less the first. A measure that some
-    run has of no example is left out.
+    Columns: name, text, file; reference, and reference_2 and so on for datasets with several
+    references, "" if an example has fewer; `META` plus the name of each metadata column, as numbers
+    if all its values are numbers. For each run R, counted from 0: output_R, error_R and MEASURE_R.
+    With two runs also MEASURE_change, the second value minus the first. A metric that some run has
+    for no example is left out.
     """
     places = sorted(set.intersection(*map(set, runs)))
     index = pd.Index(places, name="index")
 
     def texts(values: Iterable[str]) -> pd.Series:
-        # As objects: pandas' own texts cannot hold half a surrogate pair, which a model can write.
+        # Use objects: pandas strings cannot hold unpaired surrogates, which a model can write.
         return pd.Series(list(values), index, dtype=object)
 
     examples = [dataset.examples[place] for place in places]
@@ -109,11 +110,11 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
 def with_scores(
     table: pd.DataFrame, scores: Sequence[Mapping[str, Sequence[float]]]
 ) -> pd.DataFrame:
-    """A table of runs with more measures: names of `ALL_MEASURES`, or `SCORE` and a score's name.
+    """Return the table with additional metrics: `ALL_MEASURES`, or `SCORE` plus a score's name.
 
     Args:
-        table: as `table_of` makes it; it stays as it is.
-        scores: of each run, a value for every example of the set.
+        table: a table as `table_of` returns it; it is not changed.
+        scores: for each run, values for every example of the dataset by the name of the metric.
     """
     names = dict.fromkeys(name for one in scores for name in one)
     columns: dict[str, Any] = {}
@@ -129,18 +130,18 @@ def with_scores(
 
 
 def score_columns(scores: Mapping[str, Sequence[float]]) -> dict[str, Sequence[float]]:
-    """Scores from a file by the names that measures have."""
+    """Return scores from a file by the names of their columns in a table."""
     return {f"{SCORE}{name}": values for name, values in scores.items()}
 
 
 def metadata_of(table: pd.DataFrame) -> dict[str, str]:
-    """Return the names of the metadata columns that a table has, by their names in the table."""
+    """Return the names of the metadata columns of a table, by the names of their columns."""
     names = (str(column) for column in table.columns if str(column).startswith(META))
     return {name: name.removeprefix(META) for name in names}
 
 
 def references_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
-    """Return the references of every line of a table, () for an example without any."""
+    """Return the references of every row of a table, () for an example without references."""
     names = [REFERENCE]
     while f"{REFERENCE}_{len(names) + 1}" in table:
         names.append(f"{REFERENCE}_{len(names) + 1}")
@@ -149,7 +150,7 @@ def references_of(table: pd.DataFrame) -> list[tuple[str, ...]]:
 
 
 def measures_of(table: pd.DataFrame) -> Mapping[str, Measure]:
-    """The measures that a table has, by name, in the order tables show them."""
+    """Return the metrics of a table by name, in the order in which tables show them."""
     found = {name: one for name, one in ALL_MEASURES.items() if f"{name}_0" in table}
     for column in table.columns:
         if column.startswith(SCORE) and column.endswith("_0"):
@@ -159,7 +160,7 @@ def measures_of(table: pd.DataFrame) -> Mapping[str, Measure]:
 
 
 def score_measure(name: str) -> Measure:
-    """How a score from a file is presented."""
+    """Return the description of a score from a file."""
     title = name.removeprefix(SCORE)
     words = re.split(r"[^a-z]+", title.lower())
     better = "low" if _LOW.intersection(words) else "high"
@@ -167,10 +168,10 @@ def score_measure(name: str) -> Measure:
 
 
 def table_csv(table: pd.DataFrame) -> bytes:
-    """A table as CSV, with a mark in front by which spreadsheets know that it is UTF-8.
+    """Return a table as CSV with a byte order mark, by which spreadsheets recognise UTF-8.
 
-    Examples count from 1, as people count them, and a text that a spreadsheet would run as a
-    formula gets an apostrophe in front.
+    Examples are numbered from 1. Texts that a spreadsheet would run as a formula get an apostrophe
+    in front.
     """
     rows = []
     for place, *cells in table.itertuples():
@@ -181,9 +182,9 @@ def table_csv(table: pd.DataFrame) -> bytes:
 
 
 def _csv_names(table: pd.DataFrame) -> list[str]:
-    """Return the names of a table's columns, those of metadata as they were brought.
+    """Return the names of a table's columns; metadata columns have their original names.
 
-    A metadata column whose name another column has keeps the mark in front.
+    A metadata column whose name another column has keeps the prefix `META`.
     """
     metadata = metadata_of(table)
     taken = {"number", *map(str, table.columns)}
@@ -195,9 +196,9 @@ def _csv_names(table: pd.DataFrame) -> list[str]:
 
 
 def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> pd.DataFrame:
-    """A column for every measure that some row has, NaN where a row lacks it."""
+    """Return a column for every metric that some row has, NaN where a row lacks it."""
     found = pd.DataFrame([row.measures for row in rows])
-    # CIDEr-D weighs words by how rare they are in the set, so it is taken of all rows together.
+    # CIDEr-D weights words by their rarity in the dataset, so it is computed over all rows.
     pairs = list(zip(examples, rows, strict=True))
     scored = [n for n, (example, row) in enumerate(pairs) if example.references and not row.error]
     describes = all(_describes(examples[n]) for n in scored)
@@ -209,16 +210,16 @@ def _measured(medium: str, examples: Sequence[Example], rows: Sequence[Row]) -> 
 
 
 def _describes(example: Example) -> bool:
-    """Whether its right answers describe what is in its file, and no digits are read there."""
+    """Return whether the references describe the example's file and are not digits."""
     return bool(example.file) and not example.text and not shows_digits(example)
 
 
 def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
-    """Figures of the whole set, in the order shown.
+    """Return metrics of the whole dataset, in the order in which they are shown.
 
-    Keys: examples and failed, how many there are; corpus_bleu and corpus_chrf against all
-    references, or corpus_f1 of trees against the first one, of the examples that have any; every
-    measure's mean; alignment_error, of all links together, not the mean over examples.
+    Keys: "examples" and "failed", their numbers; "corpus_bleu" and "corpus_chrf" against all
+    references, or "corpus_f1" of trees against the first one, over the examples with references;
+    the mean of every metric; "alignment_error" over all links together, not the mean over examples.
     """
     failed = sum(bool(row.error) for row in rows.values())
     figures: dict[str, float] = {"examples": len(rows), "failed": failed}
@@ -228,7 +229,7 @@ def summary(dataset: Dataset, rows: Rows) -> Mapping[str, float]:
         if given and not row.error:
             outputs.append(row.output)
             references.append(given)
-    # What is said has no words to compare, letters or digits alone.
+    # Transcripts, letters and digits have no words to compare.
     if dataset.texts == TREES and outputs:
         figures["corpus_f1"] = bracket_scores(outputs, [one[0] for one in references]).f1
     elif outputs and dataset.medium != SOUND and dataset.texts in ("", SENTENCES):

@@ -1,4 +1,4 @@
-"""Word differences between two texts: which words are the same, added or missing."""
+"""Word differences between two texts: equal, added and missing words."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 SAME, ADDED, MISSING = "same", "added", "missing"
-# Letters of Chinese and Japanese, whose words have no blanks between them, stand alone.
+# Chinese and Japanese characters count as words, because spaces do not separate their words.
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _TOKEN = re.compile(rf"[{_CJK}]|[^\W{_CJK}]+|[^\w\s]")
-# The time grows with the square of the length; longer texts are not compared.
+# The time grows with the square of the length, so longer texts are not compared.
 MAX_TOKENS = 2_000
 
 
@@ -20,7 +20,7 @@ class Piece:
     """A part of a text, with the white space that follows it.
 
     Attributes:
-        text: as it stands in the text, or in the base where it is missing.
+        text: the part as written in the text, or in the base text if it is missing.
         kind: SAME, ADDED or MISSING.
     """
 
@@ -29,14 +29,14 @@ class Piece:
 
 
 def compare_words(base: str, text: str) -> list[Piece]:
-    """Return a text in pieces: words of both texts, words that were added, words that are missing.
+    """Split a text into pieces: words of both texts, added words, and missing words.
 
-    The pieces that are not missing are the text, the pieces that were not added are the base,
-    apart from white space. A text of more than `MAX_TOKENS` words is returned in one piece.
+    The pieces that are not missing form the text. The pieces that were not added form the base
+    text, apart from white space. A text of more than `MAX_TOKENS` words is returned as one piece.
 
     Args:
-        base: what the text is compared with.
-        text: what is marked.
+        base: the text to compare with.
+        text: the text to mark.
     """
     base_tokens, text_tokens = _tokens(base), _tokens(text)
     if max(len(base_tokens), len(text_tokens)) > MAX_TOKENS:
@@ -52,11 +52,11 @@ def compare_words(base: str, text: str) -> list[Piece]:
 
 
 def closest_text(texts: Sequence[str], text: str) -> int:
-    """Return the place of the text that shares most words with another one, the first of equals.
+    """Return the index of the candidate that shares most words with a text, the first if equal.
 
     Args:
-        texts: to choose from, at least one.
-        text: what they are compared with.
+        texts: the candidates, at least one.
+        text: the text to compare them with.
     """
     words = _tokens(text)
     likeness = []
@@ -68,13 +68,13 @@ def closest_text(texts: Sequence[str], text: str) -> int:
 
 
 def _tokens(text: str) -> list[str]:
-    """Return words and punctuation marks, each with the white space behind it."""
+    """Return words and punctuation marks, each with the white space that follows it."""
     starts = [found.start() for found in _TOKEN.finditer(text)]
     ends = [*starts, len(text)][1:]
     return [text[start:end] for start, end in zip(starts, ends, strict=True)]
 
 
 def _matcher(base: Sequence[str], text: Sequence[str]) -> SequenceMatcher[str]:
-    """Return what compares tokens, whatever white space follows them."""
+    """Return a matcher that compares tokens without the white space that follows them."""
     first, second = ([one.strip() for one in tokens] for tokens in (base, text))
     return SequenceMatcher(None, first, second, autojunk=False)
