@@ -105,7 +105,8 @@ def small_file(picture: Picture, side: int) -> bytes:
 def _unreadable(content: bytes) -> str:
     """Return the error for a file that cannot be opened. It names the format if it is known."""
     kind = kind_of(content)
-    is_known = any(f" {name} " in kind for name in FORMATS_TEXT.replace(",", "").split())
+    formats = FORMATS_TEXT.replace(",", "").split()
+    is_known = any(kind.endswith(f" {name} picture") for name in formats)
     if is_known:
         return (
             f"The file is {kind}, but it is damaged or stores its pixels in a way that cannot be"

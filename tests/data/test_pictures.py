@@ -306,6 +306,8 @@ def test_what_is_no_picture_is_refused() -> None:
         (b"%PDF-1.7\n", "a PDF document"),
         (saved(smooth(4, 4), "ICO"), "an icon"),
         (b"ID3\3\0\0", "an MP3 recording"),
+        (b"PK\3\4\0\0", "a ZIP archive or an office document"),
+        (b"\0\0\0\x0cJXL \r\n", "a JPEG XL picture"),
     ],
 )
 def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:

@@ -1,12 +1,21 @@
-"""What every refusal is: one or two short sentences."""
+"""Refusals are one short sentence, or two if the second one says what to do."""
 
 from __future__ import annotations
 
+import re
+
 from areaviz.trace.errors import InputError
 
+MAX_CHARACTERS, MAX_WORDS, MAX_ADVICE_WORDS = 200, 33, 8
 
-def assert_one_sentence(error: InputError) -> None:
-    """Check that a refusal is short and does not shout: what is wrong, and perhaps what to do."""
+
+def assert_one_sentence(error: InputError | str) -> None:
+    """Check that a refusal is short and plain: what is wrong, and perhaps what to do."""
     text = str(error)
-    assert text.endswith(".") and "\n" not in text and len(text) < 220
-    assert text.count(". ") <= 1 and "!" not in text
+    assert text.endswith(".") and len(text) < MAX_CHARACTERS, text
+    assert "\n" not in text and "  " not in text and "!" not in text, text
+    problem, *advice = re.split(r"(?<=\.) (?=[A-Z])", text)
+    assert ". " not in problem and len(problem.split()) <= MAX_WORDS, text
+    assert len(advice) <= 1, text
+    for sentence in advice:
+        assert ". " not in sentence and len(sentence.split()) <= MAX_ADVICE_WORDS, text
