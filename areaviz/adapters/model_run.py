@@ -1,4 +1,4 @@
-"""What a run of somebody else's model gives, and the trace that is made of it.
+"""Runs of external models: their options, their results, and the trace made of them.
 
 Shapes: T target items, V vocabulary.
 """
@@ -40,9 +40,9 @@ from areaviz.trace.rollout import ROLLOUT, rollout_maps
 
 ALTERNATIVES = 5
 MOST_NAMED = 4
-"""Tokens without a place that a detail names."""
+"""Largest number of tokens without a place that a detail names."""
 CLASS_TOKEN = "class token"
-# The detail that says that some layers mix items without weights.
+# Detail that says that some layers mix items without weights.
 NOT_ALL_LAYERS = "not all layers"
 NOT_DERIVED = (
     "left out where queries and keys are not known, or do not give the weights by themselves"
@@ -51,7 +51,7 @@ NOT_DERIVED = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a model is run and shown; `areaviz.attend` says what each means."""
+    """Options for running and showing a model; see `areaviz.attend` for each."""
 
     target: object = None
     steps: int = 64
@@ -66,16 +66,17 @@ class Options:
     sites: Sequence[str] | None = None
     example: int = 0
     attribution: bool = False
-    # Whether the reader chose the example.
+    # Whether the user chose the example.
     is_chosen: bool = True
-    # How many candidates are followed at once where a text is written; None for as many as the
-    # model's configuration asks for.
+    # Number of candidates that are followed at once while a text is written; None for the number in
+    # the model's configuration.
     beams: int | None = None
-    # Called while a text is written, with the tokens done and the most there can be.
+    # Called while a text is written, with the number of tokens so far and the largest possible
+    # number.
     on_step: Callable[[int, int], None] | None = None
-    # What is done otherwise in the run.
+    # Changes to apply in the run.
     changes: Sequence[Change] = ()
-    # Called with what was seen of the run.
+    # Called with the record of the run.
     on_seen: Callable[[Watched], None] | None = None
 
     def __post_init__(self) -> None:
@@ -89,35 +90,35 @@ class Options:
         check_reader("processor", self.processor)
 
     def wanted(self, batches: Sequence[int] = (1,)) -> Wanted:
-        """Return which part of what a model does is kept.
+        """Return which parts of a model's run are kept.
 
         Args:
-            batches: how many examples a batch may have.
+            batches: Allowed numbers of examples in a batch.
         """
-        # Other sites are parts of these, such as that of the class token.
+        # Other sites, such as that of the class token, are parts of these.
         is_known = self.sites is not None and set(self.sites) <= {ENCODER, DECODER, CROSS}
         sites = self.sites if is_known else None
         return Wanted(self.layers, self.heads, sites, self.example, batches)
 
     def of_batch(self, details: Mapping[str, str], batch: int) -> dict[str, str]:
-        """Return details that say which example was read, where a batch has several."""
+        """Return details with the number of the example that was read, if a batch has several."""
         example = f"{self.example + 1} of a batch of {batch}"
         return {**details, "example": example} if batch > 1 else dict(details)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelRun:
-    """One run of a model; fields and sites are those of the trace."""
+    """One run of a model. Fields and sites are those of the trace."""
 
     fields: Sequence[Field]
     sites: Sequence[Site]
     # The input.
     text: str = ""
     picture: Picture | None = None
-    # None where the model gave none.
+    # None if the model has no output.
     output: Output | None = None
     details: Mapping[str, str] = field(default_factory=dict)
-    # What the output depends on, where that was asked for.
+    # Attribution of the output, if requested.
     attributed: Attributed = Attributed()
 
 
@@ -125,8 +126,8 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     """Return the trace of a run of a model.
 
     Raises:
-        InputError: there is no attention in it, layers of a site differ or are not finite, or its
-            maps would take too much memory.
+        InputError: It has no attention, layers of a site differ or are not finite, or its maps
+            would take too much memory.
     """
     run = _chosen_sites(run, options)
     if not run.sites:
@@ -142,7 +143,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
     check_options(request)
     maps: dict[str, AttentionMap] = {}
     details = dict(run.details)
-    # Layers are held while maps are made of them, and as long as these where they are read later.
+    # Layers stay in memory while maps are made, and longer if maps are read from them later.
     in_layers = sum(heads.nbytes for site in run.sites for heads in site.layers)
     fields = {item.name: item for item in run.fields}
     for given in run.sites:
@@ -173,7 +174,7 @@ def to_trace(run: ModelRun, model: object, options: Options) -> Trace:
 
 
 def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
-    """Say which tokens of a text stand for none of its characters, such as one for its end."""
+    """Return details that name the tokens without characters in the text, such as its end token."""
     said = {}
     for item in fields:
         if item.kind != "text" or not item.raw:
@@ -189,12 +190,12 @@ def _said_without_place(fields: Iterable[Field]) -> dict[str, str]:
 
 
 def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
-    """Return the run with the sites that were asked for.
+    """Return the run with only the requested sites.
 
-    A site has those of its pictures as well: "encoder self" stands for "encoder self patches 2".
+    A site includes the sites of its pictures: "encoder self" also selects "encoder self patches 2".
 
     Raises:
-        InputError: the run has none of them.
+        InputError: The run has none of them.
     """
     if options.sites is None:
         return run
@@ -222,7 +223,7 @@ def _chosen_sites(run: ModelRun, options: Options) -> ModelRun:
 def _attribution(
     maps: Mapping[str, AttentionMap], run: ModelRun, options: Options
 ) -> tuple[dict[str, AttentionMap], dict[str, str]]:
-    """The maps that stand beside attention, and for the reader why some do not."""
+    """Return the attribution maps, and details on why some are missing."""
     found, details = gradient_maps(maps, "target", run.attributed.rows), dict[str, str]()
     if not run.attributed.rows:
         details[WAYS[GRADIENT]] = run.attributed.why or NO_SCORES
@@ -236,13 +237,13 @@ def _attribution(
 
 @contextmanager
 def frozen(model: nn.Module) -> Iterator[None]:
-    """Run a model without dropout and gradients, and leave every part in its mode of before."""
+    """Run a model without dropout and gradients, and restore the mode of every part afterwards."""
     training = {module: module.training for module in model.modules()}
     compiled = any(module._compiled_call_impl is not None for module in training)
     with ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         if compiled:
-            # What was compiled cannot be watched, and has to run as it is written.
+            # Compiled code cannot be recorded, so the model has to run eagerly.
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         try:
             model.eval()
@@ -253,7 +254,7 @@ def frozen(model: nn.Module) -> Iterator[None]:
 
 
 def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field, Output]:
-    """The field "target" of the most probable class or token at each place, and their output."""
+    """Return the field "target" of the most probable class or token per place, and its output."""
     chosen = logits_TV.argmax(-1).tolist()
     return text_of("target", [label(index) for index in chosen]), output_of(
         logits_TV, chosen, label
@@ -261,15 +262,15 @@ def most_probable(logits_TV: Tensor, label: Callable[[int], str]) -> tuple[Field
 
 
 def output_of(logits_TV: Tensor, chosen: Sequence[int], label: Callable[[int], str]) -> Output:
-    """Return probabilities of what was chosen for the field "target", and the best alternatives.
+    """Return the probabilities of the chosen items for the field "target", and alternatives.
 
     Args:
-        logits_TV: of every class or token at each place.
-        chosen: one at each place.
-        label: what a class or token shows.
+        logits_TV: Scores of every class or token at each place.
+        chosen: One class or token at each place.
+        label: Returns the label of a class or token.
 
     Raises:
-        InputError: a score is no number.
+        InputError: A score is not finite.
     """
     likely_TV = logits_TV.detach().float().cpu().softmax(-1)
     if not bool(likely_TV.isfinite().all()):

@@ -1,4 +1,4 @@
-"""Pictures as others' models read them: pixel values, the picture to be shown, and its cells.
+"""Pictures for external models: pixel values, the picture to show, and its cells.
 
 Shapes: C colours, H, W pixels, T queries, V classes.
 """
@@ -25,32 +25,33 @@ from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
 MEAN = STD = (0.5, 0.5, 0.5)
-# Patches in a row that models of several stages merge into one.
+# Numbers of patches per side that multi-stage models merge into one.
 _MERGED = (2, 4, 8, 16, 32)
-# What processors do with a picture besides resizing it, so that it is not the whole that is seen.
+# Processor options that cut or pad a picture, so that the model does not see exactly the whole
+# picture.
 _CUTS = ("do_center_crop", "do_pad", "do_thumbnail", "do_align_long_axis", "do_image_splitting")
-# How far sums of weights are from 1 by rounding alone.
+# Largest deviation of sums of weights from 1 that rounding explains.
 _ROUNDING = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """A picture."""
+    """A picture as input of a model."""
 
-    # float [1, C, H, W], what the model is given.
+    # Pixel values for the model, float [1, C, H, W].
     values: Tensor
-    # The same for the reader.
+    # The picture to show.
     picture: Picture
-    # How many examples the batch had that it comes from.
+    # Number of examples in the batch that it comes from.
     batch: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Patches:
-    """How a picture's items lie: `rows` x `columns` cells, and items that are none.
+    """The layout of a picture's items: `rows` x `columns` cells, and items that are not cells.
 
-    `before` of these stand in front of the cells, such as the class token and registers, and
-    `behind` of them behind, such as the detections of YOLOS.
+    `before` of these come before the cells, such as the class token and registers, and `behind` of
+    them after the cells, such as the detections of YOLOS.
     """
 
     rows: int
@@ -60,7 +61,7 @@ class Patches:
 
     @property
     def extra(self) -> int:
-        """Items that are no cells."""
+        """Number of items that are not cells."""
         return self.before + self.behind
 
     @property
@@ -70,13 +71,13 @@ class Patches:
 
     @property
     def others(self) -> Tensor:
-        """Indices of the items that are no cells."""
+        """Indices of the items that are not cells."""
         count = self.before + self.rows * self.columns
         return torch.cat([torch.arange(self.before), torch.arange(self.behind) + count])
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
+        """Rows and columns of the cells."""
         return self.rows, self.columns
 
 
@@ -88,20 +89,21 @@ def pixels(
     std: Sequence[float] = STD,
     example: int = 0,
 ) -> Pixels:
-    """A picture, or pixel values, as a model takes them.
+    """Return a picture, or pixel values, in the form that a model takes.
 
-    What is shown is the picture, or, where a processor may have cut it, what came out of that.
+    The picture to show is the given picture or, if a processor may have cut it, the processor's
+    result.
 
     Args:
-        given: `Picture`, PIL, uint8 [H, W, 3], or float [C, H, W], which is taken as it is.
-        size: height and width to which a picture is resized where there is no processor.
-        processor: of `transformers`, or None.
-        mean: of every colour; where there is no processor it is subtracted.
-        std: what is then divided by.
-        example: which one of a batch of pixel values is meant.
+        given: `Picture`, PIL, uint8 [H, W, 3], or float [C, H, W], which is used as it is.
+        size: Height and width to which a picture is resized without a processor.
+        processor: Processor of `transformers`, or None.
+        mean: Mean of every colour, which is subtracted without a processor.
+        std: Standard deviation of every colour, by which the difference is divided.
+        example: Index of the example in a batch of pixel values.
 
     Raises:
-        InputError: it is neither.
+        InputError: The input is neither a picture nor pixel values.
     """
     if isinstance(given, Mapping) and "pixel_values" in given:
         given = given["pixel_values"]
@@ -132,18 +134,19 @@ def pixels(
 
 
 def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: int = 0) -> Patches:
-    """The cells of a picture of which a model made `items` items.
+    """Return the layout of a picture's items in a model.
 
     Args:
-        values: the pixels.
-        patch: the side of a cell in pixels, or its height and width.
-        items: how many the model attends to.
-        behind: how many of them stand behind the cells and are none.
-        registers: how many may stand in front of them, beside a class token and one more.
+        values: Pixel values.
+        patch: Side of a cell in pixels, or its height and width.
+        items: Number of items that the model attends to.
+        behind: Number of items after the cells that are not cells.
+        registers: Largest number of items before the cells, in addition to a class token and one
+            more.
 
     Raises:
-        InputError: the items are fewer than the patches, and no square of patches is one item, or
-            more than is known to stand in front of them.
+        InputError: There are fewer items than patches and no square of patches forms one item, or
+            there are too many items before the cells.
     """
     high, wide = (patch, patch) if isinstance(patch, int) else tuple(patch)
     rows, columns = values.shape[-2] // high, values.shape[-1] // wide
@@ -167,26 +170,26 @@ def patches(values: Tensor, patch: Any, items: int, behind: int = 0, registers: 
 
 
 def picture_fields(picture: Picture, cut: Patches) -> list[Field]:
-    """The field of the cells and, where there are items that are no cells, theirs."""
+    """Return the field of the cells and, if there are other items, the field of those."""
     if not cut.extra:
         return [cells(picture, cut.shape)]
     extras = [f"⟨extra {number}⟩" for number in range(1, cut.before)]
     found = [f"⟨detection {number}⟩" for number in range(1, cut.behind + 1)]
     labels = ["⟨class⟩", *extras][: cut.before] + found
     symbols = text_of(CLASS_TOKEN, labels)
-    # They stand for no text.
+    # These items have no text.
     unplaced = replace(symbols, raw="", anchors=np.zeros_like(symbols.anchors))
     return [cells(picture, cut.shape), unplaced]
 
 
 def extra_items(name: str, count: int) -> Field:
-    """Return the field of items that are no cells and stand for no text: a class token first."""
+    """Return the field of items that are not cells and have no text; a class token comes first."""
     labels = ["⟨class⟩", *(f"⟨extra {number}⟩" for number in range(1, count))]
     return replace(text_of(name, labels), raw="", anchors=np.zeros((count, 2), np.int64))
 
 
 def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
-    """Attention within a picture: of the cells, and of what is no cell, to the cells."""
+    """Return the sites within a picture: from cells to cells, and from other items to cells."""
     inner = [some_items(heads, cut.cells, cut.cells) for heads in layers]
     sites = [Site("encoder self", "picture", "picture", cut.shape, inner)]
     if cut.extra:
@@ -196,22 +199,22 @@ def picture_sites(layers: Sequence[Heads], cut: Patches) -> list[Site]:
 
 
 def left_out(layers: Sequence[Heads], cut: Patches) -> dict[str, str]:
-    """Say how much attention went to what has no place in the picture."""
+    """Return a warning with the share of attention on items without a place in the picture."""
     return said_left_out(layers, cut.cells, cut.extra)
 
 
 def said_left_out(layers: Sequence[Heads], cells: Tensor, extra: int) -> dict[str, str]:
-    """Say how much attention went to what has no place in the picture.
+    """Return a warning with the share of attention on items without a place in the picture.
 
     Args:
-        layers: each over all items.
-        cells: the indices of those that have a place.
-        extra: how many items are known to have none.
+        layers: Heads of each layer over all items.
+        cells: Indices of the items that have a place.
+        extra: Number of items that are known to have none.
     """
     shares = []
     for heads in layers:
         weights = heads.weights
-        # What comes before a picture attends to nothing of it.
+        # Items before a picture attend to none of it.
         seen = weights.sum(-1) > 0
         if bool(seen.any()):
             shares.append(1 - float(weights[..., cells].sum(-1)[seen].mean()))
@@ -235,15 +238,15 @@ def picture_run(
     label: Callable[[int], str],
     details: Mapping[str, str],
 ) -> ModelRun:
-    """A run over one picture; "target" is the class it chose, if it chose one.
+    """Return a run over one picture; "target" is the class that the model chose, if any.
 
     Args:
-        seen: the picture.
-        cut: how the items lie in it.
-        layers: what each did.
-        logits: [T, V] where there are classes.
-        label: what a class is called.
-        details: what is known of the run.
+        seen: The picture.
+        cut: Layout of the items.
+        layers: Heads of each layer.
+        logits: Scores [T, V] if there are classes.
+        label: Returns the name of a class.
+        details: Details of the run.
     """
     fields, output = picture_fields(seen.picture, cut), None
     if logits is not None and logits.dim() == 2 and logits.shape[-1]:
@@ -255,7 +258,7 @@ def picture_run(
 
 
 def is_picture(given: object) -> bool:
-    """Whether something is a picture or pixel values."""
+    """Return whether something is a picture or pixel values."""
     if isinstance(given, Tensor):
         return given.is_floating_point() and given.dim() >= 3
     if isinstance(given, np.ndarray):
@@ -264,15 +267,15 @@ def is_picture(given: object) -> bool:
 
 
 def processed(run: Callable[[], Any]) -> Any:
-    """Run a processor, and refuse what it raises in one sentence.
+    """Run a processor, and turn its exceptions into one sentence.
 
     Raises:
-        InputError: the processor fails.
+        InputError: The processor fails.
     """
     try:
         return run()
     except Exception as error:
-        # Every processor fails in its own way.
+        # Processors fail in different ways.
         raise InputError(
             f"The processor cannot read this input ({reason_of(error)}); give the model's own"
             " processor, or what it returns."
@@ -296,7 +299,7 @@ def _image(given: object) -> Image.Image:
 
 
 def shown(values_CHW: Tensor) -> Picture:
-    """Pixel values as a picture: the smallest black, the largest white."""
+    """Return pixel values as a picture: the smallest value is black, the largest white."""
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
     pixels_HWC = grey_CHW.expand(3, -1, -1).permute(1, 2, 0).byte().cpu().contiguous().numpy()
@@ -304,6 +307,6 @@ def shown(values_CHW: Tensor) -> Picture:
 
 
 def _small(image: Image.Image) -> Picture:
-    """A picture of at most 640 pixels a side."""
+    """Return a picture of at most 640 pixels per side."""
     image.thumbnail((MAX_SIDE, MAX_SIDE))
     return Picture.of("yours", np.asarray(image))

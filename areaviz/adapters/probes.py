@@ -1,4 +1,4 @@
-"""Reading attention off `nn.MultiheadAttention`, from its arguments and projections.
+"""Reads attention from `nn.MultiheadAttention`, from its arguments and projections.
 
 Shapes: B examples, H heads, Q queries, N memory items, W model width, D width of a head.
 """
@@ -28,12 +28,13 @@ _ARGUMENTS = (
 
 
 def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
-    """What the heads of an `nn.MultiheadAttention` did.
+    """Return the heads of an `nn.MultiheadAttention` call.
 
-    Its projections are computed again, so it works whether the layer was asked for weights or not.
+    Its projections are computed again, so this works whether the layer was asked for weights or
+    not.
 
     Raises:
-        InputError: the layer adds items of its own to the memory (`bias_k`, `add_zero_attn`).
+        InputError: The layer adds its own items to the memory (`bias_k`, `add_zero_attn`).
     """
     assert isinstance(module, nn.MultiheadAttention)
     if module.bias_k is not None or module.add_zero_attn:
@@ -51,18 +52,18 @@ def multihead(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any
 
 
 def across(module: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any]) -> bool:
-    """Whether an `nn.MultiheadAttention` was given another memory than the items that attend."""
+    """Return whether an `nn.MultiheadAttention` attended to a memory other than its queries."""
     asked = _asked(given, named)
     return isinstance(module, nn.MultiheadAttention) and asked["query"] is not asked["key"]
 
 
 def _asked(given: tuple[Any, ...], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a call by name."""
+    """Return the arguments of a call by name."""
     return dict(zip(_ARGUMENTS, given, strict=False)) | dict(named)
 
 
 def _batched(x: Tensor, batch_first: bool) -> Tensor:
-    """[B, Q, W]."""
+    """Return a tensor as [B, Q, W]."""
     if x.dim() == 2:
         return x[None]
     return x if batch_first else x.transpose(0, 1)
@@ -88,7 +89,10 @@ def _split(x_BNW: Tensor, heads: int) -> Tensor:
 
 
 def _bias(module: nn.MultiheadAttention, asked: Mapping[str, Any]) -> Tensor | None:
-    """The masks as a bias [B, H, Q, N] or 1 in their place; in this layer True means hidden."""
+    """Return the masks as a bias [B, H, Q, N], with 1 for axes they share.
+
+    In this layer, True means hidden.
+    """
     mask, padding = asked.get("attn_mask"), asked.get("key_padding_mask")
     parts = []
     if mask is not None:

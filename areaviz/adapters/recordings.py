@@ -1,4 +1,4 @@
-"""Recordings of any form as one row of samples: files, arrays of any layout, and data sets' rows.
+"""Recordings in any form as one sequence of samples: files, arrays, and rows of data sets.
 
 Shapes: N samples, C channels.
 """
@@ -26,14 +26,14 @@ class Samples:
 
     # float32 [N], from -1 to 1.
     values_N: npt.NDArray[np.float32]
-    # Samples a second.
+    # Samples per second.
     rate: int
-    # What the reader should know of how it was read.
+    # Details for the user about how it was read.
     details: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def seconds(self) -> float:
-        """The length of the recording."""
+        """The length of the recording in seconds."""
         return len(self.values_N) / self.rate
 
 
@@ -41,12 +41,12 @@ def samples_of(given: object, rate: int) -> Samples:
     """Return a recording as one channel of samples at a rate.
 
     Args:
-        given: a path, an array or a list of samples at this rate (several channels become their
+        given: A path, an array or a list of samples at this rate (several channels become their
             mean), a mapping with "array" and "sampling_rate", or a `Sound`.
-        rate: samples a second.
+        rate: Samples per second.
 
     Raises:
-        InputError: it is none of these, or the file cannot be read.
+        InputError: It is none of these, or the file cannot be read.
     """
     if isinstance(given, str | Path):
         return _from_file(Path(given).expanduser(), rate)
@@ -64,14 +64,14 @@ def samples_of(given: object, rate: int) -> Samples:
             "The input must be a recording, as a file, samples or a spectrum; give one of these."
         ) from error
     if values.dtype.kind in "iu":
-        # Whole numbers are those of a file; models expect -1 to 1.
+        # Integers are samples of a file; models expect -1 to 1.
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mixed(numbers)
     return Samples(resampled(mean_N, own_rate, rate), rate, _told(channels))
 
 
 def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
-    """Return the mean of the channels, whichever axis they are, and how many there are."""
+    """Return the mean of the channels, whichever axis they are on, and their number."""
     if values.ndim == 2 and min(values.shape) <= MAX_CHANNELS < max(values.shape):
         axis = int(np.argmin(values.shape))
         return values.mean(axis), values.shape[axis]

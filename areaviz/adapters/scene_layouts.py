@@ -1,7 +1,7 @@
-"""Where the picture tokens of a vision-language model lie, by what its processor returned.
+"""Layouts: the places of a vision-language model's picture tokens, from its processor's output.
 
-A layout is a function of a `Sight` that returns the scene, or None where it does not fit. The
-number of picture tokens has to be the one that the layout expects, so a wrong one is never used.
+A layout is a function of a `Sight` that returns the scene, or None if it does not fit. The number
+of picture tokens has to match the layout exactly, so a wrong one is never used.
 
 Shapes: N pictures, C colours, H, W pixels.
 """
@@ -22,7 +22,7 @@ from areaviz.adapters.sight import Sight, merged_shape
 
 
 def scene_of(sight: Sight) -> Scene | None:
-    """Return what a model sees, or None where the places of its picture tokens are not known."""
+    """Return what a model sees, or None if the places of its picture tokens are unknown."""
     if not sight.tokens and not sight.frames:
         return _first_that_fits(sight, _OF_TOWERS)
     parts = []
@@ -45,7 +45,7 @@ def _first_that_fits(sight: Sight, layouts: Sequence[Layout]) -> Scene | None:
 
 
 def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
-    """Return one scene of pictures and of the frames behind them; the towers are left out."""
+    """Return one scene of pictures and the frames after them, without the towers."""
     moved = []
     for grid in clip.words:
         image = grid.image + len(pictures.images)
@@ -54,7 +54,7 @@ def _joined(pictures: Scene, clip: Scene, tokens: int) -> Scene:
 
 
 def _by_counted_patches(sight: Sight) -> Scene | None:
-    """Lay out the models that count times, rows and columns of patches: Qwen-VL."""
+    """Lay out models that count times, rows and columns of patches: Qwen-VL."""
     names = ("video_grid_thw",) if sight.frames else ("image_grid_thw",)
     counts, values = tensor_of(sight.given, *names), sight.values
     side = int(sight.said("spatial_merge_size") or 1)
@@ -78,13 +78,13 @@ def _by_counted_patches(sight: Sight) -> Scene | None:
 
 
 def _order_in_blocks(high: int, wide: int, side: int) -> Tensor:
-    """Return the number of each patch, row by row, where those that are merged stand together."""
+    """Return the index of each patch, row by row, if patches to be merged are stored together."""
     blocks = torch.arange(high * wide).view(high // side, wide // side, side, side)
     return blocks.permute(0, 2, 1, 3).reshape(-1)
 
 
 def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: int) -> Pixels:
-    """Return the image of patches [patches, C * times * height * width], grey if not known."""
+    """Return the image of patches [patches, C * times * height * width], grey if unknown."""
     high, wide = shape
     patch, times = sight.patch or (14, 14), int(sight.said("temporal_patch_size") or 1)
     if values.numel() != high * wide * 3 * times * patch[0] * patch[1]:
@@ -97,7 +97,7 @@ def _from_patches(sight: Sight, values: Tensor, shape: tuple[int, int], side: in
 
 
 def _by_shapes(sight: Sight) -> Scene | None:
-    """Lay out the models that read a row of patches and their shapes: SigLIP 2, LFM2-VL."""
+    """Lay out models that read a sequence of patches and their shapes: SigLIP 2, LFM2-VL."""
     shapes = tensor_of(sight.given, "spatial_shapes")
     values, patch = sight.values, sight.patch
     if shapes is None or values is None or values.dim() != 3 or patch is None:
@@ -123,7 +123,7 @@ def _by_shapes(sight: Sight) -> Scene | None:
 
 
 def _by_sizes(sight: Sight) -> Scene | None:
-    """Lay out the models that read each picture at its own size in one row of patches: Pixtral."""
+    """Lay out models that read each picture at its own size in one sequence of patches: Pixtral."""
     sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
     if sizes is None or values is None or values.dim() != 4 or len(sizes) != len(values):
         return None
@@ -143,9 +143,9 @@ def _by_sizes(sight: Sight) -> Scene | None:
 
 
 def _by_tiles(sight: Sight) -> Scene | None:
-    """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid that ends each row.
+    """Lay out LLaVA-NeXT: the whole picture, then its tiles as one grid with row-end tokens.
 
-    The tiles are cut back to the picture's own shape, and a token that is no cell ends each row.
+    The tiles are cut back to the picture's own shape. A token that is not a cell ends each row.
     """
     sizes, values = (tensor_of(sight.given, name) for name in ("image_sizes", "pixel_values"))
     pinpoints = getattr(sight.config, "image_grid_pinpoints", None)
@@ -189,19 +189,19 @@ def _by_tiles(sight: Sight) -> Scene | None:
 
 @dataclass(frozen=True, slots=True)
 class _Cut:
-    """The rows and columns of cells that are kept of the tiles."""
+    """The rows and columns of cells that are kept from the tiles."""
 
     start: tuple[int, int]
     stop: tuple[int, int]
 
     def box(self, rows: int, columns: int) -> tuple[float, float, float, float]:
-        """Return the part as shares of all rows and columns."""
+        """Return the kept part as shares of all rows and columns."""
         top, left = self.start[0] / rows, self.start[1] / columns
         return left, top, self.stop[1] / columns, self.stop[0] / rows
 
 
 def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int]) -> _Cut:
-    """Return which cells of the tiles show the picture: those that LLaVA-NeXT keeps."""
+    """Return the cells of the tiles that show the picture, which LLaVA-NeXT keeps."""
     rows, columns = tiles[0] * shape[0], tiles[1] * shape[1]
     height, width = size
     if width / height > columns / rows:
@@ -212,7 +212,7 @@ def _cut_back(size: Sequence[int], tiles: tuple[int, int], shape: tuple[int, int
 
 
 def _shrunk(sight: Sight, rows: int, columns: int, shape: tuple[int, int]) -> tuple[int, int]:
-    """Return the rows and columns that are left by a model with a limit, such as OneVision."""
+    """Return the rows and columns after shrinking by models with a limit, such as OneVision."""
     ratio = str(getattr(sight.config, "vision_aspect_ratio", "") or "")
     most = ratio.rpartition("anyres_max_")[2]
     if not most.isdecimal():
@@ -229,12 +229,12 @@ def _stitched(tiles: Tensor, down: int, across: int) -> Tensor:
 
 
 def _one_by_one(sight: Sight) -> Scene | None:
-    """Lay out the models that read every picture, tile or frame alike, a grid for each."""
+    """Lay out models that read every picture, tile or frame in the same way, with one grid each."""
     values = sight.values
     if values is None or values.dim() < 4 or values.shape[-3] not in (1, 3):
         return None
     if values.dim() == 5 and getattr(sight.config, "image_grid_pinpoints", None) and sight.tokens:
-        # Tiles are not alike there.
+        # Their tiles are not all alike.
         return None
     values = values.flatten(0, -4)
     count = sight.count
@@ -242,7 +242,7 @@ def _one_by_one(sight: Sight) -> Scene | None:
     if shape is None or not len(values):
         return None
     if count % len(values) and bool((values.flatten(1) == 0).all(1).any()):
-        # Pictures of nothing but 0 fill up a batch, and the model drops them.
+        # All-zero pictures fill up a batch, and the model drops them.
         values = values[(values.flatten(1) != 0).any(1)]
     each, left = divmod(count, max(1, len(values)))
     if left > (1 if sight.frames else 0):
@@ -255,7 +255,7 @@ def _one_by_one(sight: Sight) -> Scene | None:
         images.append(image_of(value))
         tower.append(Grid(*shape, torch.arange(shape[0] * shape[1]), unit, unit=unit))
         if cells is not None and count:
-            # A class token, where it is kept, stands in front.
+            # If the class token is kept, it comes first.
             before = each - cells[0] * cells[1]
             order = torch.arange(cells[0] * cells[1]) + unit * each + before
             words.append(Grid(*cells, order, unit))
@@ -263,7 +263,7 @@ def _one_by_one(sight: Sight) -> Scene | None:
 
 
 Layout = Callable[[Sight], Scene | None]
-# The first that fits is taken. Those that say more come first.
+# The first layout that fits is used. More specific layouts come first.
 _OF_PICTURES: tuple[Layout, ...] = (
     _by_counted_patches,
     _by_shapes,

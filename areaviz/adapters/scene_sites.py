@@ -1,4 +1,4 @@
-"""The sites of a vision-language model over pictures: the words' looks, and the tower's layers."""
+"""Sites of a vision-language model: the words' attention to pictures, and the tower's layers."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def look_sites(
     """Return the sites of attention to picture tokens: over all, and over each of several grids.
 
     Args:
-        site: the name of the first.
-        query: the field that attends.
-        looks: each layer over all picture tokens.
-        scene: what is seen, where it is known.
-        details: gets a sentence where the tokens have no place.
+        site: Name of the first site.
+        query: Field that attends.
+        looks: Heads of each layer over all picture tokens.
+        scene: What the model sees, if known.
+        details: Gets a sentence if the tokens have no place.
     """
     if not looks:
         return []
@@ -49,10 +49,10 @@ def grid_sites(site: str, query: str, looks: Sequence[Heads], scene: Scene) -> l
     """Return a site for each grid of cells: "encoder-decoder picture 2", or without a number.
 
     Args:
-        site: what the names begin with.
-        query: the field that attends.
-        looks: each layer over all picture tokens.
-        scene: what is seen.
+        site: Start of the names.
+        query: Field that attends.
+        looks: Heads of each layer over all picture tokens.
+        scene: What the model sees.
     """
     every, sites = torch.arange(looks[0].shape[1]), []
     for grid, name in zip(scene.words, scene.word_names(), strict=True):
@@ -71,14 +71,14 @@ def tower_sites(
     fields: dict[str, Field],
     details: dict[str, str],
 ) -> list[Site]:
-    """Return the pictures' attention to themselves, where its items are cells of known places.
+    """Return the sites of the pictures' self-attention, if the items are cells with known places.
 
     Args:
-        found: what was seen.
-        scene: what the model sees.
-        model: has the tower.
-        fields: get those of items that are no cells.
-        details: get a sentence where something is not shown.
+        found: Recorded heads by site.
+        scene: What the model sees.
+        model: Model with the tower.
+        fields: Gets the fields of items that are not cells.
+        details: Gets a sentence if something is not shown.
     """
     if not any(name == ENCODER or name.startswith(f"{ENCODER} ") for name in found):
         return []
@@ -112,7 +112,7 @@ def _tower_site(
     fields: dict[str, Field],
     is_alone: bool,
 ) -> list[Site]:
-    """Return the sites of the cells of one picture, and of what is no cell, over these cells."""
+    """Return the sites of the cells of one picture, and of its other items, over the cells."""
     sites = []
     cells, items = kept[0][1], kept[0][0].shape[-1]
     others = torch.tensor(sorted(set(range(items)) - set(cells.tolist())), dtype=torch.int64)

@@ -1,4 +1,4 @@
-"""What a vision-language model sees: one or more images, and the grids of cells over them.
+"""Scenes: the images that a vision-language model sees, and the grids of cells over them.
 
 A model may read several pictures, the tiles of a large one, or the frames of a clip. Its words may
 attend to coarser cells than its vision tower, which reads patches. Every grid becomes a field.
@@ -20,7 +20,7 @@ from areaviz.trace.areas import Area, area_text
 from areaviz.trace.picture import MAX_SIDE, Picture
 from areaviz.trace.record import Field
 
-# An image: uint8 [height, width, 3].
+# An image, uint8 [height, width, 3].
 Pixels = npt.NDArray[np.uint8]
 # Left, top, right and bottom as shares of an image's width and height.
 Box = tuple[float, float, float, float]
@@ -32,16 +32,16 @@ _GREY = 128
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grid:
-    """Cells that lie in rows and columns over an image, or over a part of it."""
+    """Cells in rows and columns over an image, or over a part of it."""
 
     rows: int
     columns: int
-    # int64 [rows * columns]: the number of each cell among the items, row by row.
+    # Index of each cell among the items, row by row: int64 [rows * columns].
     order: Tensor
-    # The index of the image, and the part of it that the cells cover.
+    # Index of the image, and the part of it that the cells cover.
     image: int = 0
     box: Box = WHOLE
-    # In a vision tower, the index of the picture that is read by itself.
+    # In a vision tower, the index of the picture that is read separately.
     unit: int = 0
 
     @property
@@ -56,12 +56,12 @@ class Grid:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """All that a model sees of one input."""
+    """Everything that a model sees of one input."""
 
     images: Sequence[Pixels]
-    # The cells that words attend to; `order` counts the picture tokens of the text.
+    # The cells that words attend to. `order` counts the picture tokens of the text.
     words: Sequence[Grid] = ()
-    # The patches of the vision tower; `order` counts the items of a picture that it reads.
+    # The patches of the vision tower. `order` counts the items of a picture that it reads.
     tower: Sequence[Grid] = ()
 
     def word_names(self) -> list[str]:
@@ -69,7 +69,7 @@ class Scene:
         return _numbered("picture", len(self.words))
 
     def tower_names(self) -> list[str]:
-        """Return the field name of each grid of the tower: that of the same cells of the words."""
+        """Return each tower grid's field name: that of an equal words' grid, or its own."""
         own = _numbered("patches", len(self.tower))
         names = list(zip(self.words, self.word_names(), strict=True))
         for place, grid in enumerate(self.tower):
@@ -77,7 +77,7 @@ class Scene:
         return own if self.words else _numbered("picture", len(self.tower))
 
     def picture(self) -> tuple[Picture, list[tuple[int, int, int, int]]]:
-        """Return one picture that shows all images, and where each image lies in it.
+        """Return one picture that shows all images, and the place of each image in it.
 
         Returns:
             The picture, and left, top, right and bottom of every image in its pixels.
@@ -104,7 +104,7 @@ class Scene:
         """Return the field of every grid by its name.
 
         Args:
-            boxes: where each image lies in the picture, as `picture` returns it.
+            boxes: Place of each image in the picture, as `picture` returns it.
         """
         named = [*zip(self.tower_names(), self.tower, strict=True)]
         named += zip(self.word_names(), self.words, strict=True)
@@ -115,9 +115,9 @@ def cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> Field
     """Return a field of cells.
 
     Args:
-        name: its name.
-        grid: the cells.
-        place: left, top, right and bottom of the image in pixels of the shown picture.
+        name: Name of the field.
+        grid: The cells.
+        place: Left, top, right and bottom of the image in pixels of the shown picture.
     """
     left, top, right, bottom = place
     wide, high = right - left, bottom - top
@@ -131,10 +131,10 @@ def cell_field(name: str, grid: Grid, place: tuple[int, int, int, int]) -> Field
 
 
 def picture_tokens(scene: Scene | None, count: int) -> Field:
-    """Return the field "pictures": every token that stands for a part of a picture, in order.
+    """Return the field "pictures": all picture tokens, in order.
 
     Its items have no place in the text. Each is named by its picture and its cell, or by its number
-    where it is no cell.
+    if it is not a cell.
     """
     labels = [f"⟨picture token {number}⟩" for number in range(1, count + 1)]
     for name, grid in zip(scene.word_names(), scene.words, strict=True) if scene else ():
@@ -145,7 +145,7 @@ def picture_tokens(scene: Scene | None, count: int) -> Field:
 
 
 def image_of(values_CHW: Tensor) -> Pixels:
-    """Return pixel values as an image: the smallest is black, the largest white."""
+    """Return pixel values as an image: the smallest value is black, the largest white."""
     values_CHW = torch.as_tensor(values_CHW).detach().float().cpu()
     low, high = values_CHW.min(), values_CHW.max()
     grey_CHW = (values_CHW - low) / (high - low).clamp_min(1e-6) * 255
@@ -158,7 +158,7 @@ def _numbered(name: str, count: int) -> list[str]:
 
 
 def tensor_of(given: Mapping[str, object], *names: str) -> Tensor | None:
-    """Return the first of these inputs that is given, as a tensor, or None."""
+    """Return the first of these inputs that is given as a tensor, or None."""
     for name in names:
         if given.get(name) is not None:
             return torch.as_tensor(given[name])

@@ -1,4 +1,4 @@
-"""What a vision-language model is given to see, and the shapes that follow from its sizes."""
+"""The visual input of a vision-language model, and the shapes that follow from its sizes."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from areaviz.adapters.scenes import Grid, tensor_of
 
 _PIXELS = ("pixel_values", "pixel_values_images")
 _CLIP = ("pixel_values_videos",)
-# Models whose vision tower has its class token behind the patches.
+# Models whose vision tower has its class token after the patches.
 _CLASS_BEHIND = {"llama4_vision_model"}
-# The most patches in a row that become one cell.
+# Largest number of patches per side that become one cell.
 _LARGEST_MERGE = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sight:
-    """What a model is given to see, and how many tokens of its text stand for that."""
+    """The visual input of a model, and the number of text tokens that represent it."""
 
     config: Any
     given: Mapping[str, Any]
-    # Tokens that stand for pictures, and for frames of a clip.
+    # Tokens that represent pictures, and frames of a clip.
     tokens: int
     frames: int = 0
 
     def said(self, *names: str) -> Any:
-        """Return the first of these entries that the vision part's configuration has, or None."""
+        """Return the first of these entries in the vision part's configuration, or None."""
         for config in (getattr(self.config, "vision_config", None), self.config):
             for name in names:
                 value = getattr(config, name, None)
@@ -41,7 +41,7 @@ class Sight:
 
     @property
     def patch(self) -> tuple[int, int] | None:
-        """Height and width of a patch in pixels."""
+        """Height and width of a patch in pixels, or None."""
         strides = self.said("patch_stride")
         if isinstance(strides, list | tuple):
             side = int(np.prod(strides))
@@ -52,7 +52,7 @@ class Sight:
         return (int(patch[0]), int(patch[1])) if patch is not None and len(patch) == 2 else None
 
     def grids(self, values: Tensor) -> tuple[int, int] | None:
-        """Return how many rows and columns of patches pixel values [..., H, W] have."""
+        """Return the rows and columns of patches of pixel values [..., H, W], or None."""
         if self.patch is None:
             return None
         rows, columns = (values.shape[-2] // self.patch[0], values.shape[-1] // self.patch[1])
@@ -60,19 +60,19 @@ class Sight:
 
     @property
     def values(self) -> Tensor | None:
-        """What is given for the pixels, of pictures or of a clip."""
+        """The pixel values of the pictures or of the clip."""
         return tensor_of(self.given, *(_CLIP if self.frames else _PIXELS))
 
     @property
     def count(self) -> int:
-        """How many tokens stand for what is seen."""
+        """The number of tokens that represent the visual input."""
         return self.frames or self.tokens
 
 
 def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
-    """Return the rows and columns of items that squares of patches were merged into.
+    """Return the rows and columns of items after squares of patches were merged, or None.
 
-    One more item, a class token, may stand in front of them.
+    One more item, a class token, may come before them.
     """
     rows, columns = shape
     if 0 <= items - rows * columns <= 1:
@@ -86,13 +86,13 @@ def merged_shape(shape: tuple[int, int], items: int) -> tuple[int, int] | None:
 
 
 def tower_cells(grid: Grid, others: Sequence[Grid], items: int, config: Any) -> Tensor | None:
-    """Return the numbers of a grid's cells among all items of a tower, None if these do not fit.
+    """Return the indices of a grid's cells among all items of a tower, or None if they do not fit.
 
     Args:
-        grid: one of the tower.
-        others: all grids of the tower that are read in the same call.
-        items: how many items the call has.
-        config: of the vision tower.
+        grid: A grid of the tower.
+        others: All grids of the tower that are read in one call.
+        items: Number of items in the call.
+        config: Configuration of the vision tower.
     """
     patches = sum(len(one.order) for one in others)
     registers = int(getattr(config, "num_register_tokens", 0) or 0)

@@ -1,4 +1,4 @@
-"""Attention that goes to nothing: heads with a sink, a score that stands for no item.
+"""Attention sinks: scores that belong to no item, so attention to nothing.
 
 Shapes: H heads, Q queries, N memory items.
 """
@@ -20,7 +20,7 @@ NO_SHARES = (
     "not shown: its weights are below 0 or sum to more than 1, so they are no shares of attention,"
     " but perhaps scores before their softmax, or heads that were mixed after it"
 )
-# How far a row may be from 1 by rounding alone, as models in half precision are.
+# Largest deviation of a row's sum from 1 by rounding, as in models in half precision.
 _ROUNDING = 0.02
 
 
@@ -38,10 +38,10 @@ class Site:
 
 
 def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[str, Field]]:
-    """A site whose rows all sum to 1: what they lack goes to one more item, behind the others.
+    """Return a site whose rows all sum to 1: an extra last item receives the missing attention.
 
-    A site without sinks is returned as it is. The cells of a picture leave no room for such an
-    item, so theirs are divided by their sum before they come here.
+    A site without sinks is returned unchanged. The cells of a picture have no room for such an
+    item, so their rows are normalised before this call.
     """
     if site.shape[0] > 1 or not any(has_sink(heads) for heads in site.layers):
         return site, dict(fields)
@@ -56,7 +56,7 @@ def with_nothing(site: Site, fields: Mapping[str, Field]) -> tuple[Site, dict[st
 
 
 def has_sink(heads: Heads) -> bool:
-    """Whether rows lack more than rounding explains; those that are masked as a whole do not."""
+    """Return whether rows lack more than rounding explains, except fully masked rows."""
     if heads.are_given:
         return False
     lacking = 1 - heads.weights.sum(-1)
@@ -67,7 +67,10 @@ def has_sink(heads: Heads) -> bool:
 
 
 def _shown(heads: Heads) -> Heads:
-    """What a row lacks as a last item; queries and keys give no score for it."""
+    """Return the heads with the missing attention as a last item.
+
+    Queries and keys give no score for that item.
+    """
     lacking = 1 - heads.weights.sum(-1, keepdim=True)
     if not has_sink(heads):
         lacking = torch.zeros_like(lacking)
@@ -75,7 +78,10 @@ def _shown(heads: Heads) -> Heads:
 
 
 def are_shares(layers: Sequence[Heads]) -> bool:
-    """Whether no weight is below 0 and no row sums to more than 1; what is no number is let by."""
+    """Return whether no weight is below 0 and no row sums to more than 1.
+
+    Values that are not finite pass this check.
+    """
     for heads in layers:
         if heads.are_given:
             continue

@@ -1,7 +1,7 @@
-"""How large the attention of a run will be, as far as that is known before the run.
+"""The size of a run's attention, as far as it is known before the run.
 
-Whoever runs a model says how many queries attend to which memory; how many layers and heads there
-are, a model says itself. What is not known beforehand is checked when the first layer is seen.
+The caller says how many queries attend to which memory. The model's configuration says how many
+layers and heads there are. What is unknown before the run is checked at the first layer.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from areaviz.adapters.model_run import Options
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.limits import check_attended
 
-# What configurations call a number of layers, and of heads.
+# Names of the number of layers, and of heads, in configurations.
 _LAYERS = ("num_hidden_layers", "encoder_layers", "n_layer", "num_layers", "n_layers")
 _HEADS = ("num_attention_heads", "encoder_attention_heads", "n_head", "num_heads", "n_heads")
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """How many layers of attention a model has, and how many heads each; None if not known."""
+    """The number of attention layers of a model, and of heads per layer; None if unknown."""
 
     layers: int | None
     heads: int | None
 
 
 def stack_of(model: nn.Module, decoder: bool | None = None) -> Stack:
-    """What the configuration of a model, or of one within it, says; else what its parts are.
+    """Return the size from the configuration of a model or of a part, otherwise from its parts.
 
     Args:
-        model: of `transformers` or `timm`, or any module around one.
-        decoder: whether the decoder of a pair is meant.
+        model: Model of `transformers` or `timm`, or any module around one.
+        decoder: Whether to return the size of the decoder of an encoder-decoder.
     """
     for part in model.modules():
         config: Any = getattr(part, "config", None)
@@ -45,7 +45,7 @@ def stack_of(model: nn.Module, decoder: bool | None = None) -> Stack:
             return Stack(_first(said, _LAYERS), _first(said, _HEADS))
     found = [getattr(part, "num_heads", None) for part in model.modules()]
     counts = [count for count in found if isinstance(count, int)]
-    # Stages of a model differ in their heads, and then in their items.
+    # Stages of a model differ in their heads, and then also in their items.
     return Stack(len(counts), counts[0]) if len(set(counts)) == 1 else Stack(None, None)
 
 
@@ -55,14 +55,14 @@ def _first(config: Any, names: Sequence[str]) -> int | None:
 
 
 def cells_before(model: nn.Module, values: Tensor) -> tuple[int, int] | None:
-    """Rows and columns of the cells of a picture, before a model has seen it.
+    """Return rows and columns of the cells of a picture before a model has seen it.
 
-    They are those of the one convolution that reads colours, if its windows do not overlap; None
-    for other models, and for those of several stages, which merge cells.
+    They follow from the only convolution that reads colours, if its windows do not overlap. None is
+    returned for other models, and for multi-stage models, which merge cells.
 
     Args:
-        model: what sees the picture.
-        values: [B, C, H, W], the pixels that it is given.
+        model: Model that reads the picture.
+        values: Pixel values [B, C, H, W].
     """
     if values.dim() != 4 or len(values) != 1 or stack_of(model).heads is None:
         return None
@@ -86,17 +86,17 @@ def check_size(
     site: str = "",
     queries: int | None = None,
 ) -> None:
-    """Refuse, before anything runs, a run whose attention is too large to be read.
+    """Check before the run that its attention is not too large.
 
     Args:
-        model: whose layers attend; of an encoder-decoder the part that does.
-        shape: rows and columns of the memory, (1, N) for a text; None where it is not known.
-        options: the layers, heads, areas and sites that are asked for.
-        site: where the layers attend, if that is known.
-        queries: how many attend; None where the items attend to each other.
+        model: Model whose layers attend; for an encoder-decoder, the part with these layers.
+        shape: Rows and columns of the memory, (1, N) for a text; None if unknown.
+        options: Options with the requested layers, heads, areas and sites.
+        site: Site of the layers, if known.
+        queries: Number of queries; None if the items attend to each other.
 
     Raises:
-        InputError: a layer over areas, or all layers over items, are too large.
+        InputError: A layer over areas, or all layers over items, are too large.
     """
     if shape is None or (site and options.sites is not None and site not in options.sites):
         return
@@ -107,5 +107,5 @@ def check_size(
 
 
 def _kept(count: int | None, chosen: Sequence[int] | None) -> int:
-    """How many are kept, at least; one where a model does not say how many it has."""
+    """Return the smallest number that is kept; one if the model does not say how many it has."""
     return min(count or 1, count or 1 if chosen is None else len(chosen))

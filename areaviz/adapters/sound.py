@@ -1,4 +1,4 @@
-"""Recordings as other people's models hear them: samples or a spectrum, and times of the items.
+"""Recordings for external speech models: samples or a spectrum, and the times of their items.
 
 Shapes: N samples, C channels.
 """
@@ -23,35 +23,35 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Field
 
 RATE, STEPS = 16_000, 100
-"""Samples a second, and steps of a spectrum a second, where a processor says nothing else."""
+"""Default sampling rate, and steps of a spectrum per second, if the processor has none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sound:
-    """A recording."""
+    """A recording as input of a model."""
 
-    # By the names of the model's inputs, a batch of one.
+    # Inputs of the model by name, as a batch of one.
     given: Mapping[str, Tensor]
-    # Its samples, or the steps of its spectrum, padding included; None where these are not known.
+    # Number of its samples, or of the steps of its spectrum, including padding; None if unknown.
     length: int | None
-    # How many of them are a second.
+    # Number of them per second.
     rate: int
-    # How many of them are the recording itself, without padding.
+    # Number of them in the recording itself, without padding.
     heard: int | None = None
-    # What the reader should know of how it was heard.
+    # Details for the user about how it was heard.
     details: Mapping[str, str] = field(default_factory=dict)
 
     def items_heard(self, items: int) -> int:
-        """Return how many of the model's items lie within the recording, the rest being padding."""
+        """Return how many of the model's items are in the recording; the rest are padding."""
         if self.length is None or self.heard is None:
             return items
         return max(1, min(items, ceil(items * self.heard / self.length)))
 
     def times(self, items: int) -> Field:
-        """Return the field "source": the time at which each item begins, or its number.
+        """Return the field "source": the start time of each item, or its number.
 
         Args:
-            items: how many the model makes of the whole, padding included.
+            items: Number of items that the model makes of everything, including padding.
         """
         kept = self.items_heard(items)
         if self.length is None:
@@ -61,20 +61,20 @@ class Sound:
 
 
 def times_before(model: Any, heard: Sound) -> tuple[int, int] | None:
-    """Return one row, and how many items a model makes of a recording, before it has heard it.
+    """Return one row, and the number of items that a model will make of a recording.
 
-    None where the model does not say what its convolutions leave of a length.
+    None is returned if the model does not say how its convolutions change a length.
     """
     left = getattr(model, "_get_feat_extract_output_lengths", None)
     if left is None or heard.length is None:
         return None
-    # Some layers put several of these into one item.
+    # Some layers merge several of these into one item.
     together = getattr(model.config, "squeeze_factor", 1)
     return 1, int(left(torch.tensor(heard.length))) // together
 
 
 def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
-    """Return the heads over the recording alone, and for the reader what was left out.
+    """Return the heads over the recording only, and a detail about what was left out.
 
     Whisper pads each recording to 30 seconds, and most attention may go to that silence. The
     weights that are shown are shares of the attention within the recording.
@@ -103,17 +103,19 @@ def keep_recording(found: Found, heard: Sound) -> tuple[Found, dict[str, str]]:
 
 
 def sound(name: str, inputs: object, options: Options, bands: int | None = None) -> Sound:
-    """Return a recording as a model takes it.
+    """Return a recording in the form that a model takes.
 
     Args:
-        name: of the model's input: "input_values" are samples, "input_features" a spectrum.
-        inputs: a file, samples [N] or [channels, N] (with a processor also for models of spectra),
-            what the model takes [1, ...], or a mapping that has it.
-        options: the processor, and which example of a batch is meant.
-        bands: of a spectrum [1, bands, steps], one step for each hundredth of a second.
+        name: Name of the model's input: "input_values" for samples, "input_features" for a
+            spectrum.
+        inputs: A file, samples [N] or [channels, N] (with a processor also for models of spectra),
+            the model's own input [1, ...], or a mapping with it.
+        options: Options with the processor, and the example of a batch.
+        bands: Number of bands of a spectrum [1, bands, steps], which has a step per hundredth of a
+            second.
 
     Raises:
-        InputError: it is none of these.
+        InputError: It is none of these.
     """
     details: dict[str, str] = {}
     samples = None
@@ -159,12 +161,12 @@ def _is_raw(name: str, inputs: object, options: Options) -> bool:
         return True
     if name == "input_features" and options.processor is None:
         return False
-    # Of a batch of samples an example is asked for by its number.
+    # An example number other than 0 means that the input is a batch of prepared samples.
     return options.example == 0
 
 
 def _rate(processor: Any) -> int:
-    """Return the samples a second that a processor expects."""
+    """Return the sampling rate that a processor expects."""
     extractor = getattr(processor, "feature_extractor", processor)
     return int(getattr(extractor, "sampling_rate", None) or RATE)
 
@@ -172,10 +174,10 @@ def _rate(processor: Any) -> int:
 def _batch_of_one(
     name: str, given: Mapping[str, Any], options: Options
 ) -> tuple[Tensor, dict[str, Any]]:
-    """Return the values of the example that is meant, and what belongs to it.
+    """Return the values of the chosen example, and its other inputs.
 
     Raises:
-        InputError: these are not values that a model takes.
+        InputError: These are not values that a model takes.
     """
     try:
         values = torch.as_tensor(given[name]).float()
@@ -214,7 +216,7 @@ def _heard(
     rate: int,
     steps: int,
 ) -> int | None:
-    """Return how many samples or steps are the recording, or None where that is not known."""
+    """Return how many samples or steps are the recording, or None if unknown."""
     if length is None:
         return None
     mask = beside.get("attention_mask")
@@ -224,6 +226,6 @@ def _heard(
         return min(length, ceil(len(samples.values_N) * steps / rate))
     if values.dim() != 3:
         return length
-    # Silence that was added is a run of equal steps at the end.
+    # Added silence is a run of equal steps at the end.
     differs = (values[0] != values[0, :, -1:]).any(0).nonzero()
     return int(differs[-1]) + 1 if len(differs) else length

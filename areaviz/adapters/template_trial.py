@@ -1,9 +1,9 @@
-"""Writes a chat by the template of a stranger, in a process of its own with limits.
+"""Write a chat by an untrusted template, in its own process with limits.
 
 A template is a program. `{{ "x" * 10**10 }}` would take 10 GB, and nothing within a process can
-stop a single such step. `areaviz/adapters/chats.py` runs this file. It reads a JSON object with
+stop such a single step. `areaviz/adapters/templates.py` runs this file. It reads a JSON object with
 the arguments of `render_jinja_template` and the limits from its input, and writes a JSON object
-with one key: "text", or "refused" with what the template said, or "limit" for what it exceeded.
+with one key: "text", or "refused" with the template's message, or "limit" for the exceeded limit.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ def main() -> None:
     from transformers.utils.chat_template_utils import render_jinja_template
 
     given = json.load(sys.stdin)
-    # Set after the import, which needs more memory and time than any template.
+    # Set the limits after the import, which needs more memory and time than any template.
     most = given["bytes"]
     resource.setrlimit(resource.RLIMIT_DATA, (most, most))
     seconds = int(sum(resource.getrusage(resource.RUSAGE_SELF)[:2])) + given["seconds"]
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
-        # A list of texts and a list of marked spans, whatever its declared type says.
+        # The result is a list of texts and a list of marked spans, whatever its declared type says.
         rendered: Any = render_jinja_template([given["chat"]], **given["options"])
         text: str = rendered[0][0]
         found = {"text": text} if len(text) <= given["characters"] else {"limit": "characters"}
     except (MemoryError, OverflowError):
         found = {"limit": "memory"}
     except Exception as error:
-        # A template raises what it likes, such as "Roles must alternate".
+        # A template may raise any error, such as "Roles must alternate".
         found = {"refused": " ".join(str(error).split())[:200] or type(error).__name__}
     json.dump(found, sys.stdout)
 

@@ -1,6 +1,6 @@
-"""Writes a chat as one text by the template of a model's folder, in a process of its own.
+"""Chats written as one text by the template of a model's folder, in a separate process.
 
-The template is a program of a stranger: it may loop without an end or make a text of any length.
+The template is an untrusted program: it may loop forever or produce a text of any length.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 from areaviz.adapters import template_trial
 from areaviz.trace.errors import InputError
 
-# What a template may use: seconds of a processor, memory, and characters of its text.
+# Limits of a template: processor seconds, memory, and characters of its text.
 TEMPLATE_SECONDS, TEMPLATE_BYTES, TEMPLATE_CHARACTERS = 5, 320 << 20, 1_000_000
-# Seconds on a clock until the process is ended, with its start on a busy machine.
+# Wall-clock seconds until the process is stopped, including its start on a busy machine.
 WALL_SECONDS = 120
 
 
@@ -30,13 +30,13 @@ def write_chat(processor: Any, chat: Sequence[Mapping[str, Any]], has_prompt: bo
     """Return a chat as one text.
 
     Args:
-        processor: a tokenizer, or a processor with a tokenizer, that has a template.
-        chat: messages with a role and a content. Pictures in it become marks.
-        has_prompt: whether the text ends with the mark that begins an answer.
+        processor: A tokenizer, or a processor with a tokenizer, that has a template.
+        chat: Messages with a role and a content. Pictures in it become placeholders.
+        has_prompt: Whether the text ends with the marker that starts an answer.
 
     Raises:
-        InputError: the template exceeds a limit.
-        Refusal: the template raises an error.
+        InputError: The template exceeds a limit.
+        Refusal: The template raises an error.
     """
     template = processor.chat_template
     if isinstance(template, Mapping):
@@ -63,13 +63,13 @@ def command_of_trial() -> list[str]:
 
 
 def _as_plain(value: object) -> object:
-    """Return something that JSON can hold. Templates look for pictures, never into them."""
+    """Return a value that JSON can represent. Templates check for pictures but never read them."""
     return dict(value) if isinstance(value, Mapping) else f"<{type(value).__name__}>"
 
 
 @lru_cache(maxsize=64)
 def _write(question: str) -> str:
-    """Run the template in a process. The start takes a second, so texts are remembered."""
+    """Run the template in a process. Its start takes a second, so texts are cached."""
     limits = {
         "seconds": TEMPLATE_SECONDS,
         "bytes": TEMPLATE_BYTES,

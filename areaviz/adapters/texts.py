@@ -1,4 +1,4 @@
-"""Texts as other people's models read them: token ids, and the characters of each token."""
+"""Texts for external models: token ids, and the characters of each token."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.limits import check_text
 from areaviz.trace.record import Field
 
-# What tokenizers return beside a model's inputs. A loss is not needed.
+# Entries that tokenizers return in addition to a model's inputs. A loss is not needed.
 _NO_INPUTS = {"input_ids", "offset_mapping", "special_tokens_mask", "length", "overflow_to_sample"}
 _NO_INPUTS |= {"labels", "overflow_to_sample_mapping", "num_truncated_tokens"}
-# What has a number for each token.
+# Inputs with one number per token.
 _FOR_EACH_TOKEN = {"attention_mask", "token_type_ids", "mm_token_type_ids", "position_ids"}
-# What a run that went before leaves, and what stands for the tokens.
+# Inputs that stem from an earlier run and replace tokens.
 _OF_OTHER_RUNS = {"past_key_values", "encoder_outputs", "cache_params", "mems", "cache_position"}
 
 
@@ -33,30 +33,30 @@ class Tokens:
     """A text as a model reads it."""
 
     ids: tuple[int, ...]
-    # The same as a field of a trace, under any name.
+    # The tokens as a field of a trace, under any name.
     field: Field
-    # What else a model is given with them, such as a mask or the segment of each, [1, N].
+    # Other inputs that belong to them, such as a mask or the segment of each token, [1, N].
     more: Mapping[str, Tensor] = dataclass_field(default_factory=dict)
-    # How many examples the batch had that these come from.
+    # Number of examples in the batch that these tokens come from.
     batch: int = 1
 
     def named(self, name: str) -> Field:
-        """The field under another name."""
+        """Return the field under another name."""
         return replace(self.field, name=name)
 
     @property
     def kept(self) -> Tensor:
-        """Which tokens are no padding: bool [N]."""
+        """The tokens that are not padding: bool [N]."""
         mask = self.more.get("attention_mask")
         if mask is None or mask.shape != (1, len(self.ids)):
             return torch.ones(len(self.ids), dtype=torch.bool)
         return mask[0] != 0
 
     def without_padding(self) -> Tokens:
-        """Return the tokens that are no padding.
+        """Return the tokens that are not padding.
 
         Raises:
-            InputError: all of them are.
+            InputError: All of them are padding.
         """
         kept = self.kept
         if bool(kept.all()):
@@ -66,10 +66,10 @@ class Tokens:
         return self.some(torch.nonzero(kept)[:, 0])
 
     def some(self, places: Tensor) -> Tokens:
-        """Return some of the tokens, without what else the model is given.
+        """Return some of the tokens, without the other inputs.
 
         Args:
-            places: int64, the indices of the tokens.
+            places: Indices of the tokens, int64.
         """
         chosen, field = places.tolist(), self.field
         labels = tuple(field.labels[index] for index in chosen)
@@ -80,31 +80,32 @@ class Tokens:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts to token ids and back."""
+    """A converter from texts to token ids and back."""
 
-    # Of `transformers` or `tokenizers`, or None where ids and labels are given.
+    # Tokenizer of `transformers` or `tokenizers`, or None if ids and labels are given.
     tokenizer: Any = None
-    # Which example of a batch is read, and whether the reader chose it.
+    # Index of the example in a batch, and whether the user chose it.
     example: int = 0
     is_chosen: bool = True
 
     def read(
         self, given: object, labels: Sequence[str] | None = None, what: str = "inputs"
     ) -> Tokens:
-        """Return the tokens of a text, two texts, a chat or token ids; of a batch one example.
+        """Return the tokens of a text, two texts, a chat or token ids.
+
+        For a batch, these are the tokens of one example.
 
         Args:
-            given: a text, a tuple of two, or a sequence, an array or a tensor of ids; a list of
-                texts or an axis in front is a batch; a list of messages, each with a role and a
-                content, is a chat; a mapping, as tokenizers return it, has masks and segments
-                beside `input_ids`.
-            labels: what each of the ids shows; by default what the tokenizer says, else the ids
-                themselves.
-            what: what it is called where it is refused.
+            given: A text, a tuple of two, or a sequence, an array or a tensor of ids. A list of
+                texts or a leading axis is a batch. A list of messages, each with a role and a
+                content, is a chat. A mapping, as tokenizers return it, has masks and segments in
+                addition to `input_ids`.
+            labels: Label of each id; by default its text in the tokenizer, otherwise the id itself.
+            what: Name of the input in error messages.
 
         Raises:
-            InputError: there is no tokenizer for a text, or it is empty, too long or no text and no
-                ids; or several texts are given and none is chosen.
+            InputError: There is no tokenizer for a text, the input is empty, too long or neither a
+                text nor ids, or several texts are given and none is chosen.
         """
         if isinstance(given, list) and given and all(isinstance(one, str) for one in given):
             if len(given) > 1 and not self.is_chosen:
@@ -133,13 +134,13 @@ class Texts:
         return Tokens(ids, field, batch=batch)
 
     def _mapping(self, given: Mapping[str, Any], labels: Sequence[str] | None, what: str) -> Tokens:
-        """Return what a tokenizer returned: ids, and what belongs to them."""
+        """Return the tokens of a tokenizer's mapping: ids and the inputs that belong to them."""
         if given.get("input_ids") is None:
             raise InputError(f"The {what} have no input_ids; give them, or a text.")
         tokens = self.read(given["input_ids"], labels, what)
         more = {}
         for name, value in given.items():
-            # Whether a cache is kept, or attention is returned, is decided here.
+            # We decide ourselves whether a cache is kept and attention is returned.
             if name in _NO_INPUTS or value is None or isinstance(value, bool | str):
                 continue
             beside = _beside(name, value)
@@ -160,7 +161,7 @@ class Texts:
         return values[example : example + 1]
 
     def target_ids(self, given: object) -> tuple[int, ...]:
-        """Return the ids of what a decoder should write, which is a text or token ids."""
+        """Return the ids of a decoder's target, given as a text or token ids."""
         if not isinstance(given, str):
             return self._ids(given, "target")[0]
         check_text(given)
@@ -168,14 +169,14 @@ class Texts:
         return self._ids(read["input_ids"], "target")[0]
 
     def label(self, token: int) -> str:
-        """What a token shows by itself."""
+        """Return the label of a token by itself."""
         if self.tokenizer is None:
             return str(token)
         text = self._decoded([token])
         return text if text.strip() else self._pieces([token])[0]
 
     def behind(self, tokens: Sequence[int], token: int) -> str:
-        """What a token adds to a text that ends with `tokens`, its blank as well."""
+        """Return the text that a token adds after `tokens`, including its leading space."""
         label = self.label(token)
         if self.tokenizer is None:
             return f" {label}"
@@ -186,15 +187,15 @@ class Texts:
         """Return the tokens of a text, or of two that are read as a pair.
 
         Args:
-            text: the text.
-            second: the other one, "" for none.
-            is_written: whether it has all special tokens already, as a chat has.
+            text: The text.
+            second: The second text, "" for none.
+            is_written: Whether the text already has all special tokens, as a chat has.
         """
         whole = f"{text} {second}" if second else text
         if not whole:
             raise InputError("The text is empty; give at least one character.")
         check_text(whole)
-        # A chat has all its special tokens already.
+        # A chat already has all its special tokens.
         options = {"add_special_tokens": False} if is_written else {}
         read = _tokenized(self._needed(), (text, second) if second else (text,), options)
         ids, _ = self._ids(read["input_ids"], "text")
@@ -214,7 +215,7 @@ class Texts:
         return Tokens(ids, _field(whole, pieces, spans), more)
 
     def _ids(self, given: object, what: str) -> tuple[tuple[int, ...], int]:
-        """Return the token ids of one example, and how many the batch has."""
+        """Return the token ids of one example, and the number of examples in the batch."""
         try:
             tensor = torch.as_tensor(given)
         except (TypeError, ValueError, RuntimeError, OverflowError) as error:
@@ -240,7 +241,7 @@ class Texts:
         return tuple(tensor.tolist()), batch
 
     def _one_of(self, batch: Any) -> Any:
-        """Return the example that is read; of a batch of one, that one."""
+        """Return the example that is read; in a batch of one, the only one."""
         count = len(batch)
         if count > 1 and not 0 <= self.example < count:
             raise InputError(
@@ -260,12 +261,12 @@ class Texts:
         return self.tokenizer
 
     def _decoded(self, ids: Sequence[int], **options: bool) -> str:
-        """Return what token ids say as a text."""
+        """Return the text of token ids."""
         tokenizer = self._needed()
         return str(_named(lambda: tokenizer.decode(list(ids), **options)))
 
     def _written(self, ids: Sequence[int]) -> Field:
-        """The field of tokens that were written, not read."""
+        """Return the field of tokens that were written instead of read."""
         if self.tokenizer is None:
             return text_of("text", [str(token) for token in ids])
         text = self._decoded(ids, skip_special_tokens=True)
@@ -273,7 +274,7 @@ class Texts:
         return _field(text, pieces, anchor_pieces(text, pieces))
 
     def _spelled(self, ids: Sequence[int]) -> list[Piece]:
-        """Return tokens as the tokenizer spells them, with what it says of each."""
+        """Return tokens in the tokenizer's spelling, marked as special or unknown."""
         tokenizer = self._needed()
         special = set(getattr(tokenizer, "all_special_ids", None) or ())
         unknown = getattr(tokenizer, "unk_token_id", None)
@@ -285,38 +286,38 @@ class Texts:
     def _pieces(self, ids: Sequence[int]) -> list[str]:
         tokenizer = self._needed()
         pieces = _named(lambda: tokenizer.convert_ids_to_tokens(list(ids)))
-        # A model may have more embeddings than its tokenizer has pieces.
+        # A model may have more embeddings than its tokenizer has tokens.
         known = zip(ids, pieces, strict=True)
         return [f"⟨{token}⟩" if piece is None else str(piece) for token, piece in known]
 
 
 def _tokenized(tokenizer: Any, texts: Sequence[str], options: Mapping[str, Any]) -> Any:
-    """Return what a tokenizer makes of a text or a pair, with offsets where it has them.
+    """Return the tokenizer's result for a text or a pair, with offsets if it supports them.
 
     Raises:
-        InputError: the tokenizer fails.
+        InputError: The tokenizer fails.
     """
     if texts and getattr(tokenizer, "is_fast", False):
         options = {**options, "return_offsets_mapping": True}
     try:
         return tokenizer(*texts, truncation=False, **options)
     except Exception as error:
-        # Every kind of tokenizer fails in its own way.
+        # Tokenizers fail in different ways.
         raise InputError(
             f"The tokenizer cannot read the text ({reason_of(error)}); give token ids instead."
         ) from error
 
 
 def _named(ask: Callable[[], Any]) -> Any:
-    """Ask a tokenizer what token ids say.
+    """Ask a tokenizer for the text of token ids.
 
     Raises:
-        InputError: the tokenizer fails.
+        InputError: The tokenizer fails.
     """
     try:
         return ask()
     except Exception as error:
-        # Every kind of tokenizer fails in its own way.
+        # Tokenizers fail in different ways.
         raise InputError(
             f"The tokenizer cannot name these token ids ({reason_of(error)}); give ids of its own,"
             " or labels= instead of a tokenizer."
@@ -324,10 +325,10 @@ def _named(ask: Callable[[], Any]) -> Any:
 
 
 def _beside(name: str, value: Any) -> Tensor:
-    """Return what a model is given beside token ids as a tensor.
+    """Return another input of the model as a tensor.
 
     Raises:
-        InputError: it is no array of numbers, or what another run left.
+        InputError: It is not an array of numbers, or it stems from an earlier run.
     """
     if name in _OF_OTHER_RUNS:
         raise InputError(
@@ -343,7 +344,7 @@ def _beside(name: str, value: Any) -> Tensor:
 
 
 def _field(text: str, pieces: Sequence[Piece], spans: Sequence[Span]) -> Field:
-    """Return the field of tokens that stand at these places of a text."""
+    """Return the field of tokens at these places of a text."""
     labels = [
         text[start:end] or piece.text for piece, (start, end) in zip(pieces, spans, strict=True)
     ]

@@ -1,7 +1,7 @@
 """Vision transformers of the `timm` library.
 
-Its attention layers have a fused way, which is seen as a call of torch's function, and a plain one.
-Layers with the plain one alone are read where their weights enter the dropout.
+Its attention layers have a fused implementation, which is recorded as a call of torch's function,
+and a plain one. Layers with only the plain one are read where their weights enter the dropout.
 """
 
 from __future__ import annotations
@@ -25,17 +25,20 @@ from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import Advised
 from areaviz.trace.record import Trace
 
-# What asks at the end with learnt latents, and is no class token.
+# Site of a last layer whose queries are learnt latents, not a class token.
 POOLING = "pooling"
 
 
 def fits(model: nn.Module) -> bool:
-    """Whether a model is one of `timm`, which need not be imported for that."""
+    """Return whether a model belongs to `timm`, without importing that library."""
     return any(kind.__module__.startswith("timm.") for kind in type(model).__mro__)
 
 
 def attend(model: Any, inputs: object, options: Options) -> Trace:
-    """See `areaviz.attend`; there is no processor: the model says its size, mean and deviation."""
+    """Run a model and record it; see `areaviz.attend`.
+
+    There is no processor: the model gives the size, mean and standard deviation.
+    """
     grid = getattr(getattr(model, "patch_embed", None), "grid_size", None)
     if grid is None:
         raise Advised("This model does not cut the picture into cells", "probe")
@@ -71,18 +74,18 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
 def _with_class_layers(
     run: ModelRun, cut: Patches, layers: list[Heads], asks: list[Heads]
 ) -> ModelRun:
-    """A run of a model in whose last layers, as in CaiT's, the class token alone asks."""
+    """Return a run of a model whose last layers have only the class token as query, as in CaiT."""
     one = torch.arange(1)
     looks = [some_items(heads, one, cut.cells) for heads in asks]
     sites = [Site(CLASS_TOKEN, CLASS_TOKEN, "picture", cut.shape, looks)]
     if layers:
-        # The cells attend to each other before the class token comes in.
+        # The cells attend to each other before the class token is added.
         sites.append(Site(ENCODER, "picture", "picture", cut.shape, layers))
     return replace(run, sites=sites, details={**left_out(asks, cut), **run.details})
 
 
 def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
-    """Return a run of a model whose last layer, as SigLIP's, asks with latents of its own."""
+    """Return a run of a model whose last layer has its own latents as queries, as in SigLIP."""
     if {heads.shape[1:] for heads in pools} != {(pools[0].shape[1], len(cut.cells) + cut.extra)}:
         return replace(run, details={**run.details, POOLING: "not shown, as its items differ"})
     every = torch.arange(pools[0].shape[1])
@@ -94,14 +97,14 @@ def _with_pooling(run: ModelRun, cut: Patches, pools: list[Heads]) -> ModelRun:
 
 
 def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
-    """Return the site of a layer: within the picture, or of what asks with items of its own."""
+    """Return the site of a layer: within the picture, or from separate query items."""
     if "pool" in name:
         return POOLING
     return ENCODER if heads.shape[1] == heads.shape[2] else CLASS_TOKEN
 
 
 def _probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
-    """Readers of the layers that have the plain way alone."""
+    """Return probes for the layers that have only the plain implementation."""
     found: dict[nn.Module, Probe] = {}
     for module in model.modules():
         dropout = getattr(module, "attn_drop", None)
@@ -113,7 +116,7 @@ def _probes(model: nn.Module) -> Mapping[nn.Module, Probe]:
 def _entering(
     dropout: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output: Any
 ) -> Heads:
-    """The weights that enter a dropout."""
+    """Return the weights that enter a dropout layer."""
     [weights_BHQN] = given
     if len(weights_BHQN) != 1:
         raise Advised(
@@ -123,10 +126,10 @@ def _entering(
 
 
 def _cut(grid: tuple[int, int], layers: list[Heads]) -> Patches:
-    """How the items lie in the picture.
+    """Return the layout of the items in the picture.
 
     Raises:
-        InputError: layers have different items, so that they cannot be shown together.
+        InputError: Layers have different items, so they cannot be shown together.
     """
     rows, columns = grid
     sizes = sorted({heads.shape[-1] for heads in layers})

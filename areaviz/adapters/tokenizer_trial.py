@@ -1,7 +1,7 @@
-"""Loads a tokenizer of a stranger and uses it, in a process of its own with limits.
+"""Load an untrusted tokenizer and use it, in its own process with limits.
 
-`areaviz/adapters/folder_limits.py` runs this file with the path of a tokenizer.json and a number
-of seconds. The exit status is 0 where the tokenizer works.
+`areaviz/adapters/folder_limits.py` runs this file with the path of a tokenizer.json and a number of
+seconds. The exit status is 0 if the tokenizer works.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import resource
 import string
 import sys
 
-# Bytes of memory that the process may have: no tokenizer needs more.
+# Memory limit of the process in bytes. No real tokenizer needs more.
 MAX_BYTES = 4 << 30
 
 
@@ -23,7 +23,7 @@ def main() -> None:
 
     with open(path, encoding="utf-8") as file:
         content = file.read()
-    # Replacements look for characters of the file, so the text has characters from it.
+    # Replacements match characters of the file, so the text contains characters from it.
     text = f"{string.printable} {content[:200]} {content[-2000:]}"
     Tokenizer.from_str(content).encode(text)
 

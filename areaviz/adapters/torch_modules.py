@@ -1,4 +1,4 @@
-"""Any `nn.Module`: its attention layers by every way there is, or by the reader's probes."""
+"""Any `nn.Module`: its attention layers, recorded in every supported way or by probes."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ _DECODER = re.compile(r"(^|[._])(decoder|dec)(?=[._]|$)")
 
 
 def fits(model: nn.Module) -> bool:
-    """Every module is one."""
+    """Return whether the model is a module, which is always the case."""
     return isinstance(model, nn.Module)
 
 
 def attend(model: nn.Module, inputs: object, options: Options) -> Trace:
-    """See `areaviz.attend`.
+    """Run a module and record it; see `areaviz.attend`.
 
-    A layer attends across where its name or its items say so, else it attends within: as a decoder
-    where its name says so or no query sees a later item. Fields are "source" and, of queries that
-    attend across, "target".
+    A layer has cross-attention if its name or its items say so, otherwise self-attention. It counts
+    as a decoder layer if its name says so or no query sees a later item. Fields are "source" and,
+    for the queries of cross-attention, "target".
 
-    Of a text the size of the attention is known before the model runs. How many items a module
-    makes of other inputs only its layers know: there the first of them refuses what is too large.
+    For a text, the size of the attention is known before the model runs. For other inputs, only the
+    layers know the number of items, so the first layer checks the size.
     """
     source = None
     if options.tokenizer is not None and isinstance(inputs, str | tuple) and _texts(inputs):
@@ -77,14 +77,14 @@ def _texts(inputs: str | tuple[Any, ...]) -> bool:
 
 
 def _arguments(inputs: object) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What a module is called with."""
+    """Return the arguments of a call of the module."""
     if isinstance(inputs, Mapping):
         return (), dict(inputs)
     return (inputs if isinstance(inputs, tuple) else (inputs,)), {}
 
 
 def _batches(given: Sequence[Any]) -> tuple[int, ...]:
-    """How many examples the batch of an input may have; its axis may be the first or second."""
+    """Return possible batch sizes of an input. The batch axis may be the first or second."""
     for one in given:
         if isinstance(one, Tensor) and one.dim() >= 2:
             if one.dim() == 2:
@@ -101,7 +101,7 @@ def _site(name: str, module: nn.Module, heads: Heads, said: str) -> str:
 
 
 def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Module, Probe]:
-    """The layers that are read by functions of the reader's own, and these."""
+    """Return the layers that the user's probes read, with their probes."""
     found: dict[nn.Module, Probe] = {}
     for pattern, probe in (probes or {}).items():
         named = [module for name, module in model.named_modules() if _matches(name, pattern)]
@@ -115,14 +115,14 @@ def _probed(model: nn.Module, probes: Mapping[str, Probe] | None) -> dict[nn.Mod
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Whether a layer is meant; a star stands for one part of the name, "" for the model itself."""
+    """Return whether a layer matches. "*" matches one part of the name, and "" the model itself."""
     parts, wanted = name.split("."), pattern.split(".")
     same = bool(name) == bool(pattern) and len(parts) == len(wanted)
     return same and all(map(fnmatchcase, parts, wanted))
 
 
 def _sides(site: str, found: Found) -> tuple[str, str]:
-    """Names of the fields that attend and are attended to."""
+    """Return the names of the fields that attend and are attended to."""
     if site == CROSS:
         return "target", "source"
     within = "target" if site == DECODER and CROSS in found else "source"
@@ -130,10 +130,10 @@ def _sides(site: str, found: Found) -> tuple[str, str]:
 
 
 def _fields(found: Found, options: Options, source: Field | None) -> list[Field]:
-    """A field for each side, with the labels that were given.
+    """Return a field for each side, with the given labels.
 
     Raises:
-        InputError: two sites disagree about how many items a side has, or labels do not fit.
+        InputError: Two sites have different numbers of items on one side, or labels do not fit.
     """
     sizes: dict[str, int] = {}
     for site, layers in found.items():

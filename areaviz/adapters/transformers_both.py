@@ -1,8 +1,8 @@
-"""`transformers` models that read a text and a picture: two towers, one stream, or cross attention.
+"""`transformers` models of text and pictures: two towers, one stream, or cross-attention.
 
-Words attend to words ("decoder self", or "text self" where they see what follows) and to what
-stands for pictures ("encoder-decoder"). Of several pictures, tiles or frames, "encoder-decoder" is
-over all their tokens, and each has a site of its own. The vision tower's layers are "encoder self".
+Words attend to words ("decoder self", or "text self" if they see later words) and to picture tokens
+("encoder-decoder"). With several pictures, tiles or frames, "encoder-decoder" is over all their
+tokens, and each also has its own site. The vision tower's layers are "encoder self".
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ _TEXT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "mm_token_type_
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layout:
-    """Where words and picture tokens stand among the items that a layer attends to.
+    """The places of words and picture tokens among the items that a layer attends to.
 
     Padding is neither.
     """
 
     words: Tensor
-    # Those of pictures first, then those of the frames of a clip.
+    # Tokens of pictures first, then tokens of the frames of a clip.
     pictures: Tensor
-    # How many of the picture tokens stand for frames.
+    # Number of picture tokens that represent frames.
     frames: int = 0
 
 
@@ -68,11 +68,11 @@ def has_both(inputs: object) -> bool:
 
 
 def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
-    """Run a model over a text and pictures; of a decoder "target" is what follows each word.
+    """Run a model over a text and pictures; in a decoder, "target" is what follows each word.
 
     Raises:
-        InputError: the text has no place for the picture, or the model has more items than words
-            and picture tokens explain.
+        InputError: The text has no placeholder for the picture, or the model has more items than
+            words and picture tokens.
     """
     tokens, given = inputs_of_both(model, inputs, options)
     marks = marks_of(model, tokens, given)
@@ -107,7 +107,7 @@ def read_both(model: Any, inputs: Any, options: Options) -> ModelRun:
 
 
 def inputs_of_both(model: Any, inputs: Any, options: Options) -> tuple[Tokens, dict[str, Any]]:
-    """Return the tokens of the text, and all that the model is given."""
+    """Return the tokens of the text, and all inputs of the model."""
     texts = Texts(options.tokenizer, options.example, options.is_chosen)
     if not isinstance(inputs, Mapping):
         text, picture = sorted(inputs, key=is_picture)
@@ -161,13 +161,13 @@ def _of_example(
 
 
 def _part(value: Any, first: int, last: int) -> Any:
-    """Return a part of a batch; what is no batch stays as it is."""
+    """Return a part of a batch. Values that are not a batch are returned unchanged."""
     is_batch = isinstance(value, Tensor | np.ndarray) and value.ndim > 0
     return value[first:last] if is_batch or isinstance(value, list) else value
 
 
 def _index_at(taken: Sequence[int], tokens: int) -> int:
-    """Return how many pictures have so many tokens together."""
+    """Return how many pictures have `tokens` tokens in total."""
     total = 0
     for index, count in enumerate(taken):
         if total >= tokens:
@@ -177,7 +177,7 @@ def _index_at(taken: Sequence[int], tokens: int) -> int:
 
 
 def _vision(model: Any, name: str, otherwise: Any) -> Any:
-    """Return what the configuration of the part that sees says."""
+    """Return an entry of the vision part's configuration."""
     for config in (getattr(model.config, "vision_config", None), model.config):
         said = getattr(config, name, None)
         if said is not None:
@@ -186,7 +186,7 @@ def _vision(model: Any, name: str, otherwise: Any) -> Any:
 
 
 def _mark(model: Any, what: str) -> int:
-    """Return the token that stands for a part of an "image" or "video", -1 where there is none."""
+    """Return the token that represents a part of an "image" or "video", or -1 without one."""
     for name in (f"{what}_token_id", f"{what}_token_index"):
         token = getattr(model.config, name, None)
         if isinstance(token, int):
@@ -195,7 +195,11 @@ def _mark(model: Any, what: str) -> int:
 
 
 def marks_of(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
-    """Return which of the tokens are words, and which stand for pictures or frames."""
+    """Return which tokens are words, and which represent pictures or frames.
+
+    Raises:
+        InputError: There are no words.
+    """
     ids_N = torch.tensor(tokens.ids)
     is_image, is_frame = (ids_N == _mark(model, what) for what in ("image", "video"))
     said = given.get("image_embeds_position_mask")
@@ -211,7 +215,11 @@ def marks_of(model: Any, tokens: Tokens, given: Mapping[str, Any]) -> Layout:
 
 
 def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: bool) -> Layout | None:
-    """Return where words and picture tokens stand among the items of a layer."""
+    """Return the places of words and picture tokens among the items of a layer.
+
+    Raises:
+        InputError: The number of items does not fit.
+    """
     if not layers:
         return None
     count, items = len(tokens.ids), layers[0].shape[-1]
@@ -223,7 +231,7 @@ def _layout(layers: Sequence[Heads], tokens: Tokens, marks: Layout, decodes: boo
             " words and which are cells",
             "arrays",
         )
-    # Decoders such as GIT read the picture first, encoders such as ViLT last.
+    # Decoders such as GIT read the picture first, encoders such as ViLT read it last.
     more = torch.arange(items - count)
     if decodes:
         return Layout(marks.words + len(more), more)
@@ -238,7 +246,7 @@ def _text_run(
     texts: Texts,
     details: dict[str, str],
 ) -> ModelRun:
-    """Return the words' attention to words."""
+    """Return a run with the words' attention to words."""
     if layout is None:
         return ModelRun([words.named("source")], [], words.field.raw)
     own = [some_items(heads, layout.words, layout.words) for heads in layers]
@@ -248,7 +256,7 @@ def _text_run(
     logits = logits_of(seen.outputs)
     if logits is not None and logits.dim() == 3 and logits.shape[1] >= len(words.ids):
         whole = layers[0].shape[-1]
-        # What follows a word is said by the item before the next word, which may be of a picture.
+        # The item before a word predicts it, and this item may belong to a picture.
         places = torch.cat([layout.words[1:] - 1, torch.tensor([whole - 1])]) - whole
         if int(places.min()) >= -logits.shape[1]:
             logits = logits[:, places]
@@ -258,7 +266,7 @@ def _text_run(
 def _looks(
     found: Found, layers: Sequence[Heads], layout: Layout | None
 ) -> tuple[list[Heads], int, int]:
-    """Return the words' attention to picture tokens, how many these are, and how many of frames."""
+    """Return the words' attention to picture tokens, and the counts of picture and frame tokens."""
     if CROSS in found:
         words = torch.arange(found[CROSS][0].shape[1]) if layout is None else layout.words
         if int(words.max()) >= found[CROSS][0].shape[1]:
@@ -272,21 +280,21 @@ def _looks(
 
 
 def scene_for(model: Any, given: Mapping[str, Any], count: int, frames: int) -> Scene | None:
-    """Return what a model sees, None where the places of its picture tokens are not known."""
+    """Return what a model sees, or None if the places of its picture tokens are unknown."""
     known = Sight(model.config, given, count, frames)
     if has_resampler(model):
-        # Its tokens were mixed from all cells, whatever their number is.
+        # Its tokens are mixtures of all cells, whatever their number.
         known = replace(known, tokens=0, frames=0)
     try:
         scene = scene_of(known)
         return scene or (scene_of(replace(known, tokens=0, frames=0)) if count else None)
     except (ValueError, RuntimeError, IndexError, TypeError, ZeroDivisionError):
-        # The model has taken what was given; what is known of its layout does not fit that.
+        # The model accepted the input, but the known layouts do not fit it.
         return None
 
 
 def _said_share(layers: Sequence[Heads], layout: Layout) -> str:
-    """Return how much of the words' attention the pictures get, in words."""
+    """Return the pictures' share of the words' attention, as a sentence."""
     shares = []
     for heads in layers:
         shares.append(float(heads.weights[:, layout.words][..., layout.pictures].sum(-1).mean()))

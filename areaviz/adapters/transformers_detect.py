@@ -1,6 +1,6 @@
-"""`transformers` models that look for objects in a picture: DETR and its kin.
+"""`transformers` models that detect objects in a picture: DETR and related models.
 
-A network turns the picture into a grid of cells; an encoder attends within it, and a fixed number
+A network turns the picture into a grid of cells. An encoder attends within it, and a fixed number
 of object queries attend to it and to each other.
 """
 
@@ -20,15 +20,15 @@ from areaviz.adapters.transformers_stacks import picture_of
 from areaviz.trace.arrays import cells, text_of
 from areaviz.trace.errors import Advised
 
-# Pixels that a cell may be high and wide.
+# Possible heights and widths of a cell in pixels.
 _STRIDES = (4, 8, 16, 32, 64)
 
 
 def detect(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run over a picture; the field "target" has the object queries, with the likeliest class.
+    """Run a model over a picture. "target" has the object queries with their most probable class.
 
     Raises:
-        InputError: the items do not lie in one grid over the picture.
+        InputError: The items do not form one grid over the picture.
     """
     shown = picture_of(model.config, inputs, options)
     seen = watch(model, {"pixel_values": shown.values}, options, (CROSS, ENCODER))

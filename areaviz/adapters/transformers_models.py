@@ -1,6 +1,6 @@
-"""Models of the `transformers` library, and those of two stacks: Marian, T5, VisionEncoderDecoder.
+"""Models of `transformers`, and encoder-decoders: Marian, T5, VisionEncoderDecoder.
 
-Which way a model is run follows from what it takes and has.
+The inputs and parts of a model determine how it is run.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _TOGETHER = "give it a text and a picture as a tuple, or what its processor retu
 
 
 def fits(model: nn.Module) -> bool:
-    """Return whether a model is one of `transformers`, which need not be imported for that."""
+    """Return whether a model belongs to `transformers`, without importing that library."""
     kinds = type(model).__mro__
     return is_prefixed(model) or any(
         kind.__module__ == "transformers.modeling_utils" for kind in kinds
@@ -81,12 +81,12 @@ def attend(model: Any, inputs: object, options: Options) -> Trace:
 
 @contextmanager
 def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
-    """Run the model under the changes that are asked for, if any."""
+    """Run the model under the requested changes, if any."""
     if not options.changes:
         yield
         return
     seen: list[Watched] = []
-    # Which layers there are shows in the first tokens.
+    # The first tokens show which layers there are.
     plain = replace(
         options, steps=2, changes=(), on_step=None, on_seen=seen.append, attribution=False
     )
@@ -96,10 +96,10 @@ def _changed(model: Any, inputs: object, options: Options) -> Iterator[None]:
 
 
 def _reader(model: Any, inputs: object) -> Callable[[Any, Any, Options], ModelRun]:
-    """Return how a model is run on these inputs.
+    """Return the function that runs a model on these inputs.
 
     Raises:
-        InputError: a model is given a picture or a text that it does not read.
+        InputError: The model does not read the given picture or text.
     """
     name = type(model).__name__
     if is_prefixed(model) and getattr(model.config, "is_encoder_decoder", False):
@@ -144,13 +144,13 @@ def _reader_of(model: Any, inputs: object) -> Callable[[Any, Any, Options], Mode
         return {"pixel_values": caption, "input_ids": translate}.get(reads, transcribe)
     if reads in ("input_values", "input_features"):
         return read_sound
-    # A model that sees and reads may be given a text alone.
+    # A model of text and pictures may be given only a text.
     reads_too = hasattr(model.config, "text_config") and not is_picture(inputs)
     return read_picture if reads == "pixel_values" and not reads_too else read_text
 
 
 def translate(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a text, with the given target or the one that it writes."""
+    """Run an encoder-decoder over a text, with the given target or its own."""
     source = Texts(options.tokenizer, options.example, options.is_chosen).read(
         inputs, options.labels
     )
@@ -176,7 +176,7 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder-decoder over a text and pictures, such as Florence-2.
 
     The encoder's items are the field "source": picture tokens and words. The target's attention to
-    each grid of cells is a site of its own.
+    each grid of cells is a separate site.
     """
     tokens, given = inputs_of_both(model, inputs, options)
     ids_1N = given["input_ids"]
@@ -209,7 +209,7 @@ def describe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a recording; the source's items are times of it."""
+    """Run an encoder-decoder over a recording; the items of the source are times."""
     heard = sound(main_input(model), inputs, options, getattr(model.config, "num_mel_bins", None))
     written = write(model, heard.given, options, times_before(model, heard))
     layers = written.found.get(CROSS) or written.found.get(ENCODER) or []
@@ -224,7 +224,7 @@ def transcribe(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def caption(model: Any, inputs: object, options: Options) -> ModelRun:
-    """Run an encoder-decoder over a picture; items that are no cells are left out of it."""
+    """Run an encoder-decoder over a picture; items that are not cells are left out."""
     config = model.encoder.config if hasattr(model, "encoder") else model.config
     seen = picture_of(config, inputs, options)
     cells = cells_before(model.get_encoder(), seen.values)
@@ -255,14 +255,14 @@ def caption(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def continued(model: Any, text: str, options: Options) -> str:
-    """Return what a decoder writes behind a text, under the changes of the options."""
+    """Return a decoder's continuation of a text, under the changes of the options."""
     texts = Texts(options.tokenizer)
     tokens = texts.read(text)
     ids_1N = row(tokens, model)
     given = {"input_ids": ids_1N, "attention_mask": torch.ones_like(ids_1N)}
     with frozen(model), _changed(model, text, options):
         ids = generated(model, given, options)
-    # Of the whole, as pieces alone may lose the blank before them.
+    # Decode everything, because single pieces may lose the space before them.
     whole, before = (
         str(options.tokenizer.decode(list(some), skip_special_tokens=True))
         for some in (ids, tokens.ids)
@@ -271,6 +271,6 @@ def continued(model: Any, text: str, options: Options) -> str:
 
 
 def _attributed(model: Any, written: Written, options: Options, read: Items) -> Attributed:
-    """Return what the outputs depend on, of what was read and what was written before them."""
+    """Return the attribution of the outputs to the input and to the earlier outputs."""
     items = [read, Items("decoder_input_ids", "history")]
     return attribution_of(model, written.given, options, items, written.target.ids)

@@ -23,7 +23,7 @@ from areaviz.trace.errors import InputError
 
 _VISION = re.compile(r"(^|\.)(vision|visual|image_encoder|img_encoder)")
 _TEXT_TOWER = re.compile(r"(^|\.)text_model\.")
-# Between a picture and a language model: its items are neither cells nor words.
+# Modules between picture and language model: their items are neither cells nor words.
 _BETWEEN = re.compile(r"(^|\.)(qformer|perceiver|resampler|abstractor|image_to_text_projection)")
 TEXT_TOWER = "text self"
 _DECIDED_HERE = {"labels", "use_cache", "return_dict", "output_attentions", "output_hidden_states"}
@@ -38,20 +38,21 @@ def watch(
     site_of: SiteOf | None = None,
     is_apart: Callable[[str], bool] | None = None,
 ) -> Watched:
-    """Run a model on named inputs, plainly and watched.
+    """Run a model on named inputs, with and without recording.
 
     Args:
-        model: what is run.
-        given: its inputs; those that it does not take are left out.
-        options: what is kept.
-        needed: sites that have to be seen.
-        site_of: names the site of a layer; by default that of a model of stacks.
-        is_apart: says which layers read each of several pictures by itself; None for no layer.
+        model: Model to run.
+        given: Its inputs; inputs that it does not take are left out.
+        options: Options that say what is kept.
+        needed: Sites that have to be seen.
+        site_of: Returns the site of a layer; by default that of a model of stacks.
+        is_apart: Returns whether a layer reads each of several pictures separately; None if no
+            layer does.
     """
     placed = placed_at(model, given)
     if "use_cache" in takes(model) and not getattr(model.config, "is_encoder_decoder", False):
-        # Nothing is written after this pass, and the keys and values of all layers take memory.
-        # Some pairs, such as FSMT, run otherwise without it.
+        # Nothing is written after this pass, and the keys and values of all layers would take
+        # memory. Some encoder-decoders, such as FSMT, run differently without a cache.
         placed["use_cache"] = False
     site_of = site_of or sites_of_stacks(model)
     wanted = replace(options.wanted(), is_apart=is_apart)
@@ -62,7 +63,7 @@ def watch(
 
 
 def placed_at(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs that a model takes, where it lies and in its precision."""
+    """Return the inputs that a model takes, on its device and in its precision."""
     return placed_for(model, accepted(model, given))
 
 
@@ -73,7 +74,7 @@ def attribution_of(
     items: Sequence[Items],
     chosen: Sequence[int] | None = None,
 ) -> Attributed:
-    """What the outputs depend on, if it was asked for; see `attributed`."""
+    """Return the attribution of the outputs if it was requested; see `attributed`."""
     if not options.attribution:
         return Attributed()
 
@@ -86,12 +87,12 @@ def attribution_of(
     try:
         return attributed(model, run, placed_at(model, given), items, chosen)
     except RuntimeError as error:
-        # Some layers, such as quantised ones, have no way back.
+        # Some layers, such as quantised ones, have no backward pass.
         return Attributed(why=f"left out: the model gives no gradients ({reason_of(error)})")
 
 
 def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Inputs where a model lies, and in its type of numbers."""
+    """Return inputs on the device of a model and in its floating-point type."""
     placed = dict(given)
     for name, value in given.items():
         if isinstance(value, Tensor):
@@ -103,8 +104,8 @@ def placed_for(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 def place_of(model: nn.Module) -> torch.device:
     """Return the device on which a model takes its inputs.
 
-    The weights of an offloaded model lie elsewhere until a layer runs; `accelerate` then says where
-    it runs.
+    The weights of an offloaded model are elsewhere until a layer runs. `accelerate` then says where
+    the model runs.
     """
     for part in model.modules():
         device = getattr(getattr(part, "_hf_hook", None), "execution_device", None)
@@ -115,7 +116,7 @@ def place_of(model: nn.Module) -> torch.device:
 
 
 def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
-    """For the reader: which layers are not shown, where some mix items without weights."""
+    """Return a detail about the layers that are shown, if some layers mix items without weights."""
     whole = stack_of(model).layers
     if len(seen.names) != 1 or getattr(model.config, "is_encoder_decoder", False):
         return {}
@@ -128,14 +129,14 @@ def _other_layers(model: Any, seen: Watched) -> dict[str, str]:
 
 
 def takes(model: Any) -> Mapping[str, inspect.Parameter]:
-    """The named inputs of a model."""
+    """Return the named inputs of a model."""
     return inspect.signature(model.forward).parameters
 
 
 def accepted(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the inputs that a model takes; a tokenizer may return more than that.
+    """Return the inputs that a model takes; a tokenizer may return more.
 
-    How the model is called is decided here, and a loss is not needed.
+    Options of the call are set elsewhere, and a loss is not needed.
     """
     taken = takes(model)
     any_name = any(one.kind is one.VAR_KEYWORD for one in taken.values())
@@ -149,7 +150,10 @@ def accepted(model: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def main_input(model: Any) -> str:
-    """The name of what a model reads first; many leave it at "input_ids" and take none."""
+    """Return the name of a model's main input.
+
+    Many models declare "input_ids" without taking it.
+    """
     taken = takes(model)
     for name in (model.main_input_name, "input_ids", *_OTHER_INPUTS):
         if name in taken:
@@ -158,13 +162,13 @@ def main_input(model: Any) -> str:
 
 
 def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
-    """Return what files a model's layers: cross attention by its name, an encoder by its place.
+    """Return a function that names sites: cross-attention by name, encoders by their place.
 
-    A layer of a model of one stack is a decoder's where no query attends to what follows it.
+    A layer of a model with one stack belongs to a decoder if no query attends to later items.
 
     Args:
-        model: what is watched.
-        kept: bool [N], False where a token is padding, whose attention means nothing.
+        model: Model that is recorded.
+        kept: bool [N], False where a token is padding, whose attention has no meaning.
     """
     pair = getattr(model.config, "is_encoder_decoder", False)
     encoder = model.get_encoder() if pair else None
@@ -177,7 +181,7 @@ def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
         if prefix and (name == prefix or name.startswith(f"{prefix}.")):
             return ENCODER
         if prefix and is_in_tower(name):
-            # What sees for an encoder of words and cells has items of its own.
+            # The vision part of an encoder of words and cells has its own items.
             return ""
         if says_cross(name.removeprefix(prefix)):
             return CROSS
@@ -189,12 +193,12 @@ def sites_of_stacks(model: Any, kept: Tensor | None = None) -> SiteOf:
 
 
 def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
-    """Return what files the layers of a model that reads words and a picture.
+    """Return a function that names the sites of a model that reads words and a picture.
 
     The picture's own layers are "encoder self".
 
     Args:
-        model: what is watched.
+        model: Model that is recorded.
         kept: bool [N], False where a token is padding.
     """
     towers = hasattr(model, "text_model") and hasattr(model, "vision_model")
@@ -203,7 +207,7 @@ def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
         if _BETWEEN.search(name):
             return ""
         if _VISION.search(name):
-            # A pooling layer asks with an item of its own.
+            # The query of a pooling layer is an item of its own.
             return ENCODER if heads.shape[1] == heads.shape[2] else ""
         if said:
             return said
@@ -218,11 +222,11 @@ def sites_of_both(model: Any, kept: Tensor | None = None) -> SiteOf:
 
 
 def without_padding(heads: Heads, kept: Tensor | None) -> Heads:
-    """Return the heads over what is no padding; queries and items are those of one text.
+    """Return the heads without padding, for queries and items of one text.
 
     Args:
-        heads: of one layer.
-        kept: bool [N], False where a token is padding; None where there is none.
+        heads: Heads of one layer.
+        kept: bool [N], False where a token is padding; None without padding.
     """
     if kept is None or bool(kept.all()):
         return heads
@@ -235,26 +239,26 @@ def without_padding(heads: Heads, kept: Tensor | None) -> Heads:
 
 
 def is_in_tower(name: str) -> bool:
-    """Return whether a layer of this name reads pictures."""
+    """Return whether a layer with this name reads pictures."""
     return bool(_VISION.search(name))
 
 
 def has_resampler(model: nn.Module) -> bool:
-    """Return whether a model mixes the cells of a picture into items of its own."""
+    """Return whether a model mixes the cells of a picture into new items."""
     return any(_BETWEEN.search(name) for name, _ in model.named_modules())
 
 
 def sees(model: Any) -> nn.Module | None:
-    """The part of a model of words and pictures that sees, None where it has no such part."""
+    """Return the vision part of a model of words and pictures, or None."""
     parts = (part for name, part in model.named_modules() if _VISION.search(name))
     return next(parts, None)
 
 
 def row(tokens: Tokens | Sequence[int], model: Any) -> Tensor:
-    """Return token ids as a batch of one, where the model takes its inputs.
+    """Return token ids as a batch of one on the model's device.
 
     Raises:
-        InputError: the model has no place, or no embedding, for one of them.
+        InputError: The model has no position, or no embedding, for one of them.
     """
     ids = tokens.ids if isinstance(tokens, Tokens) else tokens
     longest = getattr(model.config, "max_position_embeddings", None)
@@ -271,7 +275,7 @@ def check_ids(model: Any, ids: Sequence[int]) -> None:
     """Check that a model has an embedding for every token id.
 
     Raises:
-        InputError: an id is below 0 or above the last one.
+        InputError: An id is below 0 or above the last one.
     """
     try:
         size = getattr(model.get_input_embeddings(), "num_embeddings", None)
@@ -285,13 +289,13 @@ def check_ids(model: Any, ids: Sequence[int]) -> None:
 
 
 def classes(model: Any) -> Callable[[int], str]:
-    """What the classes of a model are called."""
+    """Return a function that returns the name of a class."""
     names = getattr(model.config, "id2label", None) or {}
     return lambda index: str(names.get(index, index))
 
 
 def logits_of(outputs: Any) -> Tensor | None:
-    """The scores of classes or tokens, whatever a model calls them."""
+    """Return the scores of classes or tokens, whatever their name in the model, or None."""
     for name in ("logits", "prediction_logits"):
         scores = outputs.get(name) if isinstance(outputs, Mapping) else None
         if isinstance(scores, Tensor):

@@ -41,12 +41,12 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     """Run an encoder or a decoder over one text.
 
     A text that attends to itself is the field "source" of an encoder and "history" of a decoder.
-    "target" is the class that was chosen, what an encoder would write at each place, or what
-    follows each item of a decoder: the next item given and, at the end, the most probable one.
-    Padding is not shown. Virtual tokens of a tuned prefix are items of the memory alone.
+    "target" is the chosen class, an encoder's prediction at each place, or what follows each item
+    of a decoder: the next given item and, at the end, the most probable one. Padding is not shown.
+    Virtual tokens of a tuned prefix are only items of the memory.
 
     Raises:
-        InputError: the input does not fit, or a target is given, which only an encoder-decoder
+        InputError: The input does not fit, or a target is given, which only an encoder-decoder
             takes.
     """
     if options.target is not None:
@@ -79,7 +79,7 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
     has_next = DECODER in found and run.output is not None
     chosen = None
     if has_next and logits is not None:
-        # What stands at places of padding is not shown.
+        # Places of padding are not shown.
         chosen = list(tokens.ids)
         for place, token in zip(
             torch.nonzero(kept)[:, 0].tolist(), following(shown, logits), strict=True
@@ -91,19 +91,19 @@ def read_text(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def _virtual_tokens(model: Any, found: Found) -> int:
-    """Return how many tokens a tuned prefix or prompt puts in front of every text."""
+    """Return the number of tokens that a tuned prefix or prompt puts before every text."""
     tuned = getattr(model, "active_peft_config", None)
     count = int(getattr(tuned, "num_virtual_tokens", 0) or 0)
     return count if any(found.values()) else 0
 
 
 def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
-    """Return heads of the text's own tokens over these and, if there is any, the prefix.
+    """Return the heads from the text's own tokens to these and to the prefix, if any.
 
     Args:
-        heads: of one layer.
+        heads: Heads of one layer.
         kept: bool [N], False where a token is padding.
-        prefix: how many virtual tokens stand in front.
+        prefix: Number of virtual tokens before the text.
     """
     if not prefix:
         return without_padding(heads, kept)
@@ -114,7 +114,7 @@ def _over_text(heads: Heads, kept: Tensor, prefix: int) -> Heads:
 
 
 def _behind_prefix(run: ModelRun, prefix: int) -> ModelRun:
-    """Return a run whose text attends to virtual tokens in front of it, too."""
+    """Return a run whose text also attends to virtual tokens before it."""
     sites, fields = [], list(run.fields)
     for site in run.sites:
         text = next(field for field in run.fields if field.name == site.memory)
@@ -130,10 +130,10 @@ def _behind_prefix(run: ModelRun, prefix: int) -> ModelRun:
 
 
 def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run of an encoder over a recording; its items are times of it.
+    """Run an encoder over a recording; its items are times.
 
     Raises:
-        InputError: the input does not fit, or the model cuts the spectrum into patches.
+        InputError: The input does not fit, or the model cuts the spectrum into patches.
     """
     if hasattr(model.config, "patch_size"):
         raise Advised(
@@ -157,7 +157,7 @@ def read_sound(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
-    """A run of a model over one picture; "target" is the class it chose."""
+    """Run a model over one picture; "target" is the class it chose."""
     shown = picture_of(model.config, inputs, options)
     if getattr(model.config, "mask_ratio", 0):
         raise InputError(
@@ -178,7 +178,7 @@ def read_picture(model: Any, inputs: object, options: Options) -> ModelRun:
 
 
 def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
-    """For models that draw the order of patches by noise: noise that leaves them in theirs."""
+    """Return noise that keeps the patches in order, for models that shuffle them by noise."""
     patch = getattr(model.config, "patch_size", None)
     if "noise" not in takes(model) or not isinstance(patch, int):
         return {}
@@ -187,18 +187,18 @@ def _in_order(model: Any, seen: Pixels) -> dict[str, Tensor]:
 
 
 def picture_of(config: Any, inputs: object, options: Options) -> Pixels:
-    """The picture as a model of this configuration takes it."""
+    """Return the picture in the form that a model with this configuration takes."""
     side = getattr(config, "image_size", None) or 224
     size = (side, side) if isinstance(side, int) else tuple(side)
     return pixels(inputs, size[-2:], options.processor, example=options.example)
 
 
 def cells_of(config: Any, seen: Pixels, layers: Sequence[Heads]) -> Patches:
-    """How the items of a model of this configuration lie in the picture.
+    """Return the layout of the items of a model with this configuration in the picture.
 
     Raises:
-        InputError: it says no size of patches, or its layers have different items, so that these
-            have no one place.
+        InputError: The configuration has no patch size, or its layers have different items, so they
+            have no common place.
     """
     patch = getattr(config, "patch_size", None)
     sizes = {heads.shape[-1] for heads in layers}
@@ -221,13 +221,13 @@ def decoder_run(
     texts: Texts,
     details: dict[str, str],
 ) -> ModelRun:
-    """A run of a decoder over a text; "target" is what follows each item of it."""
+    """Return a run of a decoder over a text; "target" is what follows each item."""
     history, shape = tokens.named("history"), (1, len(tokens.ids))
     sites = [Site(DECODER, "history", "history", shape, layers)]
     if logits is None or logits.dim() != 3 or logits.shape[1] != len(tokens.ids):
         return ModelRun([history], sites, history.raw, details=details)
     said = following(tokens, logits)
-    # The target is what follows each item: the items behind the first, then one more.
+    # The target is what follows each item: the items after the first, then one more.
     label, added = texts.label(said[-1]), texts.behind(tokens.ids, said[-1])
     raw = history.raw + added
     start = len(raw) - len(added.lstrip())
@@ -239,7 +239,7 @@ def decoder_run(
 
 
 def following(tokens: Tokens, logits: Tensor) -> list[int]:
-    """What follows each token of a text: the next and, at the end, the most probable one."""
+    """Return what follows each token of a text: the next token; at the end, the most probable."""
     return [*tokens.ids[1:], int(logits[0, -1].argmax())]
 
 

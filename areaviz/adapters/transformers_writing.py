@@ -1,6 +1,6 @@
-"""What a model writes: the target of an encoder-decoder, and the pass that shows its attention.
+"""Generation of text: the target of an encoder-decoder, and the pass that shows its attention.
 
-A target is given, or the model finds it, by the way that its own configuration asks for.
+The target is given, or the model generates it by the method of its own configuration.
 """
 
 from __future__ import annotations
@@ -34,32 +34,32 @@ from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.record import Field, Output
 
 START_LABEL = "⟨start⟩"
-# What configurations call the number of places of a decoder.
+# Names of the number of a decoder's positions in configurations.
 _PLACES = ("max_target_positions", "max_decoder_position_embeddings", "max_position_embeddings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Written:
-    """The text that an encoder-decoder wrote, or was given to write, and how it did."""
+    """The text that an encoder-decoder wrote or was given to write, and how it did."""
 
     target: Tokens
     output: Output | None
     found: Found
     details: dict[str, str]
-    # What the model was given, the start of the target included.
+    # Inputs of the model, including the start of the target.
     given: Mapping[str, Tensor]
 
 
 def write(
     model: Any, given: Mapping[str, Any], options: Options, source: tuple[int, int] | None
 ) -> Written:
-    """Find the target, its probabilities and every site's heads, from one pass over the target.
+    """Return the target, its probabilities and every site's heads, from one pass over the target.
 
     Args:
-        model: an encoder-decoder.
-        given: what it reads, and perhaps `decoder_input_ids`, which are then what was written.
-        options: how it is run.
-        source: rows and columns of what it reads, where they are known before.
+        model: An encoder-decoder.
+        given: Its inputs. If they include `decoder_input_ids`, these are the target.
+        options: Options of the run.
+        source: Rows and columns of the input, if they are known before the run.
     """
     texts, given = Texts(options.tokenizer), accepted(model, given)
     check_size(model.get_encoder(), source, options, ENCODER)
@@ -82,7 +82,7 @@ def write(
     seen = watch(model, given, options, (CROSS, ENCODER, DECODER))
     logits = logits_of(seen.outputs)
     if fed is not None and options.target is None and logits is not None:
-        # What follows the last token that was given is the model's own.
+        # The prediction after the last given token is the model's own.
         target = texts.read([*target.ids[:-1], int(logits[0, -1].argmax())])
     output = None if logits is None else output_of(logits[0], target.ids, texts.label)
     return Written(target, output, seen.found, details | dict(seen.details), given)
@@ -101,13 +101,13 @@ def _fed_tokens(fed: Any) -> list[int]:
 
 
 def _beams(model: Any, options: Options) -> int:
-    """Return how many beams are followed: those asked for, else those of the configuration."""
+    """Return the number of beams: from the options, otherwise from the configuration."""
     said = getattr(getattr(model, "generation_config", None), "num_beams", None)
     return options.beams or (said if isinstance(said, int) and said > 0 else 1)
 
 
 def _said_decoding(model: Any, options: Options) -> dict[str, str]:
-    """Say how a text is written where that is not plain greedy search."""
+    """Return a detail about how a text is written, if that is not plain greedy search."""
     if options.beams is not None:
         return {}
     beams = _beams(model, options)
@@ -122,7 +122,7 @@ def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequenc
     """Return the tokens that a model writes by itself, without sampling.
 
     Raises:
-        InputError: the model writes no text, or fails on this input.
+        InputError: The model writes no text, or fails on this input.
     """
     if not model.can_generate():
         raise Advised(f"{type(model).__name__} writes no text by itself", "target")
@@ -148,7 +148,7 @@ def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequenc
         ids: list[int] = run_or_refuse(model, run)[0].tolist()
     except Failed:
         if ended:
-            # Whoever is told of the steps ended the run.
+            # The callback `on_step` ended the run.
             raise ended[0] from None
         raise
     written = ids
@@ -160,7 +160,11 @@ def generated(model: Any, given: Mapping[str, Any], options: Options) -> Sequenc
 
 
 def _places_left(model: Any, given: Mapping[str, Any]) -> int:
-    """Return how many tokens a model has places for, behind those that it begins with."""
+    """Return the number of positions that a model has left after its first tokens.
+
+    Raises:
+        InputError: There are none left.
+    """
     config = model.config.get_text_config(decoder=True)
     sizes = [getattr(config, name, None) for name in _PLACES]
     longest = next((size for size in sizes if isinstance(size, int) and size > 0), None)
@@ -179,12 +183,12 @@ def _places_left(model: Any, given: Mapping[str, Any]) -> int:
 def _report(
     on_step: Callable[[int, int], None], most: int, ended: list[Exception]
 ) -> Callable[..., Tensor]:
-    """Return what `generate` calls after each token; it never stops the run by itself.
+    """Return a callback for `generate` after each token; it never stops the run by itself.
 
     Args:
-        on_step: is told how many tokens there are, and may raise to end the run.
-        most: how many tokens there can be.
-        ended: gets what `on_step` raises.
+        on_step: Gets the number of tokens so far, and may raise to end the run.
+        most: Largest possible number of tokens.
+        ended: Gets the exceptions of `on_step`.
     """
 
     def report(ids_BN: Tensor, _: Any, **more: Any) -> Tensor:
@@ -199,7 +203,11 @@ def _report(
 
 
 def _start(model: Any) -> int:
-    """Return the token that a decoder begins with."""
+    """Return the token that a decoder begins with.
+
+    Raises:
+        InputError: The configuration has none.
+    """
     config = model.config
     places = [getattr(model, "generation_config", None), config]
     places += [getattr(config, part, None) for part in ("decoder", "text_config")]
@@ -217,8 +225,8 @@ def text_sites(written: Written, source: Tokens) -> list[Site]:
     """Return the sites of a text that was read, without its padding.
 
     Args:
-        written: what was written from it.
-        source: the text.
+        written: The output written from it.
+        source: The text.
     """
     places = torch.nonzero(source.kept)[:, 0]
     sites = []
@@ -232,14 +240,14 @@ def text_sites(written: Written, source: Tokens) -> list[Site]:
 
 
 def _over(heads: Heads, queries: Tensor | None, items: Tensor) -> Heads:
-    """Return heads over some items, as they are where these are all."""
+    """Return heads over some items, or unchanged if these are all items."""
     if queries is None and len(items) == heads.shape[2]:
         return heads
     return heads.some_items(slice(None) if queries is None else queries, items)
 
 
 def time_sites(written: Written, items: int) -> list[Site]:
-    """Return the sites of a source of so many items in a row, such as times of a recording."""
+    """Return the sites of a source with `items` items in sequence, such as times of a recording."""
     sites = []
     if CROSS in written.found:
         sites.append(Site(CROSS, "target", "source", (1, items), written.found[CROSS]))
@@ -249,7 +257,7 @@ def time_sites(written: Written, items: int) -> list[Site]:
 
 
 def history_site(written: Written) -> list[Site]:
-    """Return the site of the target's attention to what was written before."""
+    """Return the site of the target's attention to the earlier output."""
     if DECODER not in written.found:
         return []
     shape = (1, len(written.target.ids))
@@ -257,7 +265,7 @@ def history_site(written: Written) -> list[Site]:
 
 
 def target_fields(target: Tokens) -> tuple[Field, Field]:
-    """Return the fields "target" and "history": what was fed before each item of the target."""
+    """Return the fields "target" and "history", which has the item fed before each target item."""
     field = target.named("target")
     anchors = np.vstack([[[0, 0]], field.anchors[:-1]])
     return field, Field("history", "text", field.raw, (START_LABEL, *field.labels[:-1]), anchors)

@@ -1,6 +1,6 @@
 """Models that `peft` wraps: adapters of low rank, and prefixes or prompts of virtual tokens.
 
-The library is imported where a folder holds an adapter, and not before.
+The library is imported only if a folder has an adapter.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _MERGE = "merge both by merge_and_unload() and save the model that comes of it"
 
 
 def is_adapted(model: object) -> bool:
-    """Return whether `peft` wraps a model; the library need not be imported for that."""
+    """Return whether `peft` wraps a model, without importing that library."""
     names = {kind.__name__ for kind in type(model).__mro__ if kind.__module__.startswith("peft.")}
     return bool(names & {"PeftModel", "PeftMixedModel"})
 
 
 def is_prefixed(model: object) -> bool:
-    """Return whether virtual tokens stand in front of what a model reads."""
+    """Return whether virtual tokens come before a model's input."""
     tuned = getattr(model, "active_peft_config", None) if is_adapted(model) else None
     return bool(getattr(tuned, "is_prompt_learning", False))
 
 
 def is_adapter(folder: Path) -> bool:
-    """Return whether a folder holds an adapter instead of a whole model."""
+    """Return whether a folder has an adapter instead of a whole model."""
     return (folder / ADAPTER_CONFIG).is_file() and not (folder / "config.json").is_file()
 
 
@@ -38,7 +38,7 @@ def base_of(folder: Path) -> str:
     """Return the folder or name of the model that an adapter belongs to.
 
     Raises:
-        InputError: the adapter does not say it, or has its weights only as a pickle.
+        InputError: The adapter does not name it, or has its weights only as a pickle.
     """
     try:
         entries = json.loads((folder / ADAPTER_CONFIG).read_bytes())
@@ -60,10 +60,10 @@ def base_of(folder: Path) -> str:
 
 
 def refuse_adapter(folder: Path) -> None:
-    """Refuse an adapter where a whole model has to be.
+    """Refuse an adapter where a whole model is needed.
 
     Raises:
-        InputError: always.
+        InputError: Always.
     """
     raise InputError(
         f"The folder {folder.name} holds an adapter of {base_of(folder)}, not a whole model;"
@@ -87,7 +87,7 @@ def with_adapter(model: Any, folder: Path) -> Any:
     try:
         return peft.PeftModel.from_pretrained(model, str(folder))
     except Exception as error:
-        # A stranger's files: whatever the library raises means that they do not fit.
+        # Untrusted files: any exception of the library means that they do not fit.
         raise InputError(
             f"The adapter {folder.name} does not fit its model ({reason_of(error)}); give the model"
             " that it was trained on."

@@ -1,14 +1,15 @@
-"""A model's run, watched: what every attention layer did, by whichever way shows it.
+"""Recording of a model's run: what every attention layer did, in whichever way shows it.
 
     the model as it is ──────────── plain pass ───► outputs ──┐ they agree, or
-    the same, watched by PASSES ─── pass by pass ─► outputs ──┘ the pass is not used
+    the model watched by PASSES ─── pass by pass ─► outputs ──┘ the pass is not used
                                        │ note(module, call)
                                        ▼
-                                   Recorder: by site, the layers that were asked for
+                                   Recorder: by site, the requested layers
 
-A way is a file with a function `watch` and a line in `PASSES`. Ways of one pass see different
-layers: those that look their attention function up, those that call torch's, and layers of torch
-itself or with a probe. What they all miss, the model is asked to return, in a pass of its own.
+A way is a file with a function `watch` and a line in `PASSES`. The ways of one pass see different
+layers: those that look up their attention function, those that call torch's, and layers of torch
+itself or with a probe. If these ways miss sites, a separate pass asks the model to return its
+attention.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from areaviz.trace.errors import Advised, BackendError, InputError
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How the attention of some layers becomes seen."""
+    """A way to record the attention of some layers."""
 
-    # As in "seen as ...".
+    # Name, as in "seen as ...".
     name: str
-    # Notes what layers of a model do while it is entered.
+    # Files the calls of a model's layers while its context is entered.
     watch: Callable[[nn.Module, Note], AbstractContextManager[None]]
 
 
@@ -43,30 +44,30 @@ _AS_LOADED = (
     Way("calls of scaled_dot_product_attention", way_calls.watch),
     Way("layers of torch and probes", way_layers.watch),
 )
-# In this order: a later pass is made only where those before did not see every site. The second
-# is for models whose plain attention gives other outputs than the fused one that they run.
+# In this order: a later pass runs only if the earlier ones did not see every site. The second is
+# for models whose plain attention gives other outputs than the fused one that they run.
 PASSES: tuple[tuple[Way, ...], ...] = (
     (_INTERFACE, *_AS_LOADED),
     _AS_LOADED,
     (Way("the weights that the model returns", way_returned.watch),),
 )
-# Largest difference of outputs, as a share of the largest output, by the bytes of a number.
+# Largest difference of outputs relative to the largest output, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
-# How many numbers are compared at once.
+# Numbers that are compared at once.
 _PIECE = 2**22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watched:
-    """What was seen of a run."""
+    """The record of a run."""
 
-    # Of the plain pass.
+    # Outputs of the plain pass.
     outputs: Any
-    # The heads of every layer by site.
+    # Heads of every layer by site.
     found: Found
-    # For the reader: how they were seen, and what was not.
+    # Details for the user: how they were recorded, and what was not.
     details: Mapping[str, str] = field(default_factory=dict)
-    # The names of each site's layers; where parts returned the weights, of these parts.
+    # Names of each site's layers, or of the parts that returned the weights.
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
@@ -78,38 +79,38 @@ def see(
     needed: Sequence[str] = (),
     probes: Mapping[nn.Module, Probe] | None = None,
 ) -> Watched:
-    """Run a model plainly, then watched until every site was seen.
+    """Run a model without recording, then with recording until every site was seen.
 
     Args:
-        model: what is run.
-        run: runs it, the same each time.
-        site_of: names the site of a call.
-        wanted: which layers, heads and sites are kept, and of which example.
-        needed: sites that have to be there, such as "encoder self" or "decoder self or text self";
+        model: Model to run.
+        run: Runs the model, in the same way each time.
+        site_of: Returns the site of a call.
+        wanted: Layers, heads and sites to keep, and the example.
+        needed: Sites that have to be seen, such as "encoder self" or "decoder self or text self";
             () for any.
-        probes: layers that are read by functions of the reader's own.
+        probes: Layers that the user's own functions read.
 
     Raises:
-        InputError: the model fails on its input, or a watched pass gives other outputs than the
-            plain one, so its attention would be that of another computation.
+        InputError: The model fails on its input, or a recorded pass gives other outputs than the
+            plain one, so its attention would belong to another computation.
     """
     recorder = Recorder(model, site_of, wanted, probes or {})
     plain, used, differs = None, [], False
     for ways in PASSES:
         if ways is _AS_LOADED and not differs:
-            # The pass before was the same, and more.
+            # The previous pass did this and more.
             continue
         outputs, failed = None, False
         with ExitStack() as stack:
             for way in ways:
                 stack.enter_context(way.watch(model, recorder.begin(way.name)))
             try:
-                # Before the plain pass: its first layer refuses what is too large.
+                # This runs before the plain pass, because its first layer checks the size.
                 outputs = _seeded(run)
             except (InputError, BackendError):
                 raise
             except Exception:
-                # The model itself may fail on its input; the plain pass then says why.
+                # The model itself may fail on its input. The plain pass then gives the reason.
                 failed = True
         if plain is None:
             plain = run_or_refuse(model, lambda: _seeded(run))
@@ -133,7 +134,7 @@ def see(
 
 
 def difference(plain: Any, watched: Any) -> float:
-    """How far outputs are apart, as a multiple of what rounding explains: 0 for the same."""
+    """Return the difference of outputs, as a multiple of what rounding explains; 0 if equal."""
     largest = 0.0
     befores, afters = _numbers(plain), _numbers(watched)
     if len(befores) != len(afters):
@@ -144,7 +145,7 @@ def difference(plain: Any, watched: Any) -> float:
         if not before.numel():
             continue
         apart, size = 0.0, 0.0
-        # Piece by piece: the scores of a large vocabulary take as much as the model.
+        # Compare in pieces: the scores of a large vocabulary take as much memory as the model.
         parts = before.flatten().split(_PIECE), after.flatten().split(_PIECE)
         for one, other in zip(*parts, strict=True):
             finite = one.isfinite()
@@ -159,7 +160,7 @@ def difference(plain: Any, watched: Any) -> float:
 
 
 def _numbers(outputs: Any) -> list[Tensor]:
-    """The tensors of a model's result: of a mapping those that are no by-products."""
+    """Return the tensors of a model's result, without by-products if it is a mapping."""
     if isinstance(outputs, Tensor):
         return [outputs] if outputs.is_floating_point() else []
     if isinstance(outputs, Mapping):
@@ -171,22 +172,22 @@ def _numbers(outputs: Any) -> list[Tensor]:
 
 
 def _by_product(name: str) -> bool:
-    """Whether an output is there only because it was asked for, or differs in its form."""
+    """Return whether an output exists only on request, or differs in its form."""
     return any(part in name for part in ("attentions", "hidden_states", "past_key", "mems"))
 
 
 def _seeded(run: Callable[[], Any]) -> Any:
-    """A run in which chance, such as that of a random mask, falls the same way each time."""
+    """Run with fixed randomness, such as that of a random mask."""
     with torch.random.fork_rng(devices=[]), InOrder():
         torch.manual_seed(0)
         return run()
 
 
 class InOrder(TorchFunctionMode):
-    """Draws of all of a set, without replacement, come in its order.
+    """A mode in which drawing a whole set without replacement returns it in order.
 
-    So the items of models that shuffle what they read, as ViLT does with the cells of a picture,
-    stand where they are looked for; any order is as likely.
+    Models that shuffle their items, as ViLT does with the cells of a picture, then keep them in the
+    expected places. The order is as likely as any other.
     """
 
     def __torch_function__(

@@ -1,7 +1,7 @@
 """The second way: layers that call torch's `scaled_dot_product_attention` themselves.
 
-The call is made as it is, and its queries, keys and mask are noted with the softmax they give. That
-softmax times the values has to be what the call returned, so another computation is never noted.
+The call runs unchanged, and its queries, keys and mask are filed with the softmax they give. That
+softmax times the values has to equal the result of the call, so no other computation is ever filed.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -22,20 +22,20 @@ from areaviz.adapters.heads import hidden, softmax
 from areaviz.adapters.way_interface import scale_of
 
 _ARGUMENTS = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
-# Largest difference of contexts, as a share of the largest value, by the bytes of a number.
+# Largest difference of contexts relative to the largest value, by the bytes of a number.
 _AGREE = {2: 0.05, 4: 1e-3, 8: 1e-6}
 _TORCH_LAYERS = (nn.MultiheadAttention, nn.TransformerEncoderLayer)
 
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """Note every call of `scaled_dot_product_attention` and the layer that makes it."""
+    """File every call of `scaled_dot_product_attention` with the layer that makes it."""
     running: list[nn.Module] = []
     with ExitStack() as undo:
         for module in model.modules():
             _follow(module, running, undo)
             if hasattr(module, "fused_attn"):
-                # timm's layers call torch's function only where this says so.
+                # timm's layers call torch's function only if this attribute is set.
                 undo.callback(setattr, module, "fused_attn", module.fused_attn)
                 setattr(module, "fused_attn", True)  # noqa: B010
         undo.enter_context(_Calls(running, note))
@@ -43,7 +43,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 
 def _follow(module: nn.Module, running: list[nn.Module], undo: ExitStack) -> None:
-    """Keep the layers that are running, the innermost last."""
+    """Track the running layers, the innermost last."""
 
     def enter(module: nn.Module, given: tuple[Any, ...]) -> None:
         running.append(module)
@@ -58,7 +58,7 @@ def _follow(module: nn.Module, running: list[nn.Module], undo: ExitStack) -> Non
 
 
 class _Calls(TorchFunctionMode):
-    """Sees every function of torch while it is entered."""
+    """A mode that observes every function of torch while it is entered."""
 
     def __init__(self, running: Sequence[nn.Module], note: Note) -> None:
         super().__init__()
@@ -73,7 +73,7 @@ class _Calls(TorchFunctionMode):
     ) -> Any:
         result = function(*given, **(named or {}))
         if function is F.scaled_dot_product_attention and self.running:
-            # Layers of torch and those with a probe are seen by their own way.
+            # Layers of torch and layers with a probe are recorded in their own way.
             read = [module in self.note.probes for module in self.running]
             if not any(read) and not isinstance(self.running[-1], _TORCH_LAYERS):
                 asked = dict(zip(_ARGUMENTS, given, strict=False)) | dict(named or {})
@@ -84,7 +84,7 @@ class _Calls(TorchFunctionMode):
 
 
 def _call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
-    """What a call did, or None where it is no softmax of these queries and keys."""
+    """Return the recorded call, or None if it is not a softmax of these queries and keys."""
     query, key, value = (_four(asked[name], heads) for name in ("query", "key", "value"))
     if key.shape[-3] != query.shape[-3]:
         groups = query.shape[-3] // key.shape[-3]
@@ -101,9 +101,9 @@ def _call(asked: Mapping[str, Any], result: Tensor, heads: Any) -> Call | None:
 
 
 def _four(x: Tensor, heads: Any) -> Tensor:
-    """[B, H, N, D] of what may have one head, no batch, or windows of an example.
+    """Return [B, H, N, D] from a tensor that may have one head, no batch, or windows of an example.
 
-    Where there is one axis in front, it is that of the examples, or of these and a layer's heads.
+    A single leading axis is that of the examples, or of examples and heads together.
     """
     if x.dim() == 2:
         return x[None, None]
@@ -114,7 +114,7 @@ def _four(x: Tensor, heads: Any) -> Tensor:
 
 
 def _bias(asked: Mapping[str, Any], query: Tensor, key: Tensor, heads: Any) -> Tensor | None:
-    """What is added to the scores: [B, H, Q, N], or 1 in place of the first two."""
+    """Return the bias of the scores: [B, H, Q, N], where B and H may be 1."""
     mask = asked.get("attn_mask")
     if mask is not None:
         return _four(hidden(mask).to(query.device), heads)

@@ -1,8 +1,8 @@
-"""The first way: models of `transformers` whose layers look their attention function up by name.
+"""The first way: `transformers` models whose layers look up their attention function by name.
 
-Fused functions compute no weights, so for one pass the name is that of the function here: it runs
-the plain ("eager") function of the model's own file and notes weights, queries and keys. Between
-passes nothing stays but the registered name.
+Fused functions compute no weights. For one pass, the name is therefore that of our function: it
+runs the plain ("eager") function of the model's own file and files weights, queries and keys. Only
+the registered name remains between passes.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -22,7 +22,7 @@ from areaviz.adapters.calls import Call, Note
 from areaviz.adapters.heads import hidden
 
 NAME = "areaviz"
-# What changes a layer's output and weights, of the layer, its weights, values and output.
+# Changes a layer's output and weights, given the layer, its weights, values and output.
 Change = Callable[[nn.Module, Tensor, Tensor, Tensor], tuple[Tensor, Tensor]]
 _NOTE: ContextVar[Note | None] = ContextVar("areaviz_note", default=None)
 _CHANGE: ContextVar[Change | None] = ContextVar("areaviz_change", default=None)
@@ -30,9 +30,9 @@ _CHANGE: ContextVar[Change | None] = ContextVar("areaviz_change", default=None)
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """Note what the layers of `transformers` models in a module do in this thread.
+    """File the calls of `transformers` layers in a module in this thread.
 
-    Afterwards each has the attention function that it had before, part by part.
+    Afterwards each part has its previous attention function.
     """
     token = _NOTE.set(note)
     try:
@@ -44,7 +44,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 @contextmanager
 def changed(model: nn.Module, change: Change) -> Iterator[None]:
-    """Have every layer of a model that looks its attention up go through `change`."""
+    """Route every layer of a model that looks up its attention through `change`."""
     token = _CHANGE.set(change)
     try:
         with _ours(model):
@@ -55,7 +55,7 @@ def changed(model: nn.Module, change: Change) -> Iterator[None]:
 
 @contextmanager
 def _ours(model: nn.Module) -> Iterator[None]:
-    """Name our attention function to every layer that looks one up; then the one of before."""
+    """Set our attention function for every layer that looks one up; restore the old one later."""
     before = [(config, config._attn_implementation) for config in configs(model)]
     if not before:
         yield
@@ -73,11 +73,11 @@ def _ours(model: nn.Module) -> Iterator[None]:
 
 
 def configs(model: nn.Module, any_way: bool = False) -> list[Any]:
-    """Every configuration that a layer looks at; a composed model may have copies.
+    """Return every configuration that a layer reads; a composed model may have copies.
 
     Args:
-        model: may hold models of `transformers`.
-        any_way: whether those are listed too whose layers do not look a function up.
+        model: A module that may contain models of `transformers`.
+        any_way: Whether to include those whose layers do not look up a function.
     """
     found, others = {}, set()
     for part in model.modules():
@@ -92,9 +92,9 @@ def configs(model: nn.Module, any_way: bool = False) -> list[Any]:
 
 
 def choose(functions: Iterable[tuple[Any, str | None]]) -> None:
-    """Name the attention function of each configuration."""
+    """Set the attention function of each configuration."""
     for config, name in functions:
-        # Past its setter, which would pass it on to the parts.
+        # Bypass the setter, which would pass the name on to the parts.
         config._attn_implementation_internal = name
 
 
@@ -107,12 +107,15 @@ def _attend(
     *more: Any,
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
-    """The model's plain attention: queries [B, H, Q, D], keys and values [B, H or fewer, N, D]."""
+    """Compute the model's plain attention and file or change it.
+
+    Queries are [B, H, Q, D], keys and values [B, H or fewer, N, D].
+    """
     file = sys.modules[type(module).__module__]
     own: Callable[..., tuple[Tensor, Tensor | None]]
     own = getattr(file, "eager_attention_forward", _usual)
     if options.get("scaling", 1) is None:
-        # Some plain functions know no scale of their own, as that of Llama 4's vision tower.
+        # Some plain functions have no default scale, such as that of Llama 4's vision tower.
         own = _usual
     output, weights = own(module, query, key, value, attention_mask, *more, **options)
     note, change = _NOTE.get(), _CHANGE.get()
@@ -148,7 +151,7 @@ def _call(
 
 
 def scale_of(query: Tensor, given: Any) -> float:
-    """The factor on q . k, which is 1 / sqrt(D) where none is given."""
+    """Return the factor on q . k, which is 1 / sqrt(D) by default."""
     return float(query.shape[-1] ** -0.5 if given is None else given)
 
 
@@ -162,7 +165,7 @@ def _usual(
     position_bias: Tensor | None = None,
     **_: Any,
 ) -> tuple[Tensor, Tensor]:
-    """softmax(scale * q . k + mask) v, for files that have no plain function of their own."""
+    """Compute softmax(scale * q . k + mask) v, for files without a plain function of their own."""
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
     scores = query @ key.transpose(-1, -2) * scale_of(query, scaling)

@@ -1,4 +1,4 @@
-"""The way of layers that stand for themselves: `nn.MultiheadAttention`, and the reader's probes."""
+"""The way for layers read directly: `nn.MultiheadAttention`, and layers with the user's probes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.adapters.probes import across, multihead
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """Read layers after they have run: those with a probe, else those of torch."""
+    """Read layers after they have run: those with a probe or, without probes, torch's layers."""
     with ExitStack() as undo:
         for module in model.modules():
             if module in note.probes:

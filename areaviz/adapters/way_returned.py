@@ -1,7 +1,7 @@
-"""The last way: models of `transformers` that return their attention when they are asked to.
+"""The last way: `transformers` models that return their attention on request.
 
-It comes without queries and keys. Every part of a model that is one of the library's is read, as
-the whole may not pass on what its parts return.
+The weights come without queries and keys. Every part of a model that belongs to the library is
+read, because the whole model may not pass on what its parts return.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from areaviz.adapters.bands import over_all_items
 from areaviz.adapters.calls import CROSS, DECODER, ENCODER, Call, Note
 from areaviz.adapters.way_interface import choose, configs
 
-# What a part returns when it is asked, and of which site; "" by its name and what is masked.
+# Outputs with attention and their sites; "" decides by the name and the mask.
 RETURNED = {
     "encoder_attentions": ENCODER,
     "decoder_attentions": DECODER,
@@ -27,7 +27,7 @@ RETURNED = {
 
 @contextmanager
 def watch(model: nn.Module, note: Note) -> Iterator[None]:
-    """Have the parts of a module return their attention, and note it."""
+    """Make the parts of a module return their attention, and file it."""
     asked = configs(model, any_way=True)
     before = [(config, config._attn_implementation) for config in asked]
     with ExitStack() as undo:
@@ -47,7 +47,7 @@ def watch(model: nn.Module, note: Note) -> Iterator[None]:
 
 
 def _reader(note: Note, noted: list[Tensor]) -> Callable[..., None]:
-    """A hook that notes what a part returns, unless a part within it did already."""
+    """Return a hook that files a part's attention, unless an inner part has done so already."""
 
     def hook(part: nn.Module, given: Any, named: Any, outputs: Any) -> None:
         if not isinstance(outputs, Mapping):
@@ -74,7 +74,7 @@ def _hooks(model: nn.Module) -> dict[nn.Module, set[int]]:
 
 
 def _forget(model: nn.Module, before: Mapping[nn.Module, set[int]]) -> None:
-    """Take off the hooks that the library leaves on a model whose attention it captured."""
+    """Remove the hooks that the library leaves on a model whose attention it captured."""
     for module in model.modules():
         for hook in set(module._forward_hooks) - before[module]:
             del module._forward_hooks[hook]

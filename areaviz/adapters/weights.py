@@ -1,6 +1,6 @@
-"""The weights of a folder before any is loaded: which files, how many numbers, how many bytes.
+"""The weights of a folder before loading: which files, how many numbers, how many bytes.
 
-Only the heads of the files are read, by the library that wrote them.
+Only the headers of the files are read, by the library that wrote them.
 """
 
 from __future__ import annotations
@@ -19,26 +19,27 @@ from areaviz.trace.errors import InputError
 
 INDEX = "model.safetensors.index.json"
 WHOLE = "model.safetensors"
-# How weights are stored, as safetensors says it; and the bytes of a number in what is stated.
+# Types of stored weights by their name in safetensors, and bytes per number of the types that we
+# report.
 _STORED = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 _BYTES = {"float32": 4, "bfloat16": 2}
-# What a pass wants beside the weights, as a share of them.
+# Extra memory of a pass, as a share of the weights.
 _BESIDE = 0.2
 
 
 class NoRoom(InputError):
-    """The memory that is free cannot hold a model."""
+    """Error: the free memory cannot hold a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What a folder's weights amount to."""
+    """The size of a folder's weights."""
 
     parameters: int
     nbytes: int
-    # When they were last written, in seconds since 1970.
+    # Time of the last write, in seconds since 1970.
     written: float
-    # How most of the numbers are stored, such as "float32".
+    # Type of most of the numbers, such as "float32".
     kind: str
 
     @property
@@ -47,21 +48,21 @@ class Weights:
         return round(self.nbytes * (1 + _BESIDE))
 
     def needed_in(self, kind: str) -> int:
-        """The same if it were stored as "float32" or "bfloat16"."""
+        """Return the bytes needed if the model were stored as "float32" or "bfloat16"."""
         return round(self.parameters * _BYTES[kind] * (1 + _BESIDE))
 
     @property
     def sizes(self) -> str:
-        """What it needs in words, as "1.2 GB of memory in float32, 0.6 GB in bfloat16"."""
+        """The needed memory in words, such as "1.2 GB of memory in float32, 0.6 GB in bfloat16"."""
         whole, half = (in_words(self.needed_in(kind)) for kind in _BYTES)
         return f"{whole} of memory in float32, {half} in bfloat16"
 
 
 def weights_of(folder: Path) -> Weights:
-    """Count a folder's weights by the heads of its files.
+    """Count a folder's weights from the headers of its files.
 
     Raises:
-        InputError: the folder names a file that is missing, or a file is damaged.
+        InputError: The folder names a file that is missing, or a file is damaged.
     """
     from safetensors import SafetensorError, safe_open
 
@@ -84,10 +85,10 @@ def weights_of(folder: Path) -> Weights:
 
 
 def weight_files(folder: Path) -> Sequence[Path]:
-    """The files that a model is loaded from.
+    """Return the files that a model is loaded from.
 
     Raises:
-        InputError: the index is damaged, or names what is no safetensors or not there.
+        InputError: The index is damaged, or names files that are missing or not safetensors.
     """
     index, whole = folder / INDEX, folder / WHOLE
     if not index.is_file():
@@ -103,7 +104,7 @@ def weight_files(folder: Path) -> Sequence[Path]:
             f"The index of {folder.name} names weights that are no safetensors; save the model"
             " anew."
         )
-    # A name alone: nothing outside of the folder is opened.
+    # Use only the file name: no file outside the folder is opened.
     missing = sorted(part for part in parts if not (folder / Path(part).name).is_file())
     if missing:
         raise InputError(
@@ -114,10 +115,10 @@ def weight_files(folder: Path) -> Sequence[Path]:
 
 
 def check_room(name: str, weights: Weights, device: torch.device) -> None:
-    """Refuse, before anything is loaded, a model that the memory cannot hold.
+    """Check before loading that memory can hold a model.
 
     Raises:
-        NoRoom: it needs more than is free.
+        NoRoom: It needs more than is free.
     """
     free = free_bytes(device)
     if weights.needed <= free:
@@ -135,18 +136,18 @@ def check_room(name: str, weights: Weights, device: torch.device) -> None:
 
 
 def free_bytes(device: torch.device) -> int:
-    """Bytes of memory that can still be had where models run."""
+    """Return the bytes of memory that are available where models run."""
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
     except OSError:
-        # Other systems do not say what could be freed, so all there is has to do.
+        # Other systems do not report reclaimable memory, so use the total.
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     found = dict(line.split(":", 1) for line in lines)
     return int(found["MemAvailable"].split()[0]) * 1024
 
 
 def in_words(nbytes: int) -> str:
-    """Bytes for people, such as "1.3 GB"."""
+    """Return a number of bytes as text, such as "1.3 GB"."""
     return f"{nbytes / 1e9:,.1f} GB" if nbytes >= 1e9 else f"{nbytes / 1e6:,.1f} MB"
