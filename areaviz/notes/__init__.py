@@ -1,4 +1,5 @@
-"""Notes of people on examples, and slices of sets, in SQLite or PostgreSQL, and as files.
+"""Users' notes on examples, slices of datasets and judgements, in SQLite or PostgreSQL and files.
 
-The doors are `annotations.Annotations` and `slices.Slices`, both over one `store.Store`.
+The entry points are `annotations.Annotations`, `slices.Slices` and `judgements.Judgements`, which
+share one `store.Store`.
 """

@@ -1,4 +1,4 @@
-"""People's notes on examples: a tag, a severity, a text, the author and the time."""
+"""Users' notes on examples: a tag, a severity, a text, the author and the time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from areaviz.notes.store_schema import LENGTHS, NOTES, check_numbers, check_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# The top categories of Multidimensional Quality Metrics (themqm.org). People add their own tags.
+# The top categories of Multidimensional Quality Metrics (themqm.org). Users add their own tags.
 TAGS = (
     "Terminology",
     "Accuracy",
@@ -27,7 +27,7 @@ TAGS = (
     "Design and markup",
 )
 SEVERITIES = ("neutral", "minor", "major", "critical")
-# The names of a note's texts in error messages.
+# Names of the fields of a note in error messages.
 TITLES = {
     "id": "id",
     "dataset": "digest of the set",
@@ -42,12 +42,12 @@ TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One note."""
+    """A note on an example or on a model's output for it."""
 
-    # The digest of the set, and the place of the example in it, from 0.
+    # The digest of the dataset, and the index of the example in it, from 0.
     dataset: str
     example: int
-    # The model whose output the note is about, "" for the example itself.
+    # The model whose output the note is about, "" for a note on the example itself.
     model: str
     tag: str
     severity: str = "neutral"
@@ -58,11 +58,11 @@ class Annotation:
     changed: str = ""
     # 0 before the note is saved, then the number of saved changes.
     version: int = 0
-    # The id of the stored note whose words this imported note differs from, else "".
+    # The id of the stored note from which this imported note differs, else "".
     differs: str = ""
 
     def checked(self) -> Annotation:
-        """Return this note as it can be saved; raise InputError where it cannot."""
+        """Return this note as it can be saved; raise InputError if it cannot be saved."""
         for name, title in TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
@@ -76,7 +76,7 @@ class Annotation:
         return replace(self, tag=self.tag.strip(), author=self.author.strip())
 
     def words(self) -> tuple[object, ...]:
-        """Return what was said about what, without the time and the version."""
+        """Return the content of the note without the time and the version."""
         said = self.tag, self.severity, self.note, self.author
         return self.dataset, self.example, self.model, *said
 
@@ -85,7 +85,7 @@ _COLUMNS = [one.name for one in fields(Annotation)]
 
 
 class Annotations(Records[Annotation]):
-    """The notes in a store. Every method raises BackendError where the store fails."""
+    """The notes in a store. Every method raises BackendError if the store fails."""
 
     table = NOTES
     one, several = "note", "notes"
@@ -95,8 +95,8 @@ class Annotations(Records[Annotation]):
         """Return the number of notes with each tag, the most frequent tag first.
 
         Args:
-            dataset: the digest of the set.
-            examples: the places of the examples to count on; None for all.
+            dataset: the digest of the dataset.
+            examples: indices of the examples to count; None for all.
         """
         count = sql.func.count().label("count")
         chosen = sql.select(NOTES.c.tag, count).where(NOTES.c.dataset == dataset)
@@ -107,12 +107,12 @@ class Annotations(Records[Annotation]):
         return {row["tag"]: row["count"] for row in rows}
 
     def list_tags(self, dataset: str, reader: str, most: int) -> list[str]:
-        """Return tags of a set: those that the reader used first, then the most frequent ones.
+        """Return tags of a dataset: first those used by the user, then the most frequent ones.
 
         Args:
-            dataset: the digest of the set.
-            reader: the mark of who looks.
-            most: the most tags to return.
+            dataset: the digest of the dataset.
+            reader: the id of the user who looks.
+            most: the largest number of tags to return.
         """
         is_other = sql.func.min(sql.case((NOTES.c.reader == reader, 0), else_=1))
         chosen = sql.select(NOTES.c.tag).where(NOTES.c.dataset == dataset).group_by(NOTES.c.tag)
@@ -121,10 +121,10 @@ class Annotations(Records[Annotation]):
         return [row["tag"] for row in rows]
 
     def list_tagged(self, dataset: str, tags: Sequence[str]) -> dict[str, tuple[int, ...]]:
-        """Return the places of the examples that have notes with each tag, rising.
+        """Return the indices of the examples with each tag, in rising order.
 
         Args:
-            dataset: the digest of the set.
+            dataset: the digest of the dataset.
             tags: the tags to look for.
         """
         chosen = sql.select(NOTES.c.tag, NOTES.c.example).distinct()
@@ -135,10 +135,10 @@ class Annotations(Records[Annotation]):
         return {tag: tuple(places) for tag, places in found.items()}
 
     def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
-        """Copy the notes on an earlier version of a set to the set, as an import of the reader.
+        """Copy the notes on an earlier version of a dataset to this version, as the user's import.
 
         Returns:
-            The number of notes that are new there.
+            The number of notes added to this version.
         """
         moved = [replace(note, dataset=dataset) for note in self.list_all(earlier)]
         return self.merge([replace(note, id=id_of_copy(note)) for note in moved], reader).new

@@ -1,7 +1,7 @@
-"""What a rater says of one output: the errors marked in it, and a score from 0 to 100.
+"""A rater's judgement of one output: its marked errors, and a score from 0 to 100.
 
-An error has a category and a severity, as in Multidimensional Quality Metrics (themqm.org); with
-severities and a score alone it is Error Span Annotation (Kocmi et al. 2024).
+An error has a category and a severity, as in Multidimensional Quality Metrics (themqm.org). With
+severities and a score only, it is Error Span Annotation (Kocmi et al. 2024).
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from areaviz.notes.store_schema import LENGTHS, LONGEST_TEXT, check_numbers, che
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# Where an error is marked; what is wrong with an output as a whole, or missing, has no place.
+# Where an error is marked. An error of the whole output, such as an omission, has no position.
 SOURCE, OUTPUT, PICTURE, WHOLE = "source", "output", "picture", "whole"
 SIDES = (SOURCE, OUTPUT, PICTURE, WHOLE)
 MAX_SPANS = 200
 BEST = 100
-# What an error costs by its severity, as themqm.org has it; the WMT tasks know no critical one.
+# The cost of an error by severity (themqm.org). The WMT tasks do not use "critical".
 WEIGHTS: Mapping[str, float] = {"neutral": 0, "minor": 1, "major": 5, "critical": 25}
-# What costs otherwise (Freitag et al. 2021): (beginning of the category, severity).
+# Other costs (Freitag et al. 2021), by the beginning of the category and the severity.
 _EXCEPTIONS: Mapping[tuple[str, str], float] = {
     ("non-translation", "major"): 25,
     ("fluency/punctuation", "minor"): 0.1,
 }
-# What errors are in that are not in the output, for people.
+# Displayed descriptions of errors that are not in the output.
 _PLACES = {PICTURE: "in the picture", WHOLE: "without a place", SOURCE: "in the source"}
-# A judgement's texts, as error messages call them.
+# Names of the fields of a judgement in error messages.
 _TITLES = {
     "id": "id",
     "dataset": "digest of the set",
@@ -47,14 +47,14 @@ _TITLES = {
 
 @dataclass(frozen=True, slots=True)
 class ErrorSpan:
-    """One error."""
+    """An error that a rater marked."""
 
     # One of `SIDES`.
     side: str
-    # Characters of the source or the output, the end not included; 0 elsewhere.
+    # Character positions in the source or the output, the end excluded; 0 for other sides.
     start: int = 0
     end: int = 0
-    # In the picture, in shares of it: left, top, right, bottom.
+    # Position in the picture as shares of its size: left, top, right, bottom.
     box: Box | None = None
     category: str = ""
     severity: str = "minor"
@@ -62,7 +62,7 @@ class ErrorSpan:
 
     @property
     def weight(self) -> float:
-        """What it costs by the weights of MQM."""
+        """The cost of the error by the weights of MQM."""
         for (category, severity), weight in _EXCEPTIONS.items():
             if self.category.lower().startswith(category) and self.severity == severity:
                 return weight
@@ -71,41 +71,42 @@ class ErrorSpan:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one rater says of one system's output for one example; it holds what was judged."""
+    """One rater's judgement of one system's output for one example, with the judged texts."""
 
-    # The digest of its set, and the example's place there, from 0.
+    # The digest of the dataset, and the index of the example in it, from 0.
     dataset: str
     example: int
-    # Whose output it is, and who judges it.
+    # The system that wrote the output, and the rater.
     model: str
     rater: str
     source: str
     output: str
     spans: tuple[ErrorSpan, ...] = ()
-    # 0 to 100, None where none was given.
+    # From 0 to 100, None if the rater gave no score.
     score: float | None = None
-    # Where it was brought in from: rows of another tool's file (`areaviz/notes/marot.py`), else "".
+    # The rows of another tool's file from which it was imported (`areaviz/notes/marot.py`), else
+    # "".
     origin: str = ""
     id: str = ""
-    # When it was saved last, ISO 8601 in UTC.
+    # The time of the last change, ISO 8601 in UTC.
     changed: str = ""
-    # 0 before it is saved, then counted up with every change.
+    # 0 before it is saved, then the number of saved changes.
     version: int = 0
-    # The id of the judgement with other marks that was there when this was brought in, else "".
+    # The id of the stored judgement from which this imported judgement differs, else "".
     differs: str = ""
 
     @property
     def mqm(self) -> float:
-        """What its errors cost together by the weights of MQM; 0 is best."""
+        """The total cost of its errors by the weights of MQM; 0 is best."""
         return sum(span.weight for span in self.spans)
 
     @property
     def counts(self) -> bool:
-        """Whether it counts in figures: neither a program's nor a differing copy does."""
+        """Whether it counts in statistics: a program's marks and differing copies do not."""
         return bool(self.rater) and not self.differs and not is_automatic(self.rater)
 
     def in_words(self, span: ErrorSpan) -> str:
-        """One of its errors as a sentence has it: how severe, what kind, where, and the note."""
+        """Describe an error in words: its severity, category, position and note."""
         parts = [span.severity]
         if span.category:
             parts.append(span.category)
@@ -117,17 +118,17 @@ class Judgement:
         return f"{found}: {span.note}" if span.note else found
 
     def marked_text(self, span: ErrorSpan) -> str:
-        """Return the text that an error marks, "" for one in a picture or without a place."""
+        """Return the text that an error marks, "" if it is in a picture or has no position."""
         texts = {SOURCE: self.source, OUTPUT: self.output}
         return texts.get(span.side, "")[span.start : span.end]
 
     def words(self) -> tuple[object, ...]:
-        """What its rater said, and of what; not when, nor how often it was changed."""
+        """Return the content of the judgement without the time and the version."""
         said = self.spans, self.score, self.source, self.output
         return self.dataset, self.example, self.model, self.rater, *said
 
     def checked(self) -> Judgement:
-        """This judgement as it can be saved; InputError names what cannot."""
+        """Return this judgement as it can be saved; raise InputError if a field is invalid."""
         for name, title in _TITLES.items():
             check_text(title, getattr(self, name), LENGTHS[name])
         check_numbers(self.example, self.version)
@@ -147,7 +148,7 @@ class Judgement:
 
 
 def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
-    """Raise InputError, which begins with `where`, for a span that is not in its text."""
+    """Raise InputError, starting with `where`, if a span is not within its text."""
     check_text("category", span.category, LENGTHS["tag"])
     check_text("note", span.note, LENGTHS["note"])
     if span.severity not in SEVERITIES:
@@ -176,21 +177,21 @@ def _check_span(where: str, span: ErrorSpan, texts: Mapping[str, str]) -> None:
 
 
 def check_length(source: str, output: str) -> None:
-    """Raise InputError for texts that are too long, or broken, to be judged."""
+    """Raise InputError if a text is too long or too broken to be judged."""
     for title, text in (("source", source), ("output", output)):
         check_text(title, text, LONGEST_TEXT)
 
 
 def span_values(spans: Sequence[ErrorSpan]) -> list[dict[str, object]]:
-    """Spans as JSON can hold them."""
+    """Return spans as JSON values."""
     return [asdict(span) for span in spans]
 
 
 def spans_of(values: object) -> tuple[ErrorSpan, ...]:
-    """The spans that `span_values` gave.
+    """Return the spans that `span_values` converted to JSON values.
 
     Raises:
-        InputError: they are something else.
+        InputError: the values are not spans.
     """
     if not isinstance(values, list):
         raise InputError("The errors are no list; mark them anew.")

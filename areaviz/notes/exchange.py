@@ -1,4 +1,4 @@
-"""Notes as files, and back again without loss: CSV, JSON Lines, Parquet."""
+"""Lossless export and import of notes as CSV, JSON Lines and Parquet."""
 
 from __future__ import annotations
 
@@ -18,42 +18,42 @@ from areaviz.drawing.export import escape, unescape
 from areaviz.notes.annotations import Annotation
 from areaviz.trace.errors import InputError
 
-# Endings of files, with the format's name for people and its media type.
+# File extensions, with the displayed name of the format and its media type.
 FORMATS = {
     "csv": ("CSV", "text/csv"),
     "jsonl": ("JSON Lines", "application/jsonl"),
     "parquet": ("Parquet", "application/vnd.apache.parquet"),
 }
 MAX_MEGABYTES, MAX_NOTES = 20, 100_000
-# Characters of each text of an example that stands beside its notes.
+# Characters of each text of an example that are exported next to its notes.
 MAX_CONTEXT = 4000
-# Bytes of a line: more than the longest note takes with its example, however it is written.
+# Bytes per line: enough for the longest note with its example in any encoding.
 MAX_LINE = 1 << 18
-# How Parquet may be packed: other ways unpack a small file to any size.
+# Allowed compressions of Parquet. With other codecs, a small file can unpack to any size.
 PACKED = {"SNAPPY", "UNCOMPRESSED"}
-# Megabytes of all texts of a Parquet file together, each counted as often as it stands there.
+# Megabytes of all texts of a Parquet file after unpacking; repeated texts count each time.
 MAX_SPREAD = 200
 _COLUMNS = [one.name for one in fields(Annotation)]
 _INTEGERS = ["example", "version"]
 _TEXTS = [name for name in _COLUMNS if name not in _INTEGERS]
-# The column that older files lack.
+# A column that older files lack.
 _LATER = "differs"
-# The place of an example, from 1 as the app counts; in older files "example", from 0.
+# The column with the number of an example, from 1. Older files have "example", from 0.
 _NUMBER = "number"
 _NEEDED = [name for name in _COLUMNS if name not in (_LATER, "example")]
-# What people read beside a note; it is not brought in again.
+# Columns that describe the example to readers; they are ignored on import.
 _CONTEXT = ("name", "text", "output", "reference")
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What an example is, for people who read notes elsewhere.
+    """The texts of an example, for readers of exported notes.
 
     Args:
-        name: what the app calls it.
+        name: the name of the example in the app.
         text: its source.
-        reference: the first one, "" for none.
-        outputs: what systems wrote for it, by the names that notes have for them.
+        reference: its first reference, "" if it has none.
+        outputs: the outputs of systems, by the names that notes use for the systems.
     """
 
     name: str
@@ -68,15 +68,15 @@ NO_CONTEXT: Mapping[int, Context] = {}
 def to_bytes(
     notes: Sequence[Annotation], kind: str, examples: Mapping[int, Context] = NO_CONTEXT
 ) -> bytes:
-    """Notes as a file of one of `FORMATS`, each with what its example is.
+    """Write notes in one of `FORMATS`, each with the texts of its example.
 
-    In CSV, text that a spreadsheet would run gets an apostrophe in front, and a mark at the
-    beginning says that the file is UTF-8.
+    In CSV, texts that a spreadsheet would run as a formula get an apostrophe in front, and the file
+    starts with a UTF-8 byte order mark.
 
     Args:
-        notes: what to write.
+        notes: the notes to write.
         kind: a key of `FORMATS`.
-        examples: by their places in the set.
+        examples: the examples by their index in the dataset.
     """
     rows = [_row(note, examples.get(note.example)) for note in notes]
     if kind == "jsonl":
@@ -95,7 +95,7 @@ def to_bytes(
 
 
 def _row(note: Annotation, example: Context | None) -> dict[str, object]:
-    """A note as files have it: counted from 1, and with its example's texts."""
+    """Return the row of a note with the texts of its example; examples are numbered from 1."""
     about = example or Context("")
     row: dict[str, object] = {_NUMBER: note.example + 1, "name": _line(about.name)}
     row |= {name: value for name, value in asdict(note).items() if name != "example"}
@@ -105,12 +105,12 @@ def _row(note: Annotation, example: Context | None) -> dict[str, object]:
 
 
 def _line(text: str) -> str:
-    """A text of an example as every file can hold it."""
+    """Return a text of an example in a form that every format can hold."""
     return text[:MAX_CONTEXT].encode("utf-8", "replace").decode()
 
 
 def from_bytes(data: bytes, kind: str) -> list[Annotation]:
-    """The notes in a file that `to_bytes` made; InputError says what is wrong with another file."""
+    """Read the notes in a file that `to_bytes` wrote; raise InputError for other files."""
     if len(data) > MAX_MEGABYTES << 20:
         raise InputError(
             f"The file has {len(data) >> 20} MB but at most {MAX_MEGABYTES} are possible; split it."
@@ -127,7 +127,7 @@ def from_bytes(data: bytes, kind: str) -> list[Annotation]:
 
 
 def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
-    """The rows of a file, whose size is known before it is taken apart."""
+    """Return the rows of a file after checking its size."""
     if kind == "parquet":
         return _parquet_rows(data)
     _check_lines(data)
@@ -145,7 +145,7 @@ def _rows(data: bytes, kind: str) -> list[Mapping[str, object]]:
 
 
 def _check_lines(data: bytes) -> None:
-    """Refuse a line that is too long to be a note's."""
+    """Raise InputError if a line is longer than any note."""
     breaks = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
     longest = int(np.diff(breaks, prepend=-1, append=len(data)).max()) - 1
     if longest > MAX_LINE:
@@ -163,9 +163,10 @@ def _check_count(notes: int) -> None:
 
 
 def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
-    """The rows of a Parquet file, counted and measured before they are spread out.
+    """Return the rows of a Parquet file after counting and measuring them.
 
-    A text may stand in the file once and be used by a million notes.
+    A file can store a text once and use it in a million rows, so the size is checked before the
+    texts are expanded.
     """
     footer = parquet.read_metadata(io.BytesIO(data))
     packed = set()
@@ -195,7 +196,7 @@ def _parquet_rows(data: bytes) -> list[Mapping[str, object]]:
 
 
 def _spread(texts: Any) -> int:
-    """How many bytes a column's texts take once each stands for itself."""
+    """Return the number of bytes of a column's texts when repeated texts are expanded."""
     if not pa.types.is_dictionary(texts.type):
         return int(texts.nbytes)
     lengths = compute.take(compute.binary_length(texts.dictionary), texts.indices)
@@ -203,7 +204,7 @@ def _spread(texts: Any) -> int:
 
 
 def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
-    """The note of a row; `number` names it in errors, from 1."""
+    """Return the note of a row; `number` identifies the row in errors, from 1."""
     missing = [name for name in _NEEDED if not isinstance(row, Mapping) or name not in row]
     if not missing and _NUMBER not in row and "example" not in row:
         missing = [_NUMBER]
@@ -233,5 +234,5 @@ def _note(number: int, row: Mapping[str, object], from_csv: bool) -> Annotation:
 
 
 def _unescape(text: str, is_new: bool) -> str:
-    """A text of a CSV file; older files have the apostrophe at its beginning alone."""
+    """Return a text of a CSV file without added apostrophes; older files added only the first."""
     return unescape(text) if is_new else text.removeprefix("'")

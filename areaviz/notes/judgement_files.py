@@ -1,4 +1,4 @@
-"""Judgements as files, and back again without loss: JSON Lines; Marot's TSV is in `marot.py`."""
+"""Lossless export and import of judgements as JSON Lines; `marot.py` handles Marot's TSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEEDED = ("dataset", _NUMBER, "model", "rater", "source", "output", "spans")
 
 
 def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
-    """Judgements as JSON Lines, one a line; examples count from 1, as the app counts them."""
+    """Return judgements as JSON Lines, one per line; examples are numbered from 1."""
     lines = []
     for one in judgements:
         values: dict[str, object] = {_NUMBER: one.example + 1}
@@ -27,7 +27,7 @@ def to_jsonl(judgements: Sequence[Judgement]) -> bytes:
 
 
 def from_jsonl(data: bytes) -> list[Judgement]:
-    """The judgements in a file that `to_jsonl` made; InputError says what is wrong with others."""
+    """Read the judgements in a file that `to_jsonl` wrote; raise InputError for other files."""
     text = text_of(data, "judgements")
     lines = [line for line in text.split("\n") if line.strip()]
     check_count(len(lines))
@@ -70,7 +70,7 @@ def text_of(data: bytes, what: str) -> str:
 
 
 def check_count(count: int) -> None:
-    """Raise InputError where a file has too many lines."""
+    """Raise InputError if a file has too many lines."""
     if count > MAX_JUDGEMENTS:
         raise InputError(
             f"The file has more than the {MAX_JUDGEMENTS:,} lines that are possible; split it."
@@ -78,7 +78,7 @@ def check_count(count: int) -> None:
 
 
 def _judgement(where: str, line: str) -> Judgement:
-    """The judgement of a line; where: names it in errors."""
+    """Return the judgement of a line; `where` identifies the line in errors."""
     try:
         values = json.loads(line)
     except (ValueError, RecursionError):

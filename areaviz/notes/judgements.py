@@ -1,4 +1,4 @@
-"""The judgements in a store: one for each rater and output."""
+"""The judgements in a store: one per rater and output."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _COLUMNS = [one.name for one in fields(Judgement)]
 
 
 class Judgements(Records[Judgement]):
-    """The judgements in a store. Every method raises BackendError where the store fails."""
+    """The judgements in a store. Every method raises BackendError if the store fails."""
 
     table = JUDGEMENTS
     one, several = "judgement", "judgements"
     order = ("example", "model", "rater", "id")
 
     def _imported(self, record: Judgement) -> Judgement:
-        """Give a judgement its id, so that two of one rater and output are recognised."""
+        """Give a judgement its id, by which a second one of the same rater and output is found."""
         stamp, version = record.changed or now(), max(record.version, 1)
         return replace(record, id=id_of(record), changed=stamp, version=version)
 

@@ -1,8 +1,9 @@
-"""Marot's TSV of errors marked by raters, as the WMT shared tasks publish them, both ways.
+"""Import and export of Marot's TSV of marked errors, as published by the WMT shared tasks.
 
-A line is an error: system, document, segment in the document and overall, rater, source and target
-with the error between <v> and </v>, category, severity, and more as JSON. A rater's lines on one
-segment of a system are one judgement, which keeps them: what was not changed is written as it was.
+Each line is an error: system, document, number of the segment in the document and overall, rater,
+source and target with the error between <v> and </v>, category, severity, and metadata as JSON. A
+rater's lines on one segment of a system form one judgement. The judgement keeps the lines, so
+unchanged judgements are exported exactly as they were imported.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ from areaviz.notes.segment_places import SegmentPlaces, bare_text, known_system
 from areaviz.trace.errors import InputError
 
 NO_ERROR = "no-error"
-# In the metadata: what other columns cannot say of an error that was marked here.
+# The metadata key for details of errors marked in areaviz that have no column in this format.
 _OWN = "areaviz"
 _TAG = re.compile(r"</?v>")
 _BREAKS = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
 
 def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str]) -> list[Judgement]:
-    """The judgements of a file's lines, on the examples of a set with the same sources.
+    """Return the judgements of a file's lines, on the examples with equal sources.
 
     Args:
         rows: the lines.
-        dataset: the set that was judged.
-        systems: what is called a system here; one named like it, or like it without its ending,
-            is the same.
+        dataset: the judged dataset.
+        systems: the names of the systems in areaviz. A system of the file matches a name with or
+            without the file extension.
 
     Raises:
-        InputError: a source is none of the set's, or a line says what cannot be.
+        InputError: the dataset lacks a source, or a line has an invalid value.
     """
     places = SegmentPlaces(dataset)
     groups: dict[tuple[str, ...], list[Row]] = {}
@@ -66,13 +67,13 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
 
 
 def to_marot(judgements: Iterable[Judgement], doc: str) -> bytes:
-    """Judgements as a file of Marot's, in the order of the file they came from, then of examples.
+    """Return judgements as a Marot file, in the order of the imported file, then by example.
 
-    Lines that were brought in and not changed since are as they were.
+    Lines that were imported and not changed since are written unchanged.
 
     Args:
-        judgements: what to write.
-        doc: the name of the document that examples are segments of.
+        judgements: the judgements to write.
+        doc: the name of the document whose segments are the examples.
     """
     placed: list[tuple[tuple[int, ...], Sequence[str]]] = []
     for judgement in judgements:
@@ -83,7 +84,7 @@ def to_marot(judgements: Iterable[Judgement], doc: str) -> bytes:
 
 
 def _lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequence[str]]]:
-    """The cells of a judgement's lines, each with what its place goes by."""
+    """Return the cells of a judgement's lines, each with the key that orders it."""
     rows = [Row(line, tuple(cells)) for line, *cells in json.loads(judgement.origin or "[]")]
     said = _said(rows)
     if rows and (said["spans"], said["score"]) == (judgement.spans, judgement.score):
@@ -93,7 +94,8 @@ def _lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequen
     ids = rows[0].cells[1:4] if rows else (doc, number, number)
     system = rows[0].cell("system") if rows else judgement.model
     named = [_one_line(cell) for cell in (system, *ids, judgement.rater)]
-    # A score stands in the line of one error, which may be gone, so with one all are written anew.
+    # A score is in the line of one error, which may be removed, so rewrite all lines if there is a
+    # score.
     has_score = judgement.score is not None or said["score"] is not None
     kept = {} if has_score else {_said([row])["spans"]: row for row in rows}
     found: list[tuple[tuple[int, ...], Sequence[str]]] = []
@@ -105,7 +107,7 @@ def _lines(judgement: Judgement, doc: str) -> list[tuple[tuple[int, ...], Sequen
 
 
 def _cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) -> tuple[str, ...]:
-    """Source, target, category, severity and metadata of an error, or of there being none."""
+    """Return source, target, category, severity and metadata of an error, or of "no error"."""
     source, target = _one_line(judgement.source), _one_line(judgement.output)
     own: dict[str, object] = {}
     if is_first and judgement.score is not None:
@@ -125,7 +127,7 @@ def _cells(judgement: Judgement, span: ErrorSpan | None, is_first: bool) -> tupl
 
 
 def _said(rows: Sequence[Row]) -> dict[str, Any]:
-    """The errors and the score of a judgement's lines."""
+    """Return the errors and the score in a judgement's lines."""
     spans: list[ErrorSpan] = []
     score = None
     for row in rows:
@@ -141,15 +143,15 @@ def _said(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _span(row: Row, metadata: Mapping[str, object]) -> ErrorSpan | None:
-    """The error of a line; None where it says that there is none.
+    """Return the error of a line, or None if the line says that there is no error.
 
-    Of an error in several parts it is all from the first to the last.
+    An error in several parts becomes one span from the first part to the last.
     """
     category, severity = row.cell("category"), row.cell("severity").lower()
     if not row.cell("rater") or severity.replace("_", "-") == NO_ERROR or not (category + severity):
         return None
     note = metadata.get("note")
-    # What other tools add, such as sentences with errors put in to test raters, costs nothing.
+    # Categories of other tools, such as errors inserted to test raters, cost nothing.
     known = severity if severity in SEVERITIES else SEVERITIES[0]
     about = ErrorSpan(WHOLE, 0, 0, None, category, known, note if isinstance(note, str) else "")
     for side, name in ((OUTPUT, "target"), (SOURCE, "source")):
@@ -160,7 +162,7 @@ def _span(row: Row, metadata: Mapping[str, object]) -> ErrorSpan | None:
 
 
 def _marked(text: str) -> tuple[int, int]:
-    """Where what stands between <v> and </v> lies in the text without them; 0, 0 for nothing."""
+    """Return start and end of the text between <v> and </v>, without the tags; 0, 0 if empty."""
     ends, removed = [], 0
     for tag in _TAG.finditer(text):
         ends.append(tag.start() - removed)
@@ -169,7 +171,7 @@ def _marked(text: str) -> tuple[int, int]:
 
 
 def _metadata(row: Row) -> Mapping[str, object]:
-    """The metadata of a line; in older files a note may stand there as it is."""
+    """Return the metadata of a line; older files may have a plain note in this column."""
     text = row.cell("metadata")
     try:
         found = json.loads(text)
@@ -179,10 +181,10 @@ def _metadata(row: Row) -> Mapping[str, object]:
 
 
 def _segment(row: Row) -> tuple[str, ...]:
-    """Return what tells segments apart: document, number and source.
+    """Return the key of a segment: document, number and source.
 
-    Some files count the segments of several documents of one name from 1, so the number alone does
-    not say which segment is meant.
+    Some files contain several documents with one name, and number the segments of each from 1. The
+    number alone is therefore ambiguous.
     """
     return row.cell("doc"), row.cell("docSegId"), bare_text(_plain(row.cell("source")))
 
@@ -192,5 +194,5 @@ def _plain(text: str) -> str:
 
 
 def _one_line(text: str) -> str:
-    """Text without tabs and breaks, each a space, so that places in it stay the same."""
+    """Replace each tab and line break by a space, so that positions in the text do not change."""
     return _BREAKS.sub(" ", text)

@@ -1,4 +1,4 @@
-"""The lines of Marot's TSV, with limits that are checked before anything is made of a line."""
+"""The lines of Marot's TSV, with limits that are checked before a line is parsed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ COLUMNS = (
     *("system", "doc", "docSegId", "globalSegId", "rater"),
     *("source", "target", "category", "severity", "metadata"),
 )
-# Older files have no metadata, and a note in its place.
+# Older files have a note in place of the metadata.
 _FEWEST_COLUMNS = 9
-# The most lines of one judgement, and the most tags in one cell: a line marks one error, which may
+# Largest number of lines per judgement, and of tags per cell: a line marks one error, which may
 # have several parts.
 MAX_LINES, _MAX_TAGS = MAX_SPANS, 2 * MAX_SPANS
-# The most characters of each cell, tags not counted.
+# Largest number of characters of each cell, without tags.
 _CELL_LENGTHS = {
     "doc": LONGEST_TEXT,
     "source": LONGEST_TEXT,
@@ -33,19 +33,19 @@ _CELL_LENGTHS = {
 class Row:
     """A line of a file."""
 
-    # Counted from 1.
+    # The line number, from 1.
     line: int
     # The cells of all columns; older files have no metadata.
     cells: tuple[str, ...]
 
     def cell(self, name: str) -> str:
-        """Return the cell of a column, "" where the line ends before it."""
+        """Return the cell of a column, "" if the line ends before it."""
         at = COLUMNS.index(name)
         return self.cells[at] if at < len(self.cells) else ""
 
     @property
     def key(self) -> tuple[str, ...]:
-        """The system, the segment and the rater: lines with one key are one judgement."""
+        """The system, the segment and the rater: lines with equal keys form one judgement."""
         return self.cells[:5]
 
 
@@ -54,10 +54,10 @@ def read_rows(data: bytes, name: str) -> list[Row]:
 
     Args:
         data: the content of the file.
-        name: the name of the file, for errors.
+        name: the name of the file, for error messages.
 
     Raises:
-        InputError: the file is not a TSV of Marot, or a cell is too long.
+        InputError: the file is not a Marot TSV, or a cell is too long.
     """
     lines = text_of(data, "judgements").split("\n")
     check_count(len(lines))
@@ -81,10 +81,10 @@ def read_rows(data: bytes, name: str) -> list[Row]:
 
 
 def _check_cells(row: Row) -> None:
-    """Refuse a line whose cells are too long, before anything is made of them."""
+    """Raise InputError if a cell is too long, before the line is parsed."""
     for name, cell in zip(COLUMNS, row.cells, strict=False):
         most = _CELL_LENGTHS.get(name, LONGEST_NAME)
-        # Most cells are short, so their tags need not be counted.
+        # Most cells are short, so counting their tags is unnecessary.
         if len(cell) <= most:
             continue
         tags = cell.count("<v>") + cell.count("</v>")

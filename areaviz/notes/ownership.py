@@ -1,8 +1,8 @@
-"""Who may change a record, and how many records one reader may own.
+"""Ownership of records: who may change a record, and how many records a user may own.
 
-A record that was written in the app is shared: every reader may change or remove it. An imported
-record belongs to the reader who imported it. A record without an owner comes from the operator or
-from an older version of the app, and only the operator may change it.
+A record written in the app is shared: every user may change or remove it. An imported record
+belongs to the user who imported it. A record without an owner comes from the operator or from an
+older version of the app, and only the operator may change it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from areaviz.shares.limits import (
 )
 from areaviz.trace.errors import InputError
 
-# The reader mark of the operator, who uses the command line or Python instead of a page.
+# The user id of the operator, who uses the command line or Python instead of a page.
 OPERATOR = ""
-# The beginning of an import's id, by which people name it.
+# Number of leading characters of an import's id that identify it to users.
 SHORT_ID = 16
 _TIME = "%Y%m%dT%H%M%SZ"
 
@@ -36,23 +36,23 @@ _TIME = "%Y%m%dT%H%M%SZ"
 class Owner(NamedTuple):
     """The owner of a stored record."""
 
-    # The reader's mark; "" where the record has no owner.
+    # The user's id; "" if the record has no owner.
     reader: str
-    # The import that brought the record in; "" where it was written in the app.
+    # The import that added the record; "" if it was written in the app.
     import_id: str
 
     def allows(self, reader: str) -> bool:
-        """Return whether a reader may change and remove the record."""
+        """Return whether a user may change and remove the record."""
         if reader == OPERATOR:
             return True
         return reader == self.reader if self.import_id else bool(self.reader)
 
     def check(self, one: str, reader: str) -> None:
-        """Raise InputError where a reader may not change the record.
+        """Raise InputError if a user may not change the record.
 
         Args:
             one: the word for a record, such as "note".
-            reader: the reader's mark, or `OPERATOR`.
+            reader: the user's id, or `OPERATOR`.
         """
         if self.allows(reader):
             return
@@ -68,41 +68,41 @@ class Owner(NamedTuple):
 
 
 class Import(NamedTuple):
-    """One import of a reader, as far as its records are still stored."""
+    """An import of a user, counting the records that are still stored."""
 
     id: str
-    # How many of its records there are, on all sets.
+    # The number of its records in all datasets.
     records: int
 
     @property
     def time(self) -> str:
-        """When it was imported, in UTC, for people."""
+        """The time of the import in UTC, for display."""
         made = datetime.strptime(self.id.partition("-")[0], _TIME)
         return f"{made:%Y-%m-%d %H:%M} UTC"
 
 
 def new_import_id() -> str:
-    """Return an id that begins with the time, so that ids are listed in the order of time."""
+    """Return an id that starts with the time, so that ids sort by time."""
     now = datetime.now(UTC)
-    # Microseconds follow the readable time, because two imports can happen within a second. The
-    # column of the store holds 32 characters.
+    # Microseconds follow the readable time, because two imports can happen within one second. The
+    # column in the store holds 32 characters.
     return f"{now:{_TIME}}-{now:%f}{secrets.token_hex(4)}"
 
 
 def check_shares(
     connection: Connection, table: sql.Table, several: str, reader: str, datasets: Collection[str]
 ) -> None:
-    """Refuse the changes of a transaction that would give a reader more than a share.
+    """Refuse the changes of a transaction that would exceed a user's quota.
 
     Args:
-        connection: has made the changes and not yet committed them.
-        table: of notes or judgements.
-        several: the word for records of the table.
+        connection: the connection with the uncommitted changes.
+        table: the table of notes or judgements.
+        several: the plural word for records of the table.
         reader: the owner of the changed records; the operator is not limited.
-        datasets: the digests of the changed sets.
+        datasets: the digests of the changed datasets.
 
     Raises:
-        InputError: a share is exceeded.
+        InputError: a quota is exceeded.
     """
     if reader == OPERATOR:
         return
@@ -133,7 +133,7 @@ def _largest(
     count: sql.ColumnElement[int],
     conditions: Sequence[sql.ColumnElement[bool]],
 ) -> int:
-    """Return the largest of the counts of all groups, 0 where there are no rows."""
+    """Return the largest count of all groups, 0 if there are no rows."""
     counted = sql.select(count).where(*conditions).group_by(group).order_by(count.desc()).limit(1)
     return connection.execute(counted).scalar() or 0
 

@@ -1,7 +1,7 @@
 """Limits on the time that the app waits for a PostgreSQL server.
 
-The server ends statements that take too long. A server that stands still ends nothing, and its
-machine still acknowledges packets, so the app also limits its own waiting.
+The server ends statements that take too long. A frozen server ends nothing, while its machine still
+acknowledges packets, so the app also limits its own waiting.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from sqlalchemy.engine.interfaces import Dialect
 from areaviz.notes.store_faults import WAITING
 
 T = TypeVar("T")
-# Seconds to wait for a connection, for a connection of the pool, and for one answer.
+# Seconds to wait for a new connection, for a free connection of the pool, and for one answer.
 CONNECTING, POOLING, ANSWERING = 5, WAITING, 20
-# Seconds after which the server ends a statement, and stops waiting for a lock.
+# Seconds after which the server ends a statement, and after which it stops waiting for a lock.
 _STATEMENT, _LOCK = 15, 10
 
 
 class BoundedConnection(psycopg.Connection[Any]):
-    """A connection that is closed where the server does not answer in time."""
+    """A connection that is closed if the server does not answer in time."""
 
     def wait(self, gen: PQGen[T], *args: Any, **options: Any) -> T:
-        """Wait for the server as psycopg does, but not longer than `ANSWERING` seconds.
+        """Wait for the server like psycopg, but at most `ANSWERING` seconds.
 
         Raises:
             psycopg.errors.ConnectionTimeout: the server does not answer.
@@ -35,16 +35,16 @@ class BoundedConnection(psycopg.Connection[Any]):
         try:
             return super().wait(gen, *args, **options | {"timeout": ANSWERING})
         except psycopg.errors._WaitTimeout as error:
-            # Nobody knows what the server does with the statement, so the connection is useless.
+            # The state of the statement on the server is unknown, so close the connection.
             self.pgconn.finish()
             raise psycopg.errors.ConnectionTimeout("the server does not answer") from error
 
 
 def create_engine(url: str) -> Engine:
-    """Return an engine for a server whose every answer is waited for only a limited time.
+    """Return an engine that waits only a limited time for each answer of the server.
 
     Args:
-        url: an address with the driver psycopg.
+        url: a database URL with the psycopg driver.
     """
     engine = sql.create_engine(
         url,
@@ -53,7 +53,7 @@ def create_engine(url: str) -> Engine:
         connect_args={
             "connect_timeout": CONNECTING,
             "options": f"-c statement_timeout={_STATEMENT}s -c lock_timeout={_LOCK}s",
-            # Notice within about 15 s that the server's machine is gone.
+            # Notice within about 15 s if the server's machine is gone.
             "keepalives_idle": 5,
             "keepalives_interval": 3,
             "keepalives_count": 3,
@@ -65,5 +65,5 @@ def create_engine(url: str) -> Engine:
 
 
 def _connect(_: Dialect, __: object, arguments: list[Any], options: dict[str, Any]) -> object:
-    """Open the connections of an engine as bounded ones."""
+    """Open a bounded connection for an engine."""
     return BoundedConnection.connect(*arguments, **options)

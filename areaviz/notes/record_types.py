@@ -1,4 +1,4 @@
-"""What all kinds of records have in common: their fields, ids, and conflicts between versions."""
+"""The common parts of all kinds of records: fields, ids, and conflicts between versions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ class Record(Protocol):
 
     @property
     def dataset(self) -> str:
-        """The digest of the record's set."""
+        """The digest of the record's dataset."""
 
     @property
     def version(self) -> int:
         """The number of saved changes, 0 before the record is saved."""
 
     def checked(self) -> Self:
-        """Return the record as it can be saved; raise InputError where it cannot."""
+        """Return the record as it can be saved; raise InputError if it cannot be saved."""
 
     def words(self) -> tuple[object, ...]:
-        """Return what was said about what, without the time and the version."""
+        """Return the content of the record without the time and the version."""
 
 
 R = TypeVar("R", bound=Record)
@@ -40,7 +40,7 @@ class Stale(Exception, Generic[R]):
     """Another version of a record was saved since the caller read it.
 
     Attributes:
-        there: the record in the store, or None where it was removed.
+        there: the record in the store, or None if it was removed.
         own: the record that the caller tried to save or remove.
     """
 
@@ -50,27 +50,27 @@ class Stale(Exception, Generic[R]):
 
 
 class Merged(NamedTuple):
-    """The number of imported records."""
+    """The numbers of imported records."""
 
     # Records whose id was not in the store.
     new: int
-    # Records whose id was in the store with other words.
+    # Records whose id was in the store with different content.
     differing: int
 
 
 @dataclass(frozen=True, slots=True)
 class Shown(Generic[R]):
-    """A record as one reader sees it."""
+    """A record as one user sees it."""
 
     record: R
-    # Whether this reader may change and remove it.
+    # Whether this user may change and remove it.
     is_changeable: bool
-    # The import that brought it in, "" where it was written in the app.
+    # The import that added it, "" if it was written in the app.
     import_id: str
 
 
 def id_of_copy(record: Record) -> str:
-    """Return an id that depends only on the record's id and words."""
+    """Return an id that depends only on the record's id and content."""
     return digest(record.id, record.words())
 
 

@@ -1,7 +1,7 @@
-"""Records that people make in a store: notes and judgements are saved, changed, removed, imported.
+"""Users' records in a store, notes and judgements: saving, changing, removing and importing them.
 
-A record that is reported as saved has been committed. A change names the version that it was made
-from. The change is refused where another version was saved since then, so that no words are lost.
+A record that is reported as saved has been committed. A change names the version on which it is
+based. It is refused if another version was saved since, so that no text is lost.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from areaviz.notes.record_types import Merged, R, Shown, Stale, id_of_copy
 from areaviz.notes.store import Store
 from areaviz.notes.store_schema import MAX_NUMBER, now
 
-# The most ids in one query: stores limit the number of parameters.
+# Largest number of ids per query, because stores limit the number of parameters.
 _IDS_AT_ONCE = 500
-# Columns that stay in the store: files and pages get the rest of a row.
+# Columns that files and pages do not get.
 _HIDDEN = ("reader", "import_id")
 
 
 class Records(ABC, Generic[R]):
-    """The records of one table. Every method raises BackendError where the store fails.
+    """The records of one table. Every method raises BackendError if the store fails.
 
-    Methods that change records take the mark of the reader who asks for the change. It is
-    `OPERATOR` for code that no reader controls.
+    Methods that change records take the id of the user who requests the change. It is `OPERATOR`
+    for code that no user controls.
     """
 
     table: ClassVar[sql.Table]
-    # The words for one record and for several, in error messages.
+    # The singular and plural words for records in error messages.
     one: ClassVar[str]
     several: ClassVar[str]
-    # The columns that records are ordered by. The last one is unique.
+    # The columns by which records are ordered. The last one is unique.
     order: ClassVar[tuple[str, ...]]
 
     def __init__(self, store: Store) -> None:
@@ -51,7 +51,7 @@ class Records(ABC, Generic[R]):
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """Open the store at an address (see `Store.open`) and return its records."""
+        """Open the store at a database URL (see `Store.open`) and return its records."""
         return cls(Store.open(url))
 
     @abstractmethod
@@ -67,26 +67,26 @@ class Records(ABC, Generic[R]):
         """Return the id of a record that has none yet."""
 
     def _imported(self, record: R) -> R:
-        """Return a checked record of a file as it is imported."""
+        """Return a checked record of a file in the form in which it is imported."""
         return record
 
     def list_all(self, dataset: str) -> list[R]:
-        """Return all records on a set, ordered by example."""
+        """Return all records of a dataset, ordered by example."""
         chosen = sql.select(self.table).where(self.table.c.dataset == dataset)
         rows = self._store.rows(f"reading the {self.several}", chosen.order_by(*self._order()))
         return [self._read(_visible(row)) for row in rows]
 
     def list_on_example(self, dataset: str, example: int, reader: str, most: int) -> list[Shown[R]]:
-        """Return the first records on one example, as a reader sees them.
+        """Return the first records on one example, as a user sees them.
 
-        The reader's own records come first, then those written in the app, then imports, so that
-        no import hides what people wrote.
+        The user's own records come first, then those written in the app, then imports, so that no
+        import hides what users wrote.
 
         Args:
-            dataset: the digest of the set.
-            example: the place of the example in the set, from 0.
-            reader: the mark of who looks.
-            most: the most records to return.
+            dataset: the digest of the dataset.
+            example: the index of the example in the dataset, from 0.
+            reader: the id of the user who looks.
+            most: the largest number of records to return.
         """
         table = self.table
         chosen = sql.select(table).where(table.c.dataset == dataset, table.c.example == example)
@@ -95,7 +95,7 @@ class Records(ABC, Generic[R]):
         return [self._shown(row, reader) for row in rows]
 
     def count(self, dataset: str, example: int | None = None) -> int:
-        """Return the number of records on a set, or on one of its examples."""
+        """Return the number of records on a dataset, or on one of its examples."""
         count = sql.func.count().label("count")
         chosen = sql.select(count).where(self.table.c.dataset == dataset)
         if example is not None:
@@ -104,9 +104,9 @@ class Records(ABC, Generic[R]):
         return int(row["count"])
 
     def revision(self, dataset: str) -> tuple[object, ...]:
-        """Return a value that differs after every change of the records on a set."""
+        """Return a value that differs after every change of the records on a dataset."""
         table, last = self.table, sql.func.max
-        # Ids of imports rise with time, so they tell two imports of equally many records apart.
+        # Ids of imports rise with time, so they distinguish two imports with equal record counts.
         values = last(table.c.import_id), last(table.c.changed), sql.func.sum(table.c.version)
         chosen = sql.select(sql.func.count(), *values).where(table.c.dataset == dataset)
         (row,) = self._store.rows(f"reading the {self.several}", chosen)
@@ -117,15 +117,15 @@ class Records(ABC, Generic[R]):
 
         Args:
             record: the record to save.
-            reader: the mark of who saves it, and who owns it if it is new.
+            reader: the id of the user who saves it, and who owns it if it is new.
 
         Raises:
-            InputError: the record has a fault, belongs to somebody else, or is beyond a share.
+            InputError: the record is invalid, belongs to another user, or exceeds a quota.
             Stale: another version was saved since the record was read.
         """
         own = record.checked()
         name = own.id or self._id(own)
-        # 1 follows the largest number: a version only has to differ from the one before.
+        # Wrap from the largest number to 1: a version only has to differ from the previous one.
         new = replace(own, id=name, changed=now(), version=own.version % MAX_NUMBER + 1)
         with self._store.writer(f"saving the {self.one}") as connection:
             there = self._locked(connection, name, reader)
@@ -149,7 +149,7 @@ class Records(ABC, Generic[R]):
             connection.execute(sql.delete(self.table).where(self.table.c.id == record.id))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove what a reader wrote and imported on a set; return the number of records."""
+        """Remove the records of a user on a dataset; return their number."""
         if reader == OPERATOR:
             return 0
         own = self.table.c.dataset == dataset, self.table.c.reader == reader
@@ -167,17 +167,17 @@ class Records(ABC, Generic[R]):
         return self._store.delete(f"removing old {self.several}", self.table, old)
 
     def merge(self, records: Sequence[R], reader: str = OPERATOR) -> Merged:
-        """Import records from a file: all of them, or none. Stored records stay as they are.
+        """Import all records from a file, or none. Stored records are not changed.
 
-        A record whose id is stored with other words is added under a new id, by which it is
-        recognised when it is imported again.
+        A record whose id is stored with different content is added under a new id. The new id
+        identifies it when it is imported again.
 
         Args:
             records: the records of the file.
-            reader: the mark of the importer, who owns what is new.
+            reader: the id of the importing user, who owns new records.
 
         Raises:
-            InputError: a record has a fault, or the import is beyond a share of the importer.
+            InputError: a record is invalid, or the import exceeds a quota of the user.
         """
         checked = [self._imported(record.checked()) for record in records]
         with self._store.writer(f"saving the {self.several}") as connection:
@@ -201,7 +201,7 @@ class Records(ABC, Generic[R]):
         return Merged(len(new), len(differing))
 
     def list_imports(self, dataset: str, reader: str) -> list[Import]:
-        """Return a reader's imports that have records on a set, the latest first."""
+        """Return a user's imports with records on a dataset, the latest first."""
         table, count = self.table, sql.func.count()
         own = table.c.reader == reader, table.c.import_id != ""
         here = sql.select(table.c.import_id).where(*own, table.c.dataset == dataset)
@@ -212,11 +212,11 @@ class Records(ABC, Generic[R]):
         return [Import(row["import_id"], row["records"]) for row in rows]
 
     def undo_import(self, import_id: str, reader: str = OPERATOR) -> int:
-        """Remove everything that one import brought in, on all sets, also what was changed since.
+        """Remove all records of an import on all datasets, including records changed since.
 
         Args:
             import_id: the id; the operator may give its first `SHORT_ID` characters.
-            reader: the mark of the importer; nothing of another reader is removed.
+            reader: the id of the importing user; records of other users are not removed.
 
         Returns:
             The number of removed records.
@@ -246,10 +246,10 @@ class Records(ABC, Generic[R]):
         return found
 
     def _locked(self, connection: Connection, name: str, reader: str) -> R | None:
-        """Lock the record with an id and return it, or None where there is none.
+        """Lock the record with an id and return it, or None if there is none.
 
         Raises:
-            InputError: the reader may not change it.
+            InputError: the user may not change it.
         """
         chosen = sql.select(self.table).where(self.table.c.id == name).with_for_update()
         row = connection.execute(chosen).mappings().one_or_none()

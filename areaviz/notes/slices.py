@@ -1,7 +1,7 @@
-"""Slices: examples of a set under a name, to look at again and to measure on their own.
+"""Slices: named sets of examples, to look at again and to measure separately.
 
-A slice belongs to the reader who saved it. Others can look at it and save a copy under another
-name, but they cannot replace or remove it.
+A slice belongs to the user who saved it. Other users can see it and save a copy under another name,
+but they cannot replace or remove it.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from areaviz.trace.errors import InputError
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Some examples of a set."""
+    """A named set of examples of a dataset."""
 
-    # The digest of the set.
+    # The digest of the dataset.
     dataset: str
-    # The name, which no other slice of the set has.
+    # The name, which is unique in the dataset.
     name: str
-    # Places in the set, from 0, rising.
+    # Indices of the examples, from 0, in rising order.
     examples: tuple[int, ...]
     # 0 before the slice is saved, then the number of saved changes.
     version: int = 0
-    # The mark of the reader who saved it, "" for the operator and in older stores.
+    # The id of the user who saved it, "" for the operator and in older stores.
     owner: str = OPERATOR
 
     def is_changeable(self, reader: str) -> bool:
-        """Return whether a reader may replace and remove the slice."""
+        """Return whether a user may replace and remove the slice."""
         return reader in (OPERATOR, self.owner)
 
     def checked(self) -> Slice:
-        """Return the slice as it can be saved; raise InputError where it cannot."""
+        """Return the slice as it can be saved; raise InputError if it cannot be saved."""
         name = self.name.strip()
         if not name:
             raise InputError("A slice needs a name. Type one.")
@@ -50,30 +50,30 @@ class Slice:
 
 
 class Slices:
-    """The slices in a store. Every method raises BackendError where the store fails."""
+    """The slices in a store. Every method raises BackendError if the store fails."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def list_all(self, dataset: str) -> list[Slice]:
-        """Return all slices of a set, by name."""
+        """Return all slices of a dataset, by name."""
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset).order_by(SLICES.c.name)
         return [_read(row) for row in self._store.rows("reading the slices", chosen)]
 
     def list_for(self, dataset: str, reader: str, most: int) -> list[Slice]:
-        """Return slices of a set: first those of one reader, then the others, each by name.
+        """Return slices of a dataset: first those of one user, then all others, each by name.
 
         Args:
-            dataset: the digest of the set.
-            reader: the mark of who looks.
-            most: the most slices to return.
+            dataset: the digest of the dataset.
+            reader: the id of the user who looks.
+            most: the largest number of slices to return.
         """
         chosen = sql.select(SLICES).where(SLICES.c.dataset == dataset)
         ordered = chosen.order_by(SLICES.c.reader != reader, SLICES.c.name).limit(most)
         return [_read(row) for row in self._store.rows("reading the slices", ordered)]
 
     def count(self, dataset: str) -> int:
-        """Return the number of slices of a set."""
+        """Return the number of slices of a dataset."""
         chosen = sql.select(sql.func.count().label("count")).where(SLICES.c.dataset == dataset)
         (row,) = self._store.rows("counting the slices", chosen)
         return int(row["count"])
@@ -82,18 +82,18 @@ class Slices:
         """Add a slice (version 0) or change one. It is committed when this returns.
 
         Args:
-            changed: the slice; its owner does not matter.
-            reader: the mark of who saves it, and who owns it if it is new.
+            changed: the slice; its owner is ignored.
+            reader: the id of the user who saves it, and who owns it if it is new.
 
         Raises:
-            InputError: the slice has a fault, its name belongs to another reader, another version
-                was saved since the slice was read, or the reader has too many slices.
+            InputError: the slice is invalid, its name belongs to another user, another version was
+                saved since the slice was read, or the user has too many slices.
         """
         own = changed.checked()
         with self._store.writer("saving the slice") as connection:
             there = _locked(connection, own, reader)
             _check_version(own, there)
-            # 1 follows the largest number: a version only has to differ from the one before.
+            # Wrap from the largest number to 1: a version only has to differ from the previous one.
             new = replace(own, version=own.version % MAX_NUMBER + 1, owner=reader)
             values = {
                 "examples": json.dumps(new.examples),
@@ -110,9 +110,9 @@ class Slices:
         return new
 
     def take_over(self, earlier: str, dataset: str, reader: str = OPERATOR) -> int:
-        """Copy the slices of an earlier version of a set to the set; return how many were copied.
+        """Copy the slices of an earlier version of a dataset to this version; return their number.
 
-        A slice is left out where the set has a slice with its name.
+        A slice is skipped if this version already has a slice with its name.
         """
         names = {one.name for one in self.list_all(dataset)}
         new = [one for one in self.list_all(earlier) if one.name not in names]
@@ -121,10 +121,10 @@ class Slices:
         return len(new)
 
     def remove(self, gone: Slice, reader: str = OPERATOR) -> None:
-        """Remove a slice, if it is still there. Its examples stay in the set.
+        """Remove a slice, if it is still there. Its examples stay in the dataset.
 
         Raises:
-            InputError: it belongs to another reader, or was changed since it was read.
+            InputError: it belongs to another user, or was changed since it was read.
         """
         with self._store.writer("removing the slice") as connection:
             there = _locked(connection, gone, reader)
@@ -133,7 +133,7 @@ class Slices:
                 connection.execute(sql.delete(SLICES).where(*_named(gone)))
 
     def remove_own(self, dataset: str, reader: str) -> int:
-        """Remove the slices of a set that one reader saved; return their number."""
+        """Remove the slices of a dataset that one user saved; return their number."""
         if reader == OPERATOR:
             return 0
         own = SLICES.c.dataset == dataset, SLICES.c.reader == reader
@@ -158,10 +158,10 @@ def _named(one: Slice) -> tuple[sql.ColumnElement[bool], ...]:
 
 
 def _locked(connection: Connection, one: Slice, reader: str) -> Slice | None:
-    """Lock the stored slice with a name and return it, or None where there is none.
+    """Lock the stored slice with a name and return it, or None if there is none.
 
     Raises:
-        InputError: the reader may not change it.
+        InputError: the user may not change it.
     """
     chosen = sql.select(SLICES).where(*_named(one)).with_for_update()
     row = connection.execute(chosen).mappings().one_or_none()
@@ -176,7 +176,7 @@ def _locked(connection: Connection, one: Slice, reader: str) -> Slice | None:
 
 
 def _check_version(own: Slice, there: Slice | None) -> None:
-    """Raise InputError where the slice is not the version that the change was made from."""
+    """Raise InputError unless the stored slice has the version on which the change is based."""
     if own.version == (there.version if there else 0):
         return
     did = "saved" if there else "removed"
@@ -187,7 +187,7 @@ def _check_version(own: Slice, there: Slice | None) -> None:
 
 
 def _check_share(connection: Connection, dataset: str, reader: str) -> None:
-    """Refuse a slice that would give its reader more than a share on the set."""
+    """Raise InputError if a slice would exceed its user's quota in the dataset."""
     if reader == OPERATOR:
         return
     counted = sql.select(sql.func.count()).where(

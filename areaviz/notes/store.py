@@ -1,7 +1,7 @@
-"""The store of people's notes and slices: one SQLite file or a PostgreSQL server, by its address.
+"""The store of users' notes and slices: an SQLite file or a PostgreSQL server, given by its URL.
 
-What is reported as saved has been committed and, in SQLite, written to the disk (WAL,
-synchronous=FULL). A damaged file gets another name. After every other fault it stays as it is.
+A change that is reported as saved has been committed and, in SQLite, written to the disk (WAL,
+synchronous=FULL). A damaged file is renamed. After every other error the file is left unchanged.
 """
 
 from __future__ import annotations
@@ -29,34 +29,34 @@ from areaviz.trace.files import PRIVATE_FILE, aside_name, private_folder
 log = logging.getLogger(__name__)
 # Seconds to wait for other processes that open a store, and for other writers of this process.
 OPENING, WRITING = 20, 20
-# The number of the lock that processes hold while they open one PostgreSQL store.
+# The key of the lock that processes hold while they open one PostgreSQL store.
 _OPENING_LOCK = 0x61726561
 _POSTGRES = "postgresql+psycopg"
 
 
 class Store:
-    """One store, with one writer at a time in this process and any number of readers."""
+    """A store with one writer at a time per process and any number of readers."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine, self._writing = engine, threading.Lock()
         self._is_sqlite = engine.dialect.name == "sqlite"
         name = engine.url.database
         is_file = self._is_sqlite and name and name != ":memory:"
-        # The file of a store that is one, else None.
+        # The file of an SQLite store, None for a server.
         self.file = Path(str(name)) if is_file else None
-        # Called before every change; an error that it raises refuses the change.
+        # Called before every change; it refuses the change by raising an error.
         self._check: Callable[[], None] | None = None
 
     @classmethod
     def open(cls, url: str) -> Self:
-        """Open a store by its address, and make it where there is none.
+        """Open a store by its URL, and create it if it does not exist.
 
         Args:
             url: "sqlite:///FILE" or "postgresql+psycopg://...".
 
         Raises:
-            BackendError: the store cannot be opened. The error says why, and where a damaged file
-                is kept.
+            BackendError: the store cannot be opened. The error gives the reason, and the new name
+                of a damaged file.
         """
         try:
             engine = _engine(url)
@@ -100,13 +100,13 @@ class Store:
 
     @contextmanager
     def writer(self, doing: str) -> Iterator[Connection]:
-        """Yield the one writing connection. Changes are committed after the block, or undone.
+        """Yield the only writing connection. Changes are committed after the block, or rolled back.
 
         Args:
             doing: completes "Something went wrong while ..." in an error.
 
         Raises:
-            BackendError: the store fails, or other writers do not finish.
+            BackendError: the store fails, or other writers do not finish in time.
             InputError: the check of this store refuses the change.
         """
         with self._turn_to_write(doing), self._errors(doing), self._engine.begin() as connection:
@@ -118,7 +118,7 @@ class Store:
 
     @contextmanager
     def _turn_to_write(self, doing: str) -> Iterator[None]:
-        """Wait for the other writers of this process, but only for some time."""
+        """Wait for the other writers of this process, at most `WRITING` seconds."""
         if not self._writing.acquire(timeout=WRITING):
             raise BackendError(
                 f"Something went wrong while {doing} (others have been saving for"
@@ -130,16 +130,16 @@ class Store:
             self._writing.release()
 
     def delete(self, doing: str, table: sql.Table, *which: sql.ColumnElement[bool]) -> int:
-        """Delete the rows of a table for which all conditions hold; return their number."""
+        """Delete the rows of a table that meet all conditions; return their number."""
         with self.writer(doing) as connection:
             return connection.execute(sql.delete(table).where(*which)).rowcount
 
     def _begin(self) -> None:
-        """Set a damaged file aside, make a missing one, and bring an older one to this version."""
+        """Rename a damaged store, create a missing one, and upgrade an older one."""
         with self._errors("opening the notes"), self._one_opener():
             if self.file:
                 set_aside_if_damaged(self.file)
-                with suppress(FileExistsError):  # SQLite gives its log and index the same mode
+                with suppress(FileExistsError):  # SQLite gives its log and index this file's mode
                     _create(self.file)
             with self._engine.connect() as connection:
                 found = version_of(connection)
@@ -153,7 +153,7 @@ class Store:
                 upgrade(connection)
 
     def _copy(self, file: Path, version: int) -> None:
-        """Keep a file of an older version as it was, and make the store private to this user."""
+        """Back up a file of an older version, and make the store private to this user."""
         copy = aside_name(file, f"version-{version}")
         _create(copy)
         try:
@@ -176,7 +176,7 @@ class Store:
 
     @contextmanager
     def _one_opener(self) -> Iterator[None]:
-        """Let processes open one SQLite file one after the other. A server does that itself."""
+        """Let processes open an SQLite file one after another. A server does this itself."""
         if not self.file:
             yield
             return
@@ -187,7 +187,7 @@ class Store:
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Raise every error of the store as a BackendError that people can read."""
+        """Raise every error of the store as a BackendError with a readable sentence."""
         try:
             yield
         except (SQLAlchemyError, sqlite3.Error, OSError) as error:
@@ -200,22 +200,22 @@ class Store:
 
 
 def _engine(url: str) -> Engine:
-    """Return the engine of an address; raise what SQLAlchemy raises for a wrong address."""
+    """Return the engine for a database URL; raise SQLAlchemy's error for an invalid URL."""
     if sql.make_url(url).drivername == _POSTGRES:
-        from areaviz.notes.postgres import create_engine  # the driver is not always installed
+        from areaviz.notes.postgres import create_engine  # the driver may not be installed
 
         return create_engine(url)
     return sql.create_engine(url, pool_pre_ping=True)
 
 
 def _create(path: Path) -> None:
-    """Make an empty file for this user alone; raise FileExistsError where there is one."""
+    """Create an empty file for this user only; raise FileExistsError if it exists."""
     os.close(os.open(path, os.O_CREAT | os.O_EXCL, PRIVATE_FILE))
 
 
 def _make_durable(connection: Any, _: object) -> None:
-    """Set up an SQLite connection: write-ahead log, commits on disk, removed rows overwritten."""
-    connection.isolation_level = None  # transactions are begun by `writer`, not by the driver
+    """Configure an SQLite connection: write-ahead log, durable commits, secure deletion."""
+    connection.isolation_level = None  # `writer` starts transactions, not the driver
     settings = ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "secure_delete=ON")
     for pragma in (f"busy_timeout={WAITING * 1000}", *settings):
         connection.execute(f"PRAGMA {pragma}")

@@ -1,7 +1,7 @@
-"""Faults of the store of notes: which of them are damage, and words and advice for the others.
+"""Faults of the store of notes: which faults mean damage, and messages for all other faults.
 
-Only what SQLite itself calls corrupt is damage. A full disk, a lock, a missing descriptor or right
-and an error of the disk go away again, and the file must then be as it was.
+Only what SQLite itself calls corrupt counts as damage. A full disk, a lock, a missing descriptor or
+permission, and a disk error are temporary, and afterwards the file must be unchanged.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from areaviz.trace.files import set_aside
 
 # Seconds to wait for other programs.
 WAITING = 5
-# Files that opening a store needs at once: the lock, the store, its log and index, and what those
-# two are made by.
+# Number of files that opening a store needs at once: the lock, the store, its log and index, and
+# two for creating the log and the index.
 DESCRIPTORS = 6
-# Bytes below which a disk counts as full where SQLite only says that it could not write.
+# If SQLite only reports that it could not write, a disk with fewer free bytes counts as full.
 SPACE = 1 << 20
-# Endings of the files that SQLite keeps beside a store: its log and the index of that.
+# Suffixes of the files that SQLite keeps next to a store: the log and its index.
 LOGS = ("-wal", "-shm")
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
-# Errors behind which several faults may stand.
+# Errors that can have several causes.
 _UNNAMED = (
     sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_CANTOPEN,
@@ -38,11 +38,11 @@ _UNNAMED = (
 
 
 class Fault(NamedTuple):
-    """What went wrong, for people."""
+    """A fault of the store, in words for users."""
 
-    # In words that stand in brackets.
+    # The description that error messages show in brackets.
     what: str
-    # What to do about it, "" where that is unknown.
+    # The advice, "" if there is none.
     advice: str = ""
 
 
@@ -52,7 +52,7 @@ MANY = Fault("this process has too many open files", "raise its limit of open fi
 BARRED = Fault("the store may not be read and written by this user", "fix its owner or mode")
 SILENT = Fault("the database server does not answer", "check that it runs and can be reached")
 UNREADABLE = Fault("the store's disk could not be read or written", "look after the disk")
-# Exceptions of psycopg and of the pool of connections, which need not be installed.
+# Exceptions of psycopg and its connection pool, by name, because they may not be installed.
 _SILENT = ("ConnectionTimeout", "QueryCanceled", "LockNotAvailable", "TimeoutError")
 _BY_NUMBER = {
     errno.ENOSPC: FULL,
@@ -67,11 +67,11 @@ _BY_NUMBER = {
 
 
 def fault_of(error: BaseException, path: Path | None) -> Fault:
-    """What an error means.
+    """Return the fault behind an error.
 
     Args:
-        error: of the operating system, of SQLite or of a server.
-        path: of a store that is a file, else None.
+        error: an error of the operating system, of SQLite or of a server.
+        path: the file of an SQLite store, else None.
     """
     if isinstance(error, OSError):
         unknown = Fault(error.strerror or "another process is opening it")
@@ -91,23 +91,24 @@ def fault_of(error: BaseException, path: Path | None) -> Fault:
 
 
 def set_aside_if_damaged(path: Path) -> None:
-    """Check a store that is a file; a damaged one gets another name, with its log, unchanged.
+    """Check an SQLite store; rename a damaged one together with its log, without changing it.
 
     Raises:
-        BackendError: it was damaged; says where it lies now.
-        sqlite3.Error, OSError: it could not be checked, for another reason; nothing was changed.
+        BackendError: the store was damaged; the error gives its new name.
+        sqlite3.Error, OSError: the store could not be checked for another reason; nothing was
+            changed.
     """
     if not path.is_file():
         return
     path = path.resolve()
     logs = _logs(path)
-    # Without a log, the index is of no use.
+    # Without a log, the index is useless.
     has_log = logs[0].exists() and logs[0].stat().st_size > 0
     there = [log for log in logs if has_log and log.exists()]
     with closing(sqlite3.connect(path, timeout=WAITING)) as connection:
         if _sound(connection):
             return
-        # While it is open: so SQLite sees that the file has another name, and leaves the log alone.
+        # Rename it while it is open: SQLite then notices the new name and leaves the log alone.
         try:
             aside = set_aside(path, *there)
         except OSError as error:
@@ -117,7 +118,7 @@ def set_aside_if_damaged(path: Path) -> None:
                 "nothing was changed, move it away by hand."
             ) from error
     for log in logs:
-        log.unlink(missing_ok=True)  # made by the check
+        log.unlink(missing_ok=True)  # the check created it
     raise BackendError(
         f"The store of notes was damaged and was set aside as {aside.name}; a new one begins next"
         " time."
@@ -125,7 +126,7 @@ def set_aside_if_damaged(path: Path) -> None:
 
 
 def _sound(connection: sqlite3.Connection) -> bool:
-    """Whether a check finds nothing; raises sqlite3.Error where it could not look at everything."""
+    """Return whether a check finds no damage; raise sqlite3.Error if it could not read all."""
     try:
         if connection.execute("PRAGMA quick_check").fetchall() == [("ok",)]:
             return True
@@ -137,9 +138,9 @@ def _sound(connection: sqlite3.Connection) -> bool:
 
 
 def _read_all(connection: sqlite3.Connection) -> None:
-    """Raise the disk's error where a page cannot be read: a check calls such a page malformed."""
+    """Raise the disk's error if a page cannot be read: a check would call the page malformed."""
     try:
-        with closing(sqlite3.connect("")) as copy:  # a temporary one
+        with closing(sqlite3.connect("")) as copy:  # a temporary database
             connection.backup(copy)
     except sqlite3.DatabaseError as error:
         if _code(error) not in _DAMAGE:
@@ -151,15 +152,15 @@ def _logs(path: Path) -> list[Path]:
 
 
 def _code(error: BaseException) -> int:
-    """SQLite's number of an error, without what it adds in higher bits; -1 where it has none."""
+    """Return SQLite's primary error code without its extension bits, -1 for other errors."""
     code = getattr(error, "sqlite_errorcode", None)
     return -1 if code is None else int(code) & 0xFF
 
 
 def _fault_behind(path: Path) -> Fault | None:
-    """The fault behind SQLite's "unable to open" and "I/O error", None where it is not found.
+    """Return the fault behind SQLite's "unable to open" and "I/O error", None if it is not found.
 
-    The store itself is not opened: to close it again would free the locks that this process has.
+    The store itself is not opened, because closing it would release the locks of this process.
     """
     held: list[int] = []
     try:

@@ -1,8 +1,7 @@
-"""The tables of the store of notes, their version, and the steps from older versions.
+"""The tables of the store of notes, their version, and the upgrades from older versions.
 
-An older store is brought to this version in one transaction, and a newer one is refused. To change
-a table, raise `VERSION`, add a step to `STEPS`, and put a store of the new version into
-tests/notes/stores.
+An older store is upgraded in one transaction, and a newer one is refused. To change a table, raise
+`VERSION`, add a step to `STEPS`, and put a store of the new version into tests/notes/stores.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from areaviz.trace.errors import BackendError, InputError
 # Stores of version 0 have no table of versions, and some of them have no slices.
 VERSION = 3
 LONGEST_NOTE, LONGEST_NAME, LONGEST_SLICE = 4000, 100, 60
-# The most characters of a judged text, and of the lines of another tool's file about it.
+# Largest number of characters of a judged text, and of another tool's lines about it.
 LONGEST_TEXT, LONGEST_ORIGIN = 20_000, 200_000
-# The largest place of an example and the largest version that every store can hold.
+# Largest example index and largest version that every store can hold.
 MAX_NUMBER = 2**31 - 1
-# The most characters of each text column.
+# Largest number of characters of each text column.
 LENGTHS = {
     "id": 32,
     "dataset": 64,
@@ -42,14 +41,14 @@ LENGTHS = {
     "output": LONGEST_TEXT,
     "origin": LONGEST_ORIGIN,
 }
-# Halves of surrogate pairs, which UTF-8 cannot hold, and the character that PostgreSQL cannot.
+# Unpaired surrogates, which UTF-8 cannot encode, and NUL, which PostgreSQL cannot store.
 _BROKEN = re.compile("[\0\ud800-\udfff]")
 
 METADATA = sql.MetaData()
 
 
 def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
-    """Return a text column; one that a later version added is "" in older rows."""
+    """Return a text column; a column added by a later version is "" in older rows."""
     default = "" if later else None
     kind = sql.String(LENGTHS[name])
     return sql.Column(name, kind, nullable=False, server_default=default, **options)
@@ -57,10 +56,10 @@ def _text(name: str, later: bool = False, **options: Any) -> sql.Column[str]:
 
 def _ownership() -> tuple[sql.Column[str], sql.Column[str]]:
     """Return the columns that say who may change a row; see `areaviz/notes/ownership.py`."""
-    # The mark of the reader who wrote or imported the row (`areaviz/ui/shell/reader.py`). It is ""
-    # for the operator, and for rows of older versions, which did not know their reader.
+    # The id of the user who wrote or imported the row (`areaviz/ui/shell/reader.py`). It is "" for
+    # the operator, and for rows of older versions, which did not record users.
     reader = _text("reader", later=True)
-    # The import that brought the row in, "" for a row that was written in the app.
+    # The import that added the row, "" for a row that was written in the app.
     return reader, _text("import_id", later=True)
 
 
@@ -86,7 +85,7 @@ NOTES = sql.Table(
     _text("author"),
     _text("changed"),
     sql.Column("version", sql.Integer, nullable=False),
-    # The id of the stored note whose words an imported note differs from, else "".
+    # The id of the stored note from which an imported note differs, else "".
     _text("differs", later=True),
     *_ownership(),
     *_indexes("annotations"),
@@ -145,9 +144,9 @@ def version_of(connection: Connection) -> int | None:
 
 
 def upgrade(connection: Connection) -> None:
-    """Make the tables of an empty store, or bring an older store to `VERSION`.
+    """Create the tables of an empty store, or upgrade an older store to `VERSION`.
 
-    All of it happens in the caller's transaction.
+    Everything happens in the caller's transaction.
     """
     found = version_of(connection)
     if found == VERSION:
@@ -161,7 +160,7 @@ def upgrade(connection: Connection) -> None:
 
 
 def _upgrade_from_0(connection: Connection) -> None:
-    """Add the owners of notes and slices, the times of slices, and what notes differ from."""
+    """Add the owners of notes and slices, the times of slices, and the column `differs`."""
     _add_columns(connection, NOTES.c.differs, NOTES.c.reader)
     if sql.inspect(connection).has_table(SLICES.name):
         _add_columns(connection, SLICES.c.changed, SLICES.c.reader)
@@ -181,9 +180,9 @@ def _upgrade_from_2(connection: Connection) -> None:
 
 
 def _add_columns(connection: Connection, *columns: sql.Column[Any]) -> None:
-    """Add columns to the tables that exist and do not have them yet.
+    """Add columns to existing tables that lack them.
 
-    An earlier step may have made a table with all columns of today.
+    An earlier step may have created a table with all present columns.
     """
     for column in columns:
         there = sql.inspect(connection)
@@ -195,7 +194,7 @@ def _add_columns(connection: Connection, *columns: sql.Column[Any]) -> None:
         connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {added}")
 
 
-# The step from each version to the next.
+# The upgrade from each version to the next.
 STEPS: tuple[Callable[[Connection], None], ...] = (
     _upgrade_from_0,
     _upgrade_from_1,
@@ -209,7 +208,7 @@ def check_text(title: str, value: str, most: int) -> None:
     Args:
         title: the name of the text in error messages.
         value: the text.
-        most: the most characters that it may have.
+        most: the largest allowed number of characters.
     """
     if len(value) > most:
         raise InputError(
@@ -221,7 +220,7 @@ def check_text(title: str, value: str, most: int) -> None:
 
 
 def check_numbers(example: int, version: int) -> None:
-    """Raise InputError for a place of an example or a version that a store could not keep."""
+    """Raise InputError for an example index or a version that a store could not keep."""
     for title, number in (("example", example), ("version", version)):
         if not 0 <= number <= MAX_NUMBER:
             raise InputError(
@@ -230,5 +229,5 @@ def check_numbers(example: int, version: int) -> None:
 
 
 def now() -> str:
-    """Return the time as stores keep it: ISO 8601 in UTC, with milliseconds."""
+    """Return the present time as stores keep it: ISO 8601 in UTC, with milliseconds."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -1,5 +1,5 @@
-"""A trace shown to others: as a file, in a notebook, or as a page served once to a browser.
+"""Publishing a trace: as a file, in a notebook, or as a page for a browser on this machine.
 
-`areaviz.export` (`export.py`) writes a trace as what the ending of the file says; `areaviz.show`
-(`show.py`) gives a notebook the same page. `page.py` puts the page together.
+`areaviz.export` (`export.py`) writes a trace in the format of the file extension. `areaviz.show`
+(`show.py`) shows the interactive page in a notebook. `page.py` builds the page.
 """

@@ -1,7 +1,7 @@
-"""What a page carries of a trace: sites that can be pointed at, figures of the rest, its start.
+"""Content of a page: interactive maps, still figures of all other maps, and the opening selection.
 
-A site that a component can show is a `Place`; a layer of it travels as a `Payload`, all of them in
-a page that stands alone. What no component can show is drawn as for print (`figures.py`).
+A map that a component can show is a `Place`. Each of its layers is sent as a `Payload`; a page in a
+file contains all of them. Maps without a component are drawn as still figures (`figures.py`).
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
 KINDS = ("grid", "ribbon")
-"""The components a page may have: attention to the picture comes before attention to a text."""
+"""Components of a page, in order: attention to a picture comes before attention to text."""
 MOST_HEADS = 16_384
-"""Of all sites and layers of a page together: a file of some kilobytes may have a million."""
+"""Limit for all maps and layers of a page together: a small file can declare a million heads."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A site that can be pointed at in a page.
+    """A map that is interactive in a page.
 
     Args:
         kind: the component that shows it, one of `KINDS`.
-        name: of the site, in words.
-        query, memory: names of its fields.
-        layers: those the page carries, 0-based.
+        name: the displayed name of its attention type.
+        query, memory: the names of its fields.
+        layers: the layers in the page, 0-based.
     """
 
     site: str
@@ -52,11 +52,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """What a component gets of one site and layer.
+    """The data of one map and layer for a component.
 
     Args:
-        data: the message (`areaviz.interactive.message.pack`) without the picture, deflated, in
-            base64.
+        data: the message (`areaviz.interactive.message.pack`) without the picture, deflated and
+            encoded in base64.
     """
 
     site: str
@@ -65,7 +65,7 @@ class Payload:
 
 
 def kind_of(trace: Trace, site: str) -> str:
-    """The component that can show a site, "" for none."""
+    """Return the component that can show a map, "" if none can."""
     focus = Focus(site)
     if site not in trace.maps:
         return ""
@@ -75,7 +75,7 @@ def kind_of(trace: Trace, site: str) -> str:
 
 
 def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
-    """The sites that the options name, or all; raises InputError for one the trace lacks."""
+    """Return the sites in the options, or all; raise InputError if the trace lacks one of them."""
     there = sites(trace)
     for site in options.sites:
         if site not in there:
@@ -86,11 +86,10 @@ def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
 
 
 def places(trace: Trace, options: PageOptions) -> list[Place]:
-    """The sites that can be pointed at, each with the layers that the options name.
+    """Return the maps that are interactive, each with the layers in the options.
 
     Raises:
-        InputError: the trace lacks a site, or every layer, that is named, or there are too many
-            heads.
+        InputError: the trace lacks a chosen site or all chosen layers, or has too many heads.
     """
     found = []
     heads = 0
@@ -118,13 +117,16 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
 def payloads(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> list[Payload]:
-    """All payloads of a page, after a guess that they fit.
+    """Return all payloads of a page after estimating their size.
 
     Args:
-        taken: bytes of the page without them.
+        trace: the trace.
+        shown: the interactive maps.
+        options: the options of the page.
+        taken: bytes of the page without payloads.
 
     Raises:
-        InputError: the page would be larger than the limit.
+        InputError: the page would exceed its size limit.
     """
     first = first_payloads(trace, shown, options, taken)
     found: list[Payload] = []
@@ -143,17 +145,20 @@ def opening_payloads(
     opening: Focus | None,
     taken: int,
 ) -> list[Payload]:
-    """One layer of each site, as the page's script begins with it; the rest on demand.
+    """Return one layer of each map, with which the page opens; other layers load on demand.
 
-    That is the layer a page opens with, or the last one where the site has no such layer or is
-    shown by another component.
+    This is the layer of the opening selection. It is the last layer if the map lacks that layer or
+    belongs to another component.
 
     Args:
-        opening: where the page opens.
-        taken: bytes of the page without them.
+        trace: the trace.
+        shown: the interactive maps.
+        options: the options of the page.
+        opening: the selection with which the page opens.
+        taken: bytes of the page without payloads.
 
     Raises:
-        InputError: the page would be larger than the limit.
+        InputError: the page would exceed its size limit.
     """
     found = []
     kinds = {place.site: place.kind for place in shown}
@@ -170,10 +175,16 @@ def opening_payloads(
 def first_payloads(
     trace: Trace, shown: Sequence[Place], options: PageOptions, taken: int
 ) -> list[Payload]:
-    """The payload of the first layer of each site.
+    """Return the payload of the first layer of each map.
+
+    Args:
+        trace: the trace.
+        shown: the interactive maps.
+        options: the options of the page.
+        taken: bytes of the page without payloads.
 
     Raises:
-        InputError: if other layers are as large, the page would be larger than the limit.
+        InputError: the page would exceed its size limit if all layers were this large.
     """
     found = [payload(trace, place, place.layers[0], options) for place in shown]
     for place, made in zip(shown, found, strict=True):
@@ -191,23 +202,23 @@ def _check_size(size: int, limit: int, about: str) -> None:
 
 
 def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
-    """What the component of a place gets of a layer."""
+    """Return the data of one layer for the component of a map."""
     build = grid_payload if place.kind == "grid" else ribbon_payload
     message: dict[str, Any] = build(trace, Focus(place.site, layer), options.areas)
-    # The page has the picture already, as an image of its own.
+    # The page already contains the picture as an image.
     arrays = {name: values for name, values in message["arrays"].items() if name != "picture"}
     packed = zlib.compress(pack(message["header"], arrays), 9)
     return Payload(place.site, layer, base64.b64encode(packed).decode())
 
 
 def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> Focus | None:
-    """Where a page opens; None where nothing can be pointed at.
+    """Return the selection with which a page opens; None if no map is interactive.
 
-    Without a focus it is the last layer of the first place, with the longest word lit that attends,
-    or else the first item.
+    Without a given selection it is the last layer of the first map, with the longest word that has
+    attention selected, or else the first item.
 
     Raises:
-        InputError: the focus asks for what the trace, or the page, does not have.
+        InputError: the selection is not in the trace or not in the page.
     """
     if focus is None:
         return _first_focus(trace, shown[0]) if shown else None
@@ -225,15 +236,15 @@ def opening_focus(trace: Trace, shown: Sequence[Place], focus: Focus | None) -> 
 def initial_focus(
     trace: Trace, shown: Sequence[Place], focus: Focus | None
 ) -> dict[str, Any] | None:
-    """The same in plain values for the page's script."""
+    """Return the opening selection as plain values for the page's script."""
     opening = opening_focus(trace, shown, focus)
     return None if opening is None else plain_focus(opening)
 
 
 def longest_word(field: Field) -> tuple[int, ...]:
-    """The items of a text's longest word, the first of several, without signs at its ends.
+    """Return the items of a text's longest word without surrounding punctuation.
 
-    There are none where the field is no text or has no word.
+    The first of several words counts. The result is () if the field is not text or has no word.
     """
     longest: tuple[int, ...] = ()
     length = 0
@@ -251,13 +262,13 @@ def longest_word(field: Field) -> tuple[int, ...]:
 
 def _first_focus(trace: Trace, place: Place) -> Focus:
     field = trace.fields[place.query]
-    # An output without words still shows something.
+    # Select something even if the output has no words.
     first = (0,) if field.kind == "text" and len(field) else ()
     return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
 
 
 def plain_focus(focus: Focus) -> dict[str, Any]:
-    """Return a focus in plain values, as the page's script has it."""
+    """Return a selection as plain values for the page's script."""
     selection = asdict(focus)
     site, layer = selection.pop("site"), selection.pop("layer")
     return {"site": site, "layer": layer, "selection": {**selection, "items": list(focus.items)}}

@@ -1,4 +1,4 @@
-"""A trace as a file: what makes it, by the ending of its name."""
+"""Writing a trace to a file in the format of the file extension."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
 
 Writer = Callable[[Trace, Focus, str | None, Paper], bytes]
-"""Makes a file of a trace, a focus, a view's name and a size of paper."""
+"""Returns the file content for a trace, a selection, the name of a view and a paper size."""
 
 
 def export(
@@ -33,21 +33,24 @@ def export(
     paper: Paper | None = None,
     theme: Theme | None = None,
 ) -> Path:
-    """Write a trace as what the ending of `path` says, whole or not at all, and return the path.
+    """Write a trace to a file in the format of its extension, and return the path.
 
-    .html is a page in one file, which needs no areaviz to be looked into. .svg, .pdf and .png are
-    the figure of a view, .csv and .json its numbers, .gif is a view as a film.
+    .html is an interactive page in one file, which opens without areaviz. .svg, .pdf and .png
+    contain the figure of a view, .csv and .json its numbers, and .gif an animated view. If writing
+    fails, an existing file is not changed.
 
     Args:
-        focus: where the page opens, or what the figure shows.
-        options: of a page.
-        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid", else the first that fits.
-        paper: how wide a figure is, and how large its letters.
-        theme: of a page, "light", "dark" or "auto"; None leaves that to the options.
+        trace: the trace.
+        path: the file to write.
+        focus: the selection with which the page opens, or that the figure shows.
+        options: options of a page.
+        view: a name in `areaviz.views.VIEWS`, "ribbon" or "grid"; None uses the first that applies.
+        paper: the width and the font size of a figure.
+        theme: the theme of a page, "light", "dark" or "auto"; None uses that of the options.
 
     Raises:
-        InputError: there is no such ending or view, or it does not fit; the page would be larger
-            than its limit; a size of the paper is outside its range.
+        InputError: the extension or the view is unknown, the view does not apply, the page would
+            exceed its size limit, or a size of the paper is out of range.
         BackendError: the file cannot be written.
     """
     check_trace(trace)
@@ -66,16 +69,16 @@ def export(
             f'A trace cannot be written as "{path.suffix or path.name}"; choose an ending of'
             f" {', '.join(ENDINGS)}."
         )
-    # A file that was there stays as it is if writing fails.
+    # An existing file is not changed if writing fails.
     write_whole(path, content)
     return path
 
 
 def _focus_of(trace: Trace, focus: Focus | None) -> Focus:
-    """The focus if it points into the trace, else its first site.
+    """Return the selection if it is valid for the trace, or select the first attention type.
 
     Raises:
-        InputError: there is nothing to see, or not where the focus points.
+        InputError: the trace has nothing to show, or the selection is not valid for it.
     """
     if not sites(trace):
         raise InputError(
@@ -121,6 +124,6 @@ WRITERS: Mapping[str, Writer] = {
     ".json": _json,
     ".gif": _film,
 }
-"""What makes a file of a view, by its ending."""
+"""Functions that write the figure, the numbers or the animation of a view, by extension."""
 ENDINGS = (".html", *WRITERS)
-"""What a trace can be written as."""
+"""All extensions to which a trace can be written."""

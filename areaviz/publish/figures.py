@@ -1,4 +1,4 @@
-"""Views of a trace as figures: which one is meant, and those that stand in a page or for it."""
+"""Views of a trace as figures: choosing a view by name, and still figures for pages."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from areaviz.views.why import why_view
 from areaviz.views.why_parts import first_question
 
 POINTED = {one.name: one for one in (RIBBON, GRID)}
-"""What is pointed at in the app, as a figure: named like a view."""
+"""The app's interactive components as figures, by names like those of views."""
 USUAL = "alignment"
-"""The view that is drawn where none is named and it fits."""
+"""The view to draw if none is named and this one applies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Still:
-    """A figure in a page.
+    """A still figure in a page.
 
     Args:
-        title: of its view.
-        question: what it answers.
-        source: data address of an SVG file.
-        how_to_read: what its marks mean, "" where that is said elsewhere.
+        title: the title of its view.
+        question: the question that it answers.
+        source: a data URL with an SVG image.
+        how_to_read: the meaning of its marks, "" if another text explains them.
     """
 
     title: str
@@ -46,7 +46,7 @@ class Still:
 
 
 def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
-    """The view of this name, or the first that fits; raises InputError where there is none."""
+    """Return the view of this name, or the first that applies; raise InputError if none does."""
     is_map = focus.site in trace.maps
     if name in POINTED and is_map and POINTED[name] is pointed_at(trace, focus):
         return POINTED[name]
@@ -68,13 +68,13 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
 
 
 def pointed_at(trace: Trace, focus: Focus) -> Takeaway:
-    """What is pointed at in a map of this site: a picture's cells, or a ribbon of text."""
+    """Return the figure of the interactive component for this map: a grid or a ribbon."""
     is_picture = trace.fields[trace.maps[focus.site].memory].kind == "picture"
     return GRID if is_picture else RIBBON
 
 
 def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
-    """Every view that fits one of the sites, once, drawn for print."""
+    """Draw every view that applies to an attention type, each once, in print quality."""
     found: dict[str, Still] = {}
     for site in shown:
         focus = Focus(site)
@@ -85,10 +85,10 @@ def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:
 
 
 def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Still]:
-    """The views of these names that fit, at a focus, drawn for print.
+    """Draw the named views that apply to a selection, in print quality.
 
     Raises:
-        InputError: there is no view of such a name.
+        InputError: a name is not a view.
     """
     for name in names:
         if name not in VIEWS:
@@ -99,7 +99,7 @@ def beside(trace: Trace, focus: Focus | None, names: Sequence[str]) -> list[Stil
 
 
 def known_why(trace: Trace, focus: Focus | None) -> list[View]:
-    """Why the heaviest area where a page opens has its weight, if the trace itself says that."""
+    """Return the view that explains the top area's weight, if the trace contains the reason."""
     if focus is None or focus.site not in trace.maps:
         return []
     logits = known_logits(trace, focus.site, focus.layer)
@@ -108,14 +108,14 @@ def known_why(trace: Trace, focus: Focus | None) -> list[View]:
 
 
 def picture_of(trace: Trace, focus: Focus | None) -> bytes:
-    """Return a PNG of what a page opens with, or b"" where nothing attends."""
+    """Return a PNG of the selection with which a page opens, b"" if the trace has no attention."""
     if focus is None:
         return b""
     return figure_bytes(_opening_view(trace, focus).print(trace, focus), "png")
 
 
 def numbers_of(trace: Trace, focus: Focus | None) -> Table:
-    """Return the numbers of `picture_of`, a table without rows where nothing attends."""
+    """Return the numbers of `picture_of`, a table without rows if the trace has no attention."""
     if focus is None:
         return Table((), ())
     return _opening_view(trace, focus).table(trace, focus).filled()
@@ -127,9 +127,9 @@ def _opening_view(trace: Trace, focus: Focus) -> Takeaway:
 
 
 def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
-    """Return a picture of where a page opens, which no policy of a host can forbid.
+    """Return a still image of the page's opening selection, which needs no script.
 
-    It is left out where it would take more than an eighth of the page's limit in bytes.
+    It is left out if it would need more than an eighth of the page's size limit in bytes.
     """
     figure = pointed_at(trace, focus).print(trace, focus)
     drawn = inline_svg(figure, "What the page opens with")
@@ -137,13 +137,13 @@ def instead_of_page(trace: Trace, focus: Focus, limit: int) -> Markup:
 
 
 def first_site(trace: Trace) -> Focus | None:
-    """A focus on the first site, None where there is none."""
+    """Return a selection of the first attention type, None if there is none."""
     found = sites(trace)
     return Focus(found[0]) if found else None
 
 
 def still(view: View, trace: Trace, focus: Focus) -> Still:
-    """The figure of a view, drawn for print."""
+    """Draw the figure of a view in print quality."""
     drawn = base64.b64encode(figure_bytes(view.print(trace, focus), "svg")).decode()
     source = f"data:image/svg+xml;base64,{drawn}"
     return Still(view.title, view.question, source, view.how_to_read)

@@ -1,4 +1,4 @@
-"""A server of one page for browsers of this machine alone: `areaviz show`."""
+"""A server of one page for browsers on this machine only: `areaviz show`."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves a page at a loopback address that cannot be guessed.
+    """A server of one page at a loopback URL that cannot be guessed.
 
-    `serve_forever` runs it, leaving the `with` block closes it. A request for another path, or
-    under another host's name (a page elsewhere whose name server led a browser here), is answered
-    by 404.
+    `serve_forever` runs it, and leaving the `with` block closes it. A request for another path or
+    with another Host name is answered with 404. A website can cause such a request through a name
+    server that points its own name to this machine.
 
     Args:
         html: the page.
-        port: 0 takes a free one.
+        port: the port; 0 uses a free one.
 
     Raises:
-        InputError: the port is taken or not allowed.
+        InputError: the port is in use or not allowed.
     """
 
     daemon_threads = True
@@ -50,13 +50,13 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it answers."""
+        """The URL of the page."""
         return f"http://{HOST}:{self.server_port}{self.path}"
 
     def found(self, host: str, path: str) -> bytes | None:
-        """Return the page for a request that knows its path and means this machine, else None."""
+        """Return the page if a request has the right path and names this machine, else None."""
         own = (f"{HOST}:{self.server_port}", f"localhost:{self.server_port}")
-        # In constant time, so that the path cannot be found letter by letter.
+        # Compare in constant time, so that the path cannot be guessed character by character.
         is_known = compare_digest(path.encode(), self.path.encode())
         return self.content if host in own and is_known else None
 
@@ -65,7 +65,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: PageServer
 
     def do_GET(self) -> None:
-        """Answer with what was asked for, or with 404."""
+        """Send the page, or 404."""
         content = self.server.found(self.headers.get("Host", ""), self.path)
         if content is None:
             self.send_error(404)
@@ -79,4 +79,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: the path is a secret, and every request a line too many."""
+        """Log nothing: the path is a secret, and requests are not worth a line."""

@@ -1,4 +1,4 @@
-"""What can be chosen about a page; apart from it, as the command line reads this without Plotly."""
+"""Options of a page, in their own module so that the command line need not load Plotly."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ SMALLEST, LARGEST = 2**17, 2**28
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """What a page carries and how large it may be.
+    """The content and the size limit of a page.
 
     Args:
-        title: stands above the page, else the model's name.
-        note: what its maker has to say of it, below the title.
-        layers: 0-based, those the page carries; all of them if none is named.
-        sites: those the page carries; all of them if none is named.
-        areas: so many of a query and head at the most, 4 to 64; fewer make a smaller page, and
-            vaguer means of several items.
-        limit: how many bytes the page may have, 128 KiB to 256 MiB.
-        views: names of views whose figures stand below, folded, where they fit; they show the layer
-            at which the page opens.
+        title: the title above the page; "" uses the model's name.
+        note: a note of the author below the title.
+        layers: the layers to include, 0-based; empty for all.
+        sites: the attention types to include; empty for all.
+        areas: the largest number of areas per query and head, 4 to 64. Fewer areas make a smaller
+            page and less exact means over several items.
+        limit: the largest size of the page in bytes, 128 KiB to 256 MiB.
+        views: names of views to add as collapsed figures where they apply; they show the layer at
+            which the page opens.
         theme: "light", "dark", or "auto", which follows the reader's system.
     """
 
@@ -41,10 +41,10 @@ class PageOptions:
     theme: Theme = "auto"
 
     def checked(self) -> PageOptions:
-        """Return these options.
+        """Return these options after checking them.
 
         Raises:
-            InputError: a number lies outside its range, or there is no such theme.
+            InputError: a number is out of range, or the theme does not exist.
         """
         check_range("limit", self.limit, (SMALLEST, LARGEST))
         check_range("areas", self.areas, (LEAST_AREAS, MOST_AREAS))

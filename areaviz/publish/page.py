@@ -1,6 +1,6 @@
-"""One trace as one page: in one file, or in the frame of a notebook's output.
+"""A trace as an HTML page: in one file, or in the frame of a notebook's output.
 
-Nothing in it leads elsewhere, and nothing but its own scripts can run in it.
+The page has no external links, and its security policy allows only its own scripts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from areaviz.trace.request import Focus
 
 _DARK_RULE, _SCHEME = "@media (prefers-color-scheme: dark)", "color-scheme: light dark"
 MOST_GROWN = 6
-"""Of a weight of four bytes a page has at most an index and a share, thrice over, in base64."""
+"""Growth from a 4-byte weight to base64: up to three times an index and a share."""
 
 
 def page(
@@ -42,33 +42,34 @@ def page(
     options: PageOptions | None = None,
     also: Sequence[View] = (),
 ) -> str:
-    """Return a page in HTML with every site, layer and head of a trace to be looked into.
+    """Return an HTML page in which every site, layer and head of a trace can be explored.
 
-    Sites that no component can show are figures in it. It needs a browser of 2024 or later. Where
-    a host's policy forbids its script, it shows a still picture of where it opens.
+    Maps without a component are still figures. The page needs a browser of 2024 or later. Where a
+    host's policy forbids scripts, it shows a still image of the opening selection.
 
     Args:
-        focus: where it opens; else at the first site, with a word lit.
-        options: what it carries.
-        also: further views whose figures stand below, at the focus.
+        trace: the trace.
+        focus: the selection with which it opens; None selects a word of the first map.
+        options: the content of the page.
+        also: further views whose figures are added below, for the selection.
 
     Raises:
-        InputError: the page would be larger than its limit, or an option or the focus asks for what
-            is not there.
+        InputError: the page would exceed its size limit, or an option or the selection does not
+            exist in the trace.
     """
     options = (options or PageOptions()).checked()
     found = places(trace, options)
     content = page_content(trace, found, focus, options, also=also)
-    # The page without payloads says how much room they have.
+    # The size of the page without payloads shows how much room they have.
     taken = len(_document(content, []).encode("utf-8", "replace"))
     return _document(content, payloads(trace, found, options, taken))
 
 
 def frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
-    """Return a page for the frame of a notebook's output, which it tells how high it is.
+    """Return a page for the frame of a notebook's output; it reports its height to the notebook.
 
-    It carries one layer of each site, or those that the options name. Of another layer it says how
-    to show it.
+    It contains one layer of each map, or the layers in the options. For other layers it shows the
+    code to run.
 
     Raises:
         InputError: as `page`.
@@ -82,14 +83,17 @@ def frame_page(trace: Trace, focus: Focus | None, options: PageOptions) -> str:
 def frame_payloads(
     trace: Trace, found: Sequence[Place], focus: Focus | None, options: PageOptions, taken: int
 ) -> list[Payload]:
-    """Return the layers that a notebook's output carries.
+    """Return the layers in a notebook's output.
 
     Args:
-        found: the sites that can be pointed at.
-        taken: bytes of the output without them.
+        trace: the trace.
+        found: the interactive maps.
+        focus: the selection with which it opens.
+        options: the options of the page.
+        taken: bytes of the output without payloads.
 
     Raises:
-        InputError: the output would be larger than the limit.
+        InputError: the output would exceed the size limit.
     """
     if options.layers:
         return payloads(trace, found, options, taken)
@@ -98,7 +102,7 @@ def frame_payloads(
 
 
 def opening_of(trace: Trace, focus: Focus | None, options: PageOptions) -> Focus | None:
-    """Where a page opens; None where nothing can be pointed at; raises as `page`."""
+    """Return the opening selection; None if no map is interactive; raises as `page`."""
     return opening_focus(trace, places(trace, options), focus)
 
 
@@ -110,13 +114,15 @@ def page_content(
     home: Home = "file",
     also: Sequence[View] = (),
 ) -> Content:
-    """Return what a page shows of a trace.
+    """Return everything that a page shows of a trace.
 
     Args:
-        found: the sites that can be pointed at.
-        focus: where it opens.
-        home: where it is shown.
-        also: further views whose figures stand below, at the focus.
+        trace: the trace.
+        found: the interactive maps.
+        focus: the selection with which it opens.
+        options: the options of the page.
+        home: the place where it is shown.
+        also: further views whose figures are added below, for the selection.
     """
     shown: dict[str, list[Place]] = {}
     for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
@@ -145,13 +151,12 @@ def page_content(
 
 
 def check_page(trace: Trace, options: PageOptions | None = None) -> None:
-    """Refuse a page by a guess, made of the first layer of each site.
+    """Check the estimated size of a page, based on the first layer of each map.
 
-    For a small trace it costs nothing.
+    This is fast for small traces.
 
     Raises:
-        InputError: the page would be larger than its limit, or an option asks for what is not
-            there.
+        InputError: the page would exceed its size limit, or an option does not exist in the trace.
     """
     options = (options or PageOptions()).checked()
     if sum(one.weights.nbytes for one in trace.maps.values()) * MOST_GROWN > options.limit:
@@ -159,7 +164,7 @@ def check_page(trace: Trace, options: PageOptions | None = None) -> None:
 
 
 def _document(content: Content, carried: Sequence[Payload]) -> str:
-    """The page; payloads come last, so that one can read before they have arrived."""
+    """Return the HTML; payloads come last, so that the text can be read while they load."""
     style = page_style(content.options.theme)
     script = page_script(content.shown, "page/page.js")
     styles = [style, *(parts(kind).css for kind in content.shown)]
@@ -171,7 +176,7 @@ def _document(content: Content, carried: Sequence[Payload]) -> str:
 
 
 def page_style(theme: Theme) -> str:
-    """Return the page's style sheet; its dark colours hold always, never, or as the system says."""
+    """Return the page's style sheet; dark colours apply always, never or as the system prefers."""
     style = text_of("page/page.css")
     if theme == "auto":
         return style
@@ -187,9 +192,9 @@ def _tab_title(content: Content) -> str:
 
 
 def page_script(kinds: Iterable[str], last: str) -> str:
-    """Return one script: components, panels, and the file that mounts them.
+    """Return one script: the components, the panels, and the file that mounts them.
 
-    The components are in scopes of their own, as they share names.
+    Each component has its own scope, because components use equal names.
 
     Args:
         kinds: the components of the page.

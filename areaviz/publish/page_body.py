@@ -1,6 +1,6 @@
-"""The body of a page: what was given and what came of it, panels, figures and explanations.
+"""The body of a page: input and output, interactive panels, figures and explanations.
 
-A page stands alone in a file, in a frame of a notebook, or in a widget; all have this body.
+Pages in a file, in a notebook's frame and in a widget share this body.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from areaviz.publish.page_text import (
 from areaviz.trace.record import Trace
 
 Home = Literal["file", "frame", "widget"]
-"""Where a page is shown: as a file, in a frame of a notebook's output, or as a widget."""
+"""The place where a page is shown: a file, the frame of a notebook's output, or a widget."""
 HEADINGS: Mapping[str, str] = {
     "grid": "Attention to the picture",
     "ribbon": "Attention to the text",
@@ -50,16 +50,16 @@ FOOTERS: Mapping[Home, str] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """What a page shows of a trace.
+    """Everything that a page shows of a trace.
 
     Args:
-        shown: places to be pointed at, by component.
-        stills: figures of all the rest.
-        views: figures that were asked for, where the page opens.
-        opening: where the page opens, in plain values.
-        home: where the page is shown.
-        is_whole: whether the page carries every layer that it offers.
-        instead: a picture of where the page opens, for hosts that forbid its script.
+        shown: the interactive maps, by component.
+        stills: figures of all other maps.
+        views: requested figures, for the opening selection.
+        opening: the opening selection, as plain values.
+        home: the place where the page is shown.
+        is_whole: whether the page contains every layer that it offers.
+        instead: an image of the opening selection, for hosts that forbid the page's script.
     """
 
     trace: Trace
@@ -74,7 +74,7 @@ class Content:
 
     @property
     def has_script(self) -> bool:
-        """Whether it needs its script: to be pointed at, or to tell a notebook its height."""
+        """Whether the page needs a script: for interaction, or to report its height."""
         return bool(self.shown) or self.home == "frame"
 
 
@@ -89,7 +89,7 @@ def page_body(content: Content) -> list[Markup]:
         header.append(element("p", options.note, class_="note"))
     main = [_texts(trace)]
     if shown and content.home != "widget":
-        # The script removes it. A policy that forbids scripts would not show a `noscript`.
+        # The script removes this text. A policy that forbids scripts would not show `noscript`.
         sentence = element("p", NO_SCRIPT, class_="note")
         main.append(element("section", sentence, content.instead, id="without-script"))
     main += map(_panel, shown)
@@ -100,7 +100,7 @@ def page_body(content: Content) -> list[Markup]:
 
 
 def told_to_script(content: Content) -> dict[str, Any]:
-    """Return what the page's script has to know, in plain values."""
+    """Return the settings of the page's script as plain values."""
     panels = []
     for kind, some in content.shown.items():
         panels.append({"kind": kind, "places": [_plain(place) for place in some]})
@@ -114,7 +114,7 @@ def payload_block(payload: Payload) -> Markup:
 
 
 def _texts(trace: Trace) -> Markup:
-    """What was given and what came of it, side by side."""
+    """Return the input and the output side by side."""
     text, request = given_text(trace), trace.request
     given: list[Markup] = []
     if text.strip():
@@ -135,7 +135,7 @@ def _texts(trace: Trace) -> Markup:
 
 
 def _output(trace: Trace) -> list[Markup]:
-    """What the model said, and how surely."""
+    """Return the model's output and its confidence."""
     text = output_text(trace) or element("span", "nothing", class_="sure")
     return [
         element("p", "Output", class_="label"),
@@ -145,13 +145,13 @@ def _output(trace: Trace) -> list[Markup]:
 
 
 def _panel(kind: str) -> Markup:
-    """A component in a shadow tree, as it is in the app, below the choice of site and layer."""
+    """Return a component in a shadow tree, as in the app, below the controls for site and layer."""
     made = parts(kind)
     shadow = element("template", raw("style", made.css), Markup(made.html), shadowrootmode="open")
     choices = element("div", class_="choices")
     stage = element("div", shadow, class_="stage")
     heading = element("h2", HEADINGS[kind])
-    # The script unhides it: without one there is nothing in it.
+    # The script shows this section; without a script it would be empty.
     return element("section", heading, choices, stage, class_="panel", id=kind, hidden="")
 
 
@@ -166,13 +166,13 @@ def _figure(still: Still) -> Markup:
 
 
 def _folded(still: Still) -> Markup:
-    """A figure that stands behind its question until it is asked for."""
+    """Return a figure collapsed under its question."""
     alt = f"{still.title}: {still.question}"
     drawn = element("img", class_="figure narrow", alt=alt, src=still.source)
     return element("details", element("summary", alt), drawn)
 
 
 def _plain(place: Place) -> dict[str, Any]:
-    """A place in plain values, for the page's script."""
+    """Return an interactive map as plain values for the page's script."""
     fields = {"query": place.query, "memory": place.memory}
     return {"site": place.site, "name": place.name, "layers": list(place.layers), **fields}

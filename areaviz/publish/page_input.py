@@ -1,4 +1,4 @@
-"""What a model was given that is no text, as parts of a page: a picture, a sound, a clip."""
+"""A model's input other than text, as parts of a page: a picture, a sound or a clip."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from areaviz.trace.sound import Sound
 
 
 def pictured(picture: Picture) -> list[Markup]:
-    """A picture as the model got it."""
+    """Return the picture as the model received it."""
     look = "coarse" if is_coarse(picture) else "fine"
     alt = f"The picture {picture.name}, as the model got it"
     return _shown("Picture", alt, look, _address("image/webp", webp(picture).tobytes()))
 
 
 def played(clip: Clip) -> list[Markup]:
-    """A clip, which plays by itself, again and again."""
-    # Here, so that other pages need nothing that reads and writes clips.
+    """Return a clip, which plays in a loop."""
+    # Import here, so that pages without clips need no libraries for clips.
     from areaviz.data.clip_files import gif
 
     alt = f"The clip {clip.name}, as the model got it"
@@ -29,8 +29,8 @@ def played(clip: Clip) -> list[Markup]:
 
 
 def heard(sound: Sound) -> list[Markup]:
-    """A sound with the browser's own player."""
-    # Here, so that other pages need nothing that reads and writes sounds.
+    """Return a sound with the browser's own player."""
+    # Import here, so that pages without sounds need no libraries for sounds.
     from areaviz.data.sound_files import flac
 
     label = f"The sound {sound.name}, as the model got it"

@@ -1,4 +1,4 @@
-"""The words of a page: what was given, what came of it and how surely, and how to read it."""
+"""The texts of a page: input, output and confidence, and how to read the maps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.record import Trace
 
 UNSURE = (0.9, 0.7, 0.5, 0.3)
-"""An item of the output is tinted below the first of these probabilities, more below the others."""
+"""Output items are tinted below the first probability, and more strongly below each further one."""
 ROWS, OTHERS = 256, 3
-"""Items listed with their probabilities, and other labels named beside each."""
+"""Number of items listed with probabilities, and of alternatives named for each item."""
 READ = {one.name: one.how_to_read for one in (RIBBON, GRID)}
 KEYS = (
     "Click to keep something lit, with Shift or Ctrl to add to it. By keyboard: Tab to a text or"
@@ -26,10 +26,11 @@ CAVEAT = "Attention shows where a model looked, and not by itself why it said wh
 
 
 def facts(trace: Trace, with_name: bool) -> str:
-    """How the model was run, in one line.
+    """Describe in one line how the model was run.
 
     Args:
-        with_name: whether the model's name is part of it.
+        trace: the trace.
+        with_name: whether to include the model's name.
     """
     request = trace.request
     found = [request.model] if with_name else []
@@ -51,17 +52,17 @@ def _count(number: int, name: str) -> str:
 
 
 def given_text(trace: Trace) -> str:
-    """The text the model was given, "" where there was none."""
+    """Return the input text of the model, "" if there was none."""
     return trace.fields["source"].raw if "source" in trace.fields else trace.request.text
 
 
 def has_output(trace: Trace) -> bool:
-    """Whether the model said anything, be it no more than that it was at the end."""
+    """Return whether the model produced any output, even only the end-of-sequence token."""
     return len(trace.output.probabilities) > 0
 
 
 def output_text(trace: Trace) -> Markup:
-    """The output, what the model was unsure of tinted."""
+    """Return the output with uncertain items tinted."""
     field = trace.fields[trace.output.field]
     likely = trace.output.probabilities.tolist()
     anchors = field.anchors.tolist() if field.kind == "text" else []
@@ -79,20 +80,20 @@ def output_text(trace: Trace) -> Markup:
 
 
 def _level(probability: float) -> int:
-    """How unsure, 0 to 4."""
+    """Return the level of uncertainty, 0 to 4."""
     return sum(probability < step for step in UNSURE)
 
 
 def sureness(trace: Trace) -> str:
-    """The mean probability of the output's items, and the least sure of them, in words.
+    """Describe the mean probability of the output's items and the least certain items.
 
-    There must be an item.
+    The output must have at least one item.
     """
     likely = trace.output.probabilities
     if len(likely) == 1:
         return f"Probability {likely[0]:.2f}."
     least = int(np.argmin(likely))
-    # The geometric mean; a probability of 0 has no logarithm.
+    # The geometric mean. Limit it from below, because a probability of 0 has no logarithm.
     mean = float(np.exp(np.log(np.maximum(likely, 1e-12)).mean()))
     label = visible(trace.fields[trace.output.field].labels[least])
     tinted = " Tinted: what it was less sure of." if float(likely[least]) < UNSURE[0] else ""
@@ -100,7 +101,7 @@ def sureness(trace: Trace) -> str:
 
 
 def probabilities(trace: Trace) -> Markup:
-    """A table of the output's items, with the other possibilities of each; "" without items."""
+    """Return a table of the output's items with alternatives for each; "" without items."""
     if not has_output(trace):
         return Markup()
     head = ("Position", "Item", "Probability", "Other possibilities")
@@ -130,7 +131,7 @@ def _row(
 
 
 def run_details(trace: Trace) -> Markup:
-    """What is known of the run, as a table."""
+    """Return a table of the details of the run."""
     rows = []
     for name, value in trace.details.items():
         if value:
@@ -141,7 +142,7 @@ def run_details(trace: Trace) -> Markup:
 
 
 def how_to_read(kinds: Sequence[str]) -> Markup:
-    """What the reader sees in components of these kinds, and what to do with it."""
+    """Explain what these components show and how to use them."""
     sentences = [READ[kind] for kind in kinds]
     if kinds:
         sentences.append(KEYS)
@@ -149,5 +150,5 @@ def how_to_read(kinds: Sequence[str]) -> Markup:
 
 
 def title_of(trace: Trace, title: str) -> str:
-    """The title of the options, else one with the model's name."""
+    """Return the title in the options, or a title with the model's name."""
     return readable(title.strip()) or f"What {trace.request.model} attended to"

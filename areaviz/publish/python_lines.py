@@ -1,4 +1,4 @@
-"""A figure as the lines of Python that make it again from the downloaded trace."""
+"""Python code that draws a figure again from the downloaded trace."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 LONGEST = 20
-"""Letters of an item in a file's name."""
+"""Largest number of characters of an item in a file name."""
 
 
 def file_stem(name: str, trace: Trace, focus: Focus) -> str:
-    """What a figure's file is called: model, layer, head, the first item that is looked at, view.
+    """Return a figure's file name: model, layer, head, the first selected item and view.
 
-    Such as "char-tiny-area_L1_M_pyramid"; what the figure does not choose is left out.
+    An example is "char-tiny-area_L1_M_pyramid". Parts that the figure does not select are left out.
     """
     parts = [trace.request.model or "attention"]
     attention = trace.maps.get(focus.site)
@@ -31,13 +31,13 @@ def file_stem(name: str, trace: Trace, focus: Focus) -> str:
 
 
 def python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file: str) -> str:
-    """The lines that write a view's figure as a PDF, by public functions alone.
+    """Return the code that writes a view's figure as a PDF, using public functions only.
 
     Args:
-        name: of the view.
-        trace: that the figure is of.
-        focus: what is looked at.
-        paper: how large the figure is.
+        name: the name of the view.
+        trace: the trace of the figure.
+        focus: the selection.
+        paper: the size of the figure.
         trace_file: the name of the trace's file.
     """
     figure = f"{file_stem(name, trace, focus)}.pdf"
@@ -56,7 +56,7 @@ def python_lines(name: str, trace: Trace, focus: Focus, paper: Paper, trace_file
 
 
 def _arguments(focus: Focus) -> str:
-    """What differs from the defaults, as keywords."""
+    """Return the arguments that differ from their defaults, as keywords."""
     given = [f"site={focus.site!r}"]
     for field in fields(Focus):
         value = getattr(focus, field.name)

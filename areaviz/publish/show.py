@@ -1,7 +1,7 @@
-"""A page shown in a notebook: a frame that fits it, and a picture for viewers without frames.
+"""A page in a notebook: a frame of fitting height, and an image for viewers without frames.
 
-The output carries one layer of each site, or those that are named. For another layer the page says
-what to run.
+The output contains one layer of each map, or the layers in the options. For other layers the page
+shows the code to run.
 """
 
 from __future__ import annotations
@@ -30,31 +30,32 @@ if TYPE_CHECKING:
     from areaviz.publish.widget import AttentionWidget
 
 HEIGHTS = (200, 4000)
-"""Least and most pixels of a notebook's frame."""
+"""Smallest and largest height of a notebook's frame in pixels."""
 FIRST_HEIGHT = 640
-"""Of a frame that fits itself, until its page has said how high it is."""
+"""Height in pixels of an automatic frame until its page has reported its height."""
 BESIDE = ("alignment", "overview")
-"""The views whose figures stand below what is pointed at: a heat map, and layers by heads."""
+"""Views whose figures are below the interactive maps: a heat map, and layers by heads."""
 NAME_DIGITS = 16
 ROWS, LETTERS = 12, 60
-"""Most rows of the numbers in an output, and most characters of a cell."""
+"""Largest number of rows of the numbers in an output, and of characters per cell."""
 HIDDEN_BY_CLASS = "jp-FileSize-hidden"
-"""A class that JupyterLab's style sheet hides, in which nbconvert shows a notebook.
+"""A class that JupyterLab's style sheet hides; nbconvert uses that style sheet.
 
-`nbconvert --sanitize-html` prints the source of frames and scripts, and removes styles. So an
-element of this class whose own style shows it is hidden there, and seen everywhere else.
+`nbconvert --sanitize-html` prints the source of frames and scripts as text and removes style
+attributes. An element of this class with a style attribute that shows it is therefore hidden there
+and visible everywhere else.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A page that a notebook shows where the last line of a cell gives it.
+    """A page that a notebook shows if it is the value of the last line of a cell.
 
     Args:
         html: the page.
-        picture: of what it opens with, PNG; b"" where nothing attends.
-        height: of its frame, in pixels; None fits it to the page.
-        numbers: of the picture; no rows where nothing attends.
+        picture: a PNG of the opening selection; b"" if the trace has no attention.
+        height: the height of its frame in pixels; None fits it to the page.
+        numbers: the numbers in the picture; no rows if the trace has no attention.
     """
 
     html: str
@@ -69,11 +70,11 @@ class Shown:
         )
 
     def _repr_html_(self) -> str:
-        """Return the page in a frame of its own, which can run its scripts and reach nothing else.
+        """Return the page in a frame that runs its scripts and can access nothing outside.
 
-        A picture and its numbers stand beside it, which a script hides. Viewers of notebooks that
-        are not trusted remove frames and scripts and show the picture and the numbers. Sanitised
-        nbconvert allows no picture in HTML, so it shows the numbers.
+        Next to the frame are an image and its numbers, which a script hides. Viewers of untrusted
+        notebooks remove frames and scripts and so show the image and the numbers. Sanitised
+        nbconvert allows no images in HTML and shows the numbers.
         """
         name = f"areaviz-{hashlib.sha256(self.html.encode()).hexdigest()[:NAME_DIGITS]}"
         style = f"width: 100%; height: {self.height or FIRST_HEIGHT}px; border: 0"
@@ -82,12 +83,12 @@ class Shown:
         )
         seen = element("div", self._image(), frame, class_=HIDDEN_BY_CLASS, style="display: block")
         arguments = json.dumps([name, self.height is None, HEIGHTS])[1:-1]
-        # In a scope of its own: every output of a notebook is in one document.
+        # Use a scope per output: all outputs of a notebook are in one document.
         script = f"(() => {{\n{text_of('page/frame.js')}\nfitFrames({arguments});\n}})();"
         scripts = element("div", raw("script", script), class_=HIDDEN_BY_CLASS)
         output = element("div", seen, self._numbers(), scripts, class_=name)
-        # In references, so that a document of another encoding changes no letter of the page's
-        # scripts, which its policy knows by their hashes.
+        # Use character references, so that a document in another encoding does not change the
+        # page's scripts, whose hashes are in its security policy.
         return output.encode("ascii", "xmlcharrefreplace").decode()
 
     def _image(self) -> Markup:
@@ -113,11 +114,11 @@ class Shown:
     def _repr_mimebundle_(
         self, include: Container[str] | None = None, exclude: Container[str] | None = None
     ) -> dict[str, str]:
-        """Text, page and picture, of which every viewer shows the richest it can.
+        """Return text, page and image; a viewer shows the richest format that it supports.
 
         Args:
-            include: the kinds that are asked for; all of them where it is None.
-            exclude: kinds that are not.
+            include: the requested MIME types; None for all.
+            exclude: MIME types to leave out.
         """
         bundle = {"text/plain": repr(self), "text/html": self._repr_html_()}
         if self.picture:
@@ -128,7 +129,7 @@ class Shown:
 def shown_kinds(
     bundle: Mapping[str, Any], include: Container[str] | None, exclude: Container[str] | None
 ) -> dict[str, Any]:
-    """Return the kinds of an output that are asked for: all where `include` is None."""
+    """Return the requested MIME types of an output: all if `include` is None."""
     return {
         kind: content
         for kind, content in bundle.items()
@@ -144,24 +145,25 @@ def show(
     theme: Theme | None = None,
     widget: bool | None = None,
 ) -> Shown | AttentionWidget:
-    """Return the interactive view of a trace, for the last line of a notebook's cell.
+    """Return the interactive view of a trace, for the last line of a notebook cell.
 
-    With the extra `areaviz[notebook]` it is a widget: `widget.focus` is what it shows, in both
-    directions, and layers come from this process when they are chosen. Without the extra it is a
-    page in a frame. The output carries the layer it opens with, of every site, or those that
-    `options.layers` names. Below stand a heat map and an overview of layers and heads, unless
-    `options` names other views. A viewer that shows no pages gets a picture.
+    With the extra `areaviz[notebook]` it is a widget: `widget.focus` is the current selection and
+    can be read and set, and layers are loaded from this process when they are selected. Without the
+    extra it is a page in a frame. The saved output contains the opening layer of every site, or
+    the layers in `options.layers`. Below it are a heat map and an overview of layers and heads,
+    unless `options` names other views. A viewer that cannot show pages shows a still image.
 
     Args:
-        focus: where it opens.
-        options: what the page carries; by default of all sites.
-        height: pixels, 200 to 4,000, where what is longer scrolls; None fits the frame to the page.
-        theme: "light", "dark" or "auto"; None leaves that to the options.
-        widget: whether it is a widget; None makes one where the extra is installed.
+        trace: the trace.
+        focus: the selection with which it opens.
+        options: the content of the page; the default includes all sites.
+        height: the height in pixels, 200 to 4,000, with scrolling; None fits the frame to the page.
+        theme: "light", "dark" or "auto"; None uses that of the options.
+        widget: whether to return a widget; None does so if the extra is installed.
 
     Raises:
-        InputError: the extra is missing, the height is out of range, the page would be larger than
-            its limit, or an option or the focus asks for what is not there.
+        InputError: the extra is missing, the height is out of range, the page would exceed its size
+            limit, or an option or the selection does not exist in the trace.
     """
     check_trace(trace)
     low, high = HEIGHTS

@@ -1,9 +1,9 @@
-"""A trace as a widget of a notebook: `areaviz.show` with the extra `areaviz[notebook]`.
+"""A trace as a notebook widget: `areaviz.show` with the extra `areaviz[notebook]`.
 
-The widget is the page of `areaviz.export` in the notebook's own document. What the reader points at
-and `widget.focus` follow each other, and layers that the output does not carry come over the
-widget's own channel, so no port is opened. The output holds the frame of `show` as well, for
-viewers without widgets.
+The widget is the page of `areaviz.export` in the notebook's own document. The user's selection and
+`widget.focus` follow each other. Layers that are not in the output come over the widget's own
+channel, so no port is opened. The output also contains the frame of `show`, for viewers without
+widgets.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-"""The kind of an output by which a notebook knows a widget."""
+"""The MIME type by which a notebook recognises a widget."""
 
 
 def _focus_in_plain_values(focus: Focus | None, widget: object) -> dict[str, Any] | None:
@@ -36,10 +36,10 @@ def _focus_in_plain_values(focus: Focus | None, widget: object) -> dict[str, Any
 
 
 def _focus_of_browser(told: Any, widget: object) -> Focus | None:
-    """Return the focus that a browser sent, whatever it is.
+    """Return the selection that a browser sent.
 
     Raises:
-        InputError: it is not a focus.
+        InputError: the value is not a valid selection.
     """
     if told is None:
         return None
@@ -54,10 +54,10 @@ def _focus_of_browser(told: Any, widget: object) -> Focus | None:
 
 
 class AttentionWidget(anywidget.AnyWidget):
-    """The interactive view of a trace; `focus` is what it shows, in both directions.
+    """The interactive view of a trace; `focus` is its selection and can be read and set.
 
-    Read `focus` to learn what a reader has chosen, set it to show something else, and observe it
-    by `widget.observe(function, "focus")`. `frame` is the output for viewers without widgets.
+    Read `focus` to learn what a user has selected, set it to show something else, and observe it
+    with `widget.observe(function, "focus")`. `frame` is the output for viewers without widgets.
     """
 
     focus = traitlets.Instance(Focus, allow_none=True).tag(
@@ -73,12 +73,12 @@ class AttentionWidget(anywidget.AnyWidget):
     def __init__(
         self, trace: Trace, focus: Focus | None, options: PageOptions, frame: Shown
     ) -> None:
-        """Make the widget of a trace.
+        """Create the widget of a trace.
 
         Args:
-            trace: what it shows.
-            focus: where it opens.
-            options: what it carries and offers.
+            trace: the trace to show.
+            focus: the selection with which it opens.
+            options: the content of the page.
             frame: the output for viewers without widgets.
 
         Raises:
@@ -105,17 +105,17 @@ class AttentionWidget(anywidget.AnyWidget):
 
     @property
     def html(self) -> str:
-        """The page that the frame shows."""
+        """The page in the frame."""
         return self.frame.html
 
     @property
     def picture(self) -> bytes:
-        """A picture of what the page opens with, PNG; b"" where nothing attends."""
+        """A PNG of the opening selection; b"" if the trace has no attention."""
         return self.frame.picture
 
     @property
     def height(self) -> int | None:
-        """Most pixels of the view; None where it is as high as its page."""
+        """The largest height of the view in pixels; None if it is as high as its page."""
         return self.frame.height
 
     @traitlets.validate("focus")
@@ -126,11 +126,11 @@ class AttentionWidget(anywidget.AnyWidget):
         checked = opening_focus(self._trace, self._places, focus)
         if checked is None:
             raise InputError("The widget can only show a site that can be pointed at.")
-        # A set of another order would come back as a change.
+        # Sort the items: the browser would report another order as a change.
         return replace(checked, items=tuple(sorted(set(checked.items))))
 
     def _answer(self, widget: object, asked: Any, buffers: object) -> None:
-        """Send the layer that the browser asks for, or an answer without one."""
+        """Send the requested layer, or an answer without data if it does not exist."""
         if not isinstance(asked, dict) or asked.get("kind") != "layer":
             return
         known = {place.site: place for place in self._places}
@@ -147,10 +147,10 @@ class AttentionWidget(anywidget.AnyWidget):
         exclude: Container[str] | None = None,
         **more: Any,
     ) -> Any:
-        """Return the widget, its page and its picture; each viewer shows the richest it can.
+        """Return the widget, its page and its image; a viewer shows the richest format it supports.
 
-        In a run that nobody watches, as by `nbconvert --execute`, the widget is left out: its
-        readers come when the kernel has gone, and would get an empty place for the page.
+        If nobody can use the widget, as in `nbconvert --execute`, it is left out: readers of the
+        saved notebook have no kernel and would see an empty space in place of the page.
         """
         drawn: Any = super()._repr_mimebundle_(**more)
         data, metadata = drawn
@@ -165,10 +165,10 @@ class AttentionWidget(anywidget.AnyWidget):
 
 
 def is_watched() -> bool:
-    """Return whether somebody is there to use a widget, as far as the running cell can know.
+    """Return whether a user can use a widget, as far as the running cell can know.
 
-    Notebooks in a browser let a cell ask its reader for input. Programs that run a whole notebook
-    (nbclient, so also nbconvert and papermill) do not.
+    Notebooks in a browser allow a cell to ask its user for input. Programs that run a whole
+    notebook (nbclient, and so nbconvert and papermill) do not.
     """
     interactive = sys.modules.get("IPython")
     shell = interactive.get_ipython() if interactive is not None else None
@@ -180,6 +180,6 @@ def is_watched() -> bool:
 
 
 def _in_shadow(style: str) -> str:
-    """Return the page's style sheet for a shadow tree, which has neither a root nor a body."""
+    """Return the page's style sheet for a shadow tree, which has no root or body element."""
     style = re.sub(r"(?m)^(\s*):root \{", r"\1:host {", style)
     return re.sub(r"(?m)^body \{", ".page {", style)

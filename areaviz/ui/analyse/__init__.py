@@ -1,1 +1,1 @@
-"""The page Analyse; its door is `page.analyse_page`."""
+"""The page Analyse; its entry point is `page.analyse_page`."""

@@ -1,4 +1,4 @@
-"""Errors that a program such as xCOMET marked in an output, which a rater can take over."""
+"""Errors that a program such as xCOMET marked in an output; a rater can adopt them."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def draw_automatic(
     """Draw the errors that programs marked in an output.
 
     Args:
-        judged: what was said of the example's outputs.
-        fresh: the output, as it is now.
-        take_over: adds the errors of a program to the rater's own; None where nobody can mark.
+        judged: all judgements of the example's outputs.
+        fresh: an empty judgement of the present output.
+        take_over: adds a program's errors to the rater's own; None if the user may not mark errors.
     """
     for one in judged:
         is_here = one.model == fresh.model and one.output == fresh.output
@@ -43,6 +43,6 @@ def draw_automatic(
 
 
 def with_marks_of(own: Judgement, program: Judgement) -> Judgement:
-    """Return a rater's judgement with the errors of a program that it does not have yet."""
+    """Return a rater's judgement with those errors of a program that it lacks."""
     new = tuple(span for span in program.spans if span not in own.spans)
     return replace(own, spans=own.spans + new)

@@ -1,4 +1,4 @@
-"""Blind rating on the page: raters see no names of systems, and the key names them again."""
+"""Blind rating: the page hides the names of systems, and the key reveals them afterwards."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from areaviz.ui.analyse.stored import Analysis, StoredRows, judgements_of
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 
-# Key of the widget in which a rater types a name.
+# The key of the widget for the rater's name.
 RATER = "rater_name"
-# Raters in the key.
+# Largest number of raters in the key.
 MAX_RATERS = 100
 Systems = tuple[tuple[Analysis, ...], tuple[StoredRows, ...]]
 
 
 def rater_input(then: Callable[[], None] | None = None) -> str:
-    """Draw where raters type their names, and return the name.
+    """Draw the field for the rater's name, and return the name.
 
     Args:
-        then: is called when another name was typed, before the page is drawn.
+        then: called when the name changes, before the page is drawn.
     """
     st.session_state.setdefault(RATER, st.session_state.get(AUTHOR) or "")
     name: str = st.text_input(
@@ -44,7 +44,7 @@ def rater_input(then: Callable[[], None] | None = None) -> str:
 
 
 def rater_name() -> str:
-    """Return the name that the rater has typed, "" for none."""
+    """Return the name that the rater has entered, "" for none."""
     return str(st.session_state.get(RATER) or "").strip()
 
 
@@ -54,17 +54,17 @@ def blind_rating(
     runs: Sequence[StoredRows],
     is_fixed: bool = False,
 ) -> Systems | None:
-    """Draw the switch of blind rating, and return the systems as they are shown.
+    """Draw the switch for blind rating, and return the systems as the page shows them.
 
     Args:
-        page: holds whether rating is blind.
+        page: its state says whether rating is blind.
         analyses: the systems.
-        runs: the rows of each.
-        is_fixed: whether a shared link decided it, so that there is no switch.
+        runs: the rows of each system.
+        is_fixed: whether a shared link has decided it, so that there is no switch.
 
     Returns:
-        The systems and their rows: as they are, or shuffled with aliases as titles. None while
-        rating is blind and the rater has no name yet.
+        The systems and their rows: unchanged, or shuffled with aliases as titles. None if rating is
+        blind and the rater has not entered a name yet.
     """
     as_they_are = tuple(analyses), tuple(runs)
     if len(analyses) < 2:
@@ -72,7 +72,7 @@ def blind_rating(
         return as_they_are
 
     def choose_anew() -> None:
-        # The system whose output was judged last would show which alias is its own.
+        # The system judged last would reveal which alias it has now.
         page.set(judged="")
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
@@ -112,7 +112,7 @@ def _shuffled(rater: str, analyses: tuple[Analysis, ...], runs: tuple[StoredRows
 
 
 def without_measures(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table of examples without its measures, which would tell raters what to think."""
+    """Return a table of examples without metrics, which would influence raters."""
     names = measures_of(table)
     return table.drop(columns=[one for one in table if str(one).rpartition("_")[0] in names])
 
@@ -121,9 +121,9 @@ def has_rated_all(judgements: Sequence[Judgement], place: int, names: Sequence[s
     """Return whether the rater has judged the outputs of all systems for one example.
 
     Args:
-        judgements: on the set.
-        place: of the example.
-        names: of the systems.
+        judgements: the rater's judgements in the dataset.
+        place: the index of the example.
+        names: the names of the systems.
     """
     rater = rater_name()
     own = {one.model for one in judgements if one.example == place and one.rater == rater}
@@ -131,7 +131,7 @@ def has_rated_all(judgements: Sequence[Judgement], place: int, names: Sequence[s
 
 
 def show_key(dataset: str, analyses: Sequence[Analysis]) -> None:
-    """Draw which system is behind each alias, for everybody who marked errors in the set."""
+    """Draw a table of the systems behind the aliases, for every rater of the dataset."""
     if len(analyses) < 2:
         return
     raters = [one.rater for one in judgements_of(dataset) if one.counts]

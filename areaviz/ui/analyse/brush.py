@@ -1,6 +1,6 @@
-"""Charts of an analysis that keep a part of its examples: by a drag over them, or by a click.
+"""Charts of an analysis that filter its examples by a drag or a click.
 
-What a drag keeps ends with the chart: other examples, or another measure, are another chart.
+The filter of a drag ends with the chart. A chart of other examples or another metric is a new one.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def brushed_bars(
     name: str,
     groups: Groups = NO_GROUPS,
 ) -> pd.DataFrame:
-    """Draw how one measure is spread; returns the rows that a drag over it keeps.
+    """Draw the distribution of a metric, and return the rows selected by a drag.
 
     Args:
-        page: keeps the examples of a bar that is clicked.
+        page: its state receives the examples of a clicked bar.
         table: the rows to choose from.
-        column: of the measure.
-        name: of the measure, for people.
-        groups: of the rows that have a colour each.
+        column: the column of the metric.
+        name: the displayed name of the metric.
+        groups: groups of rows with different colours.
     """
     values = table[column].to_numpy(np.float32)
     title = f"{name} of {counted(len(table), 'example')}"
@@ -50,10 +50,10 @@ def brushed_bars(
 
 
 def bar_of(table: pd.DataFrame, column: str, name: str, bar: int) -> Kept:
-    """The examples of a bar, by its number."""
+    """Return the examples in a bar, given the number of the bar."""
     values = table[column].to_numpy(np.float32)
     edges = bin_edges(values)
-    # What lies on the upper edge belongs to the last bar.
+    # The last bar includes its upper edge.
     bars = np.minimum(np.searchsorted(edges, values, "right") - 1, len(edges) - 2)
     rows = _those(table, (bars == bar) & np.isfinite(values))
     title = f"{name} {edges[bar]:.3g} to {edges[bar + 1]:.3g}"
@@ -67,14 +67,14 @@ def brushed_points(
     names: tuple[str, str],
     groups: Groups = NO_GROUPS,
 ) -> pd.DataFrame:
-    """Draw how two measures go together; returns the rows that a drag over it keeps.
+    """Draw two metrics against each other, and return the rows selected by a drag.
 
     Args:
-        page: opens the example of a point that is clicked.
+        page: opens the example of a clicked point.
         table: the rows to choose from.
-        columns: of the measures, the one across first.
-        names: of the measures, for people.
-        groups: of the rows that have a colour each.
+        columns: the columns of the metrics, the horizontal one first.
+        names: the displayed names of the metrics.
+        groups: groups of rows with different colours.
     """
     across, up = columns
     x, y = table[across].to_numpy(np.float32), table[up].to_numpy(np.float32)
@@ -95,10 +95,10 @@ def _those(table: pd.DataFrame, is_kept: NDArray[np.bool_]) -> pd.DataFrame:
 
 
 def place_of(customdata: object) -> int:
-    """The number that a mark of a chart was drawn with, in any form that comes back for it.
+    """Return the number that was attached to a mark of a chart.
 
-    Of a list the browser makes an object with the places as names, and what of it arrives depends
-    on the version of Streamlit: a number, a list of one, or such an object.
+    The browser turns a list into an object with positions as keys. Depending on its version,
+    Streamlit passes on a number, a list with one number, or such an object.
     """
     if isinstance(customdata, Mapping):
         customdata = list(customdata.values())
@@ -108,7 +108,7 @@ def place_of(customdata: object) -> int:
 
 
 def _key(name: str, table: pd.DataFrame) -> str:
-    """The key of a chart of these examples."""
+    """Return the widget key of a chart of these examples."""
     return f"analyse_{name}_{zlib.crc32(table.index.to_numpy(np.int64).tobytes()):x}"
 
 

@@ -1,6 +1,6 @@
-"""Where a model is good and where it is not: scores by length, difficulty and frequency of words.
+"""Scores by bucket: by length, difficulty and word frequency.
 
-A click on a bar or on a row keeps the bucket's examples in the table of examples.
+A click on a bar or on a row filters the table of examples to the bucket.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ CORPUS = {"corpus_bleu": "BLEU of the bucket", "corpus_chrf": "chrF of the bucke
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """What is drawn of buckets.
+    """The content of the chart and table of buckets.
 
     Args:
-        found: a line for each, with its bucket, its places and a column for each run.
-        kind: what they are sorted by, a key of `BUCKETINGS` or `WORDS`.
-        column: what is shown; its name ends in the number of the run.
-        counted: the column of how much is in a bucket.
-        axes: titles of x and y.
-        title: of the figure.
+        found: one row per bucket, with its name, the indices of its examples and a column per run.
+        kind: the way of sorting, a key of `BUCKETINGS` or `WORDS`.
+        column: the prefix of the shown columns; the number of the run follows.
+        counted: the column with the size of each bucket.
+        axes: the titles of the x and y axes.
+        title: the title of the chart.
     """
 
     found: pd.DataFrame
@@ -53,7 +53,7 @@ class Buckets:
     title: str
 
     def kept(self, number: int) -> Kept:
-        """What a click on one of them keeps."""
+        """Return the examples of the bucket with this number, as a filter."""
         row = self.found.iloc[number]
         title = f"{row['bucket']} ({self.axes[0]})"
         return Kept(title, tuple(row["places"]), (f"{BUCKETS} {self.kind}", number))
@@ -62,10 +62,10 @@ class Buckets:
 def by_bucket(
     page: AnalysePage, table: pd.DataFrame, titles: Sequence[str], corpus: Frequency | None
 ) -> None:
-    """Draw scores and attention of the examples of each bucket."""
+    """Draw scores and attention for each bucket of examples."""
     if table.empty:
         return
-    # Computed only while it is open: scores of a thousand examples take a second.
+    # Compute this only while it is open: the scores of a thousand examples take a second.
     opened = st.expander(
         "Scores by length and frequency",
         key=BUCKETS,
@@ -81,7 +81,7 @@ def by_bucket(
 
 
 def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency | None) -> Buckets:
-    """Let a way to sort and a measure be chosen, and measure the buckets."""
+    """Let the user choose buckets and a metric, and compute the buckets."""
     kinds = {name: how.title for name, how in BUCKETINGS.items()}
     if "chrf_0" not in table:
         del kinds["score"]
@@ -91,7 +91,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
         kinds[WORDS] = "Frequency of words"
     measures = measures_of(table)
     names |= {name: f"{measure.title}, mean" for name, measure in measures.items()}
-    # By the values of the measure that orders the table, such as a score from a file.
+    # Sort by the values of the metric that orders the table, such as a score from a file.
     own, column = None, page.state.measure
     if column in table:
         run = column.rpartition("_")[2]
@@ -126,7 +126,7 @@ def _chosen(page: AnalysePage, table: pd.DataFrame, runs: int, corpus: Frequency
 
 
 def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
-    """Bars, which a click takes up."""
+    """Draw the bars; a click on a bar filters the examples."""
     key = f"analyse_bucket_bars_{shown.kind}_{page.state.let_go}"
 
     def click() -> None:
@@ -148,7 +148,7 @@ def _chart(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
 
 
 def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
-    """The same numbers as a table, whose rows a click takes up."""
+    """Draw the numbers as a table; a click on a row filters the examples."""
     columns = [Column("Bucket"), Column(shown.counted.capitalize(), is_number=True)]
     cells = [list(shown.found["bucket"]), [f"{count:,}" for count in shown.found[shown.counted]]]
     for name, title in _columns(shown, titles).items():
@@ -172,7 +172,7 @@ def _rows(page: AnalysePage, shown: Buckets, titles: Sequence[str]) -> None:
 
 
 def _columns(shown: Buckets, titles: Sequence[str]) -> Mapping[str, str]:
-    """The columns of the runs, with their titles: with a number where there are several."""
+    """Return the columns of the runs and their titles, numbered if there are several runs."""
     several = len(titles) > 1
     named = [f"({run + 1}) {title}" if several else title for run, title in enumerate(titles)]
     return {f"{shown.column}_{run}": name for run, name in enumerate(named)}

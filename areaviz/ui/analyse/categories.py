@@ -1,4 +1,4 @@
-"""Categories that the forms of notes and errors offer: one list for both."""
+"""The list of categories that the forms for notes and errors share."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from areaviz.notes.annotations import TAGS
 from areaviz.ui.analyse.stored import judgements_of, note_store
 from areaviz.ui.shell.reader import reader_mark
 
-# Categories that a form offers; any other one can be typed.
+# Largest number of categories in a form; users can type any other category.
 MAX_CATEGORIES = 100
 
 
 def offered_categories(dataset: str, only_of: str = "") -> list[str]:
-    """Return the categories to offer: those of MQM, then those that people used on the set.
+    """Return the categories to offer: those of MQM, then those already used in the dataset.
 
     Args:
-        dataset: the digest of the set.
-        only_of: a rater in blind rating, who gets no categories from anybody else; "" for all.
+        dataset: the digest of the dataset.
+        only_of: a rater in blind rating, who sees only personal categories; "" for all categories.
     """
     used = []
     if not only_of:

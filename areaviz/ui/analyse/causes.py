@@ -1,4 +1,4 @@
-"""A look for the cause of a theme in a model's attention, behind a button of the theme."""
+"""Search for the cause of a theme in a model's attention, behind a button of the theme."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.reader import visitor
 from areaviz.ui.shell.waiting import waiting
 
-# In the session: what was found, by theme; the oldest go once there are MAX_FOUND.
+# Session key: causes found, by theme; only the latest MAX_FOUND are kept.
 FOUND = "analyse_causes"
 MAX_FOUND = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look into a model needs besides the theme.
+    """Everything but the theme that a search for a cause needs.
 
     Attributes:
         backend: runs the models.
-        analyses: the systems; models among them have a request.
-        dataset: the set.
+        analyses: the systems; a system that is a model has a request.
+        dataset: the dataset.
         materials: one for all systems, or one for each.
-        digest: of the content that themes were found in.
+        digest: the digest of the content in which the themes were found.
     """
 
     backend: Backend
@@ -45,16 +45,16 @@ class Look:
     digest: str
 
     def request(self, themes: Themes) -> Request | None:
-        """Return how the worse system is run, None for outputs from a file."""
+        """Return the request of the worse system, None for outputs from a file."""
         return self.analyses[themes.worse].request
 
     def material(self, themes: Themes) -> Material:
-        """Return the examples that a list of themes was found in."""
+        """Return the examples in which a list of themes was found."""
         return self.materials[0] if themes.better is not None else self.materials[themes.worse]
 
 
 def cause_button(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
-    """Draw a button that looks for the cause of a theme, where its system is a model."""
+    """Draw a button that searches for the cause of a theme, if its system is a model."""
     if can_look(look, themes, theme):
         key = _key(look, themes, theme)
         st.button(
@@ -68,7 +68,7 @@ def can_look(look: Look, themes: Themes, theme: Theme) -> bool:
 
 
 def known_causes(digest: str) -> Causes:
-    """Return what was found so far about the themes of some content; digest: of the content."""
+    """Return the causes found so far for the themes of the content with this digest."""
     known: dict[str, Cause] = st.session_state.get(FOUND, {})
     found = {}
     for key, cause in known.items():
@@ -78,11 +78,11 @@ def known_causes(digest: str) -> Causes:
 
 
 def show_cause(page: AnalysePage, look: Look, themes: Themes, theme: Theme) -> None:
-    """Draw what was found about a theme; look for it first where that was just asked for."""
+    """Draw the cause of a theme; search for it first if the user has just asked for it."""
     key = _key(look, themes, theme)
     known: dict[str, Cause] = st.session_state.setdefault(FOUND, {})
     if key not in known and page.state.cause == key:
-        # Asked for once: hundreds of runs must not start again after an error.
+        # Forget the request now: hundreds of runs must not start again after an error.
         page.set(cause="")
         with show_errors("looking into attention"):
             known[key] = _found(look, themes, theme)
@@ -100,7 +100,7 @@ def _key(look: Look, themes: Themes, theme: Theme) -> str:
 def _found(look: Look, themes: Themes, theme: Theme) -> Cause:
     request, owner = look.request(themes), visitor()
     assert request is not None
-    # Hundreds of runs let other readers' questions go first.
+    # Hundreds of runs let other users' requests go first.
     caller = Caller(owner, in_background=True)
     with waiting("Running examples of the theme") as report:
         runner = Runner(

@@ -1,4 +1,4 @@
-"""The column chooser: a row for each column, with its name, three of its cells and its role."""
+"""The column chooser: one row per column, with its name, three of its cells and its role."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from areaviz.intake.roles import systems_of
 from areaviz.trace.errors import InputError
 from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
 
-# In the session: which files the choice is of, the roles that were chosen, whether it was open.
+# Session key: the files to which the choice applies, the chosen roles, and whether it is open.
 CHOICE = "analyse_column_choice"
-# Keys of widgets; behind them stands the name of a column.
+# Prefixes of widget keys; the name of a column follows.
 ROLE, SYSTEM_NAME = "analyse_role ", "analyse_system "
 _CELLS, _LONGEST = 3, 44
 
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The roles that were chosen for some files."""
+    """The roles chosen for some files."""
 
     identity: tuple[str, ...]
     roles: Mapping[str, str]
-    # Whether the chooser opens by itself: once it does, it stays so while roles are chosen.
+    # Whether the chooser is open on its own. It then stays open while roles are chosen.
     is_open: bool | None = None
 
 
 def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
-    """Return the roles that the reader has chosen for some files in this session.
+    """Return the roles that the user has chosen for some files in this session.
 
     Args:
-        identity: of the files.
-        kept: the roles that were chosen for them in an earlier session.
+        identity: identifies the files.
+        kept: the roles chosen for the files in an earlier session.
     """
     held: _Choice | None = st.session_state.get(CHOICE)
     if held is None or held.identity != identity:
@@ -44,12 +44,12 @@ def chosen_roles(identity: tuple[str, ...], kept: Chosen) -> Chosen:
 
 
 def column_chooser(opened: Opened | InputError, chosen: Chosen, is_refused: bool) -> None:
-    """Draw the chooser; it opens by itself if a guess is unsure or the set was refused.
+    """Draw the chooser; it is open if a guess is uncertain or the dataset was refused.
 
     Args:
-        opened: the columns, or why there are none.
-        chosen: the roles that the reader has chosen.
-        is_refused: whether no set could be made of the columns.
+        opened: the columns, or the reason why there are none.
+        chosen: the roles that the user has chosen.
+        is_refused: whether the columns could not be combined into a dataset.
     """
     if isinstance(opened, InputError):
         if chosen:
@@ -86,7 +86,7 @@ def _row(column: Column, systems: list[str]) -> None:
     cells.caption("  \n".join(_shown_cells(column)))
     with role:
         key = f"{ROLE}{column.name}"
-        # A guess can change with another column's role, so the widget follows it.
+        # A guess can change with the role of another column, so update the widget.
         st.session_state[key] = column.role
         st.selectbox(
             f"Role of {column.name}",
@@ -107,7 +107,7 @@ def _shown_cells(column: Column) -> list[str]:
 
 
 def _system(column: Column, systems: list[str]) -> None:
-    """Draw the name of the system: free for an output, one of those that there are for a score."""
+    """Draw the system's name: free text for an output, a choice of known systems for a score."""
     key = f"{SYSTEM_NAME}{column.name}"
     if column.role == OUTPUT:
         st.session_state[key] = column.system or column.name

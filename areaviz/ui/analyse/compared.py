@@ -1,4 +1,4 @@
-"""Reference and outputs of the open example side by side, with their differences marked."""
+"""Reference and outputs of the open example side by side, with marked differences."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from areaviz.ui.shell.markdown import escaped
 
 REFERENCE, NOTHING = "reference", "nothing"
 MAX_REFERENCES = 3
-# Outputs that stand side by side; further ones stand below.
+# Number of outputs side by side; further outputs are below.
 IN_A_ROW = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """What one system wrote for the open example.
+    """The output of one system for the open example.
 
     Attributes:
-        title: of the system, with its number where there are several.
-        text: what it wrote.
-        problem: why it wrote nothing, "" if it did.
-        scores: of this output, in words.
+        title: the title of the system, with its number if there are several.
+        text: the output.
+        problem: the reason for a missing output, "" if there is one.
+        scores: the scores of this output as text.
     """
 
     title: str
@@ -48,12 +48,12 @@ def compared_texts(
     runs: Sequence[StoredRows],
     table: pd.DataFrame,
 ) -> None:
-    """Draw the source, the references and what every system wrote.
+    """Draw the source, the references and the outputs of all systems.
 
     Args:
-        page: holds what the outputs are compared with.
-        example: the open one.
-        place: its place in the set.
+        page: its state says what the outputs are compared with.
+        example: the open example.
+        place: the index of the example in the dataset.
         analyses: the systems.
         runs: their rows.
         table: all examples with their scores.
@@ -90,9 +90,9 @@ def _outputs(
 
 
 def system_title(number: int, analyses: Sequence[Analysis]) -> str:
-    """Return what a system is called, with its number where there are several.
+    """Return the title of a system, with its number if there are several systems.
 
-    An alias in blind rating has its number already.
+    An alias in blind rating already contains the number.
     """
     title = analyses[number].title
     is_numbered = len(analyses) > 1 and not analyses[number].name
@@ -100,7 +100,7 @@ def system_title(number: int, analyses: Sequence[Analysis]) -> str:
 
 
 def _scores(table: pd.DataFrame, place: int, number: int) -> str:
-    """Return the scores of one output in words, "" if there are none."""
+    """Return the scores of one output as text, "" if there are none."""
     found = []
     for name, measure in measures_of(table).items():
         column = f"{name}_{number}"
@@ -112,7 +112,7 @@ def _scores(table: pd.DataFrame, place: int, number: int) -> str:
 
 
 def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output]) -> str:
-    """Let the reader choose what outputs are compared with; explain the marks."""
+    """Let the user choose what to compare outputs with, and explain the marks."""
     options = {REFERENCE: "Reference"} if example.references else {}
     if len(outputs) > 1:
         options |= {str(number): one.title for number, one in enumerate(outputs)}
@@ -129,7 +129,7 @@ def _chosen_base(page: AnalysePage, example: Example, outputs: Sequence[Output])
 
 
 def _base_text(base: str, number: int, example: Example, outputs: Sequence[Output]) -> str | None:
-    """Return what one output is compared with, None for nothing.
+    """Return the text that an output is compared with, None for none.
 
     Of several references it is the closest one.
     """
@@ -164,9 +164,9 @@ def _output(output: Output, base: str | None) -> None:
 
 
 def _drawn(piece: Piece) -> str:
-    """Return a piece as Markdown: bold on green if it was added, struck through on red if missing.
+    """Return a piece as Markdown: bold on green if added, struck through on red if missing.
 
-    Bold and strike-through tell the two apart without colours.
+    Bold and strike-through distinguish the two without colours.
     """
     drawn = escaped(piece.text)
     if piece.kind == ADDED and drawn:

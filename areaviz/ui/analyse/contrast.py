@@ -1,4 +1,4 @@
-"""What one of two systems does better, whether by chance, and with which words."""
+"""Comparison of two systems: wins, a test for chance differences, and telling words."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from areaviz.ui.shell.table import read_table
 
 # Keys of widgets.
 AGAINST, WORDS = "against", "analyse_words"
-# In the session: the last test of the whole set, and of which outputs it was.
+# Session key: the last test of the whole dataset, with the outputs that it compared.
 TEST = "analyse_test"
 SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
 def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
-    """Draw how often each of two systems wins, whether by chance, and with which words."""
+    """Draw how often each of two systems wins, whether this may be chance, and telling words."""
     if len(titles) != 2 or table.empty:
         return
     opened = st.expander(
@@ -47,7 +47,7 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
 
 
 def _changes(table: pd.DataFrame) -> pd.DataFrame:
-    """Wins and changes, a line for each measure."""
+    """Return wins and mean changes, one row per metric."""
     rows = []
     for name, measure in measures_of(table).items():
         change = table[f"{name}_change"].to_numpy(float)
@@ -80,12 +80,12 @@ def _tested(table: pd.DataFrame) -> None:
 
 
 def _mark(table: pd.DataFrame) -> int:
-    """Tells these outputs from others."""
+    """Return a hash that identifies these outputs."""
     return hash((tuple(table.index), tuple(table["output_0"]), tuple(table["output_1"])))
 
 
 def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
-    """Words that one of the two gets right more often; a click keeps the examples."""
+    """Draw the words that one system matches more often; a click filters the examples."""
     size = page.segments("Words in a row", "gram", SIZES)
     sides = grams(table, size)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):
@@ -99,7 +99,7 @@ def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
 
 
 def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
-    """A table of words, whose rows a click takes up."""
+    """Draw a table of words; a click on a row filters the examples."""
     key, chart = f"{WORDS}_{side}", f"{WORDS} {side} {size}"
     kept = page.state.kept
     chosen = kept.chart[1] if kept and kept.chart[0] == chart else None

@@ -1,7 +1,7 @@
-"""Which examples are analysed: a set of the app's own, the reader's files, or a folder here.
+"""The choice of the dataset: a sample, uploaded files, or a folder on this machine.
 
-A set of the reader's own stays with the session, and with its analysis (`earlier.keep`): who comes
-back finds it.
+An uploaded dataset is kept with the session and with its analysis (`earlier.keep`), so that
+returning users find it.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 SOURCE, FILES = "analyse_source", "analyse_files"
-# In the session: how often uploaded files were deleted, and the reader's own set.
+# Session keys: how often uploaded files were deleted, and the uploaded dataset.
 TURN, HELD = "analyse_turn", "analyse_held"
-# Environment variable: a folder of this machine with a folder for each data set; nothing outside it
-# is ever opened.
+# Environment variable: a folder on this machine that contains one folder per dataset. Nothing
+# outside it is ever opened.
 SETTING = "AREAVIZ_DATASETS"
-# Megabytes of all files of a set; this uploader alone takes several, each of `MAX_MEGABYTES`.
+# Limit on all files of a dataset in MB. Only this uploader takes several files, each of at most
+# `MAX_MEGABYTES`.
 MOST_TOGETHER, MEGA = 150, 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class ChosenSet:
-    """A set, and where it comes from.
+    """A dataset and its origin.
 
     Args:
         dataset: the examples.
-        address: what an address calls it.
-        files: the reader's own, None of a set that is here for everybody.
-        chosen: the roles that the reader gave to columns.
-        outputs: what systems wrote for it, by their names.
-        scores: of each system, measures of these outputs from files.
+        address: the name of the dataset in URLs.
+        files: the uploaded files, None for a sample or a folder.
+        chosen: the roles that the user gave to columns.
+        outputs: outputs of systems from files, by the names of the systems.
+        scores: scores of these outputs from files, by system and metric.
         corpus: word frequencies from a file, None for those of the references.
     """
 
@@ -65,10 +66,10 @@ class ChosenSet:
 
 
 def dataset_form(page: AnalysePage) -> ChosenSet | None:
-    """Draw the widgets; returns the set, or None while nothing is chosen.
+    """Draw the widgets, and return the dataset, or None while none is chosen.
 
     Raises:
-        InputError: the set cannot be used.
+        InputError: the dataset cannot be used.
     """
     folder = os.environ.get(SETTING, "")
     sources = [SAMPLES, UPLOAD]
@@ -86,7 +87,7 @@ def dataset_form(page: AnalysePage) -> ChosenSet | None:
 
 
 def _own_set(page: AnalysePage) -> ChosenSet | None:
-    """The reader's own files: those just chosen, or the set they had before."""
+    """Return the user's own dataset: the files just chosen, or the dataset chosen before."""
     if page.state.has_linked_set:
         _let_files_go()
         page.set(has_linked_set=False)
@@ -117,7 +118,7 @@ def _own_set(page: AnalysePage) -> ChosenSet | None:
 
 
 def _earlier_set(page: AnalysePage) -> ChosenSet:
-    """The set that the reader had in this session, or keeps here."""
+    """Return the dataset that the user chose earlier in this session, or stored on this server."""
     held: ChosenSet | None = st.session_state.get(HELD)
     with st.container(horizontal=True, vertical_alignment="center"):
         place = st.empty()
@@ -142,18 +143,18 @@ def _choose_anew(page: AnalysePage) -> None:
 
 
 def files_key() -> str:
-    """The key of the uploader; a new one is empty."""
+    """Return the key of the uploader; a new key gives an empty uploader."""
     turn = st.session_state.get(TURN, 0)
     return f"{FILES}_{turn}" if turn else FILES
 
 
 def has_files() -> bool:
-    """Whether the reader's own files were chosen on the page as it is."""
+    """Return whether files were uploaded on the present page."""
     return bool(st.session_state.get(files_key()))
 
 
 def delete_files(page: AnalysePage) -> None:
-    """Take the reader's own files out of the session; called before the page is drawn."""
+    """Remove the uploaded files from the session; called before the page is drawn."""
     _read_once.clear()
     st.session_state.pop(HELD, None)
     _choose_anew(page)
@@ -165,7 +166,7 @@ def _let_files_go() -> None:
 
 
 def _from_folder(page: AnalysePage, root: Path) -> ChosenSet | None:
-    """One of the folders the setting offers; a link that leads out of it is not followed."""
+    """Let the user choose one of the offered folders; links that leave the folder are ignored."""
     inside = root.resolve()
     names = []
     if inside.is_dir():
@@ -197,10 +198,10 @@ def _files_of_folder(inside: Path, name: str) -> dict[str, Path]:
 
 
 def folder_set(name: str) -> ChosenSet:
-    """Return the set of a folder that the setting offers; nothing is drawn.
+    """Return the dataset in one of the offered folders, without drawing anything.
 
     Raises:
-        InputError: there is no such folder, or it cannot be used as one set.
+        InputError: the folder does not exist, or cannot be used as one dataset.
     """
     folder = os.environ.get(SETTING, "")
     inside = Path(folder).expanduser().resolve()
@@ -212,15 +213,15 @@ def folder_set(name: str) -> ChosenSet:
 
 
 def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> ChosenSet:
-    """Let the roles of columns be chosen, and return the set.
+    """Let the user choose the roles of columns, and return the dataset.
 
     Args:
-        identity: of the files, which stay as they are.
-        files: all of them.
-        kept: roles that were chosen for them before.
+        identity: identifies the files, whose content does not change.
+        files: all files.
+        kept: roles chosen for these files before.
 
     Raises:
-        InputError: the files cannot be used as one set.
+        InputError: the files cannot be used as one dataset.
     """
     chosen = chosen_roles(identity, kept)
     opened, brought = _read_once(identity, repr(chosen), files, chosen)
@@ -236,10 +237,10 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
 
 
 def read_kept(files: Files, chosen: Chosen) -> ChosenSet:
-    """Return the set of files in the roles that were chosen for them; nothing is drawn.
+    """Return the dataset in files with chosen roles, without drawing anything.
 
     Raises:
-        InputError: the files cannot be used as one set.
+        InputError: the files cannot be used as one dataset.
     """
     return _set_of(bring(files, open_files(files, chosen)), files, chosen)
 
@@ -255,11 +256,11 @@ def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
 def _read_once(
     identity: tuple[str, ...], how: str, _files: Files, _chosen: Chosen
 ) -> tuple[Opened | InputError, Brought | InputError]:
-    """Read files, or return what was read of them before; an error takes as long to find.
+    """Read files, or return the cached result; errors are cached too, because they take as long.
 
     Args:
-        identity: of the files, which stay as they are.
-        how: the chosen roles, as text.
+        identity: identifies the files, whose content does not change.
+        how: the chosen roles as text.
     """
     try:
         opened = open_files(_files, _chosen)
@@ -272,7 +273,7 @@ def _read_once(
 
 
 def about_set(chosen: ChosenSet) -> str:
-    """What a set has, in one line."""
+    """Describe the content of a dataset in one line."""
     dataset = chosen.dataset
     known = sum(bool(one.references) for one in dataset.examples)
     linked = sum(bool(one.sure or one.possible) for one in dataset.examples)

@@ -1,6 +1,6 @@
-"""The reader's earlier analyses: kept with the files of their own sets, listed, and opened again.
+"""The user's earlier analyses: stored with uploaded datasets, listed, and opened again.
 
-They are the reader's alone: nobody else finds them, and an address of one opens nothing for others.
+They are private: other users cannot find them, and the URL of one does not open it for them.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
 from areaviz.ui.shell.reader import reader_mark, visitor
 from areaviz.ui.shell.state import link_params
 
-# Analyses that are shown before "All".
+# Number of analyses shown before "All".
 FIRST = 5
 
 
 def reader_files() -> ReaderFiles:
-    """What this reader keeps here."""
+    """Return this user's files on the server."""
     return ReaderFiles(analyses_folder(), reader_mark(), visitor().address)
 
 
 def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
-    """The parameters by which an address opens an analysis."""
+    """Return the URL parameters that open an analysis."""
     params = {SET: chosen.address}
     requests = [one.request for one in analyses if one.request is not None]
     if requests:
@@ -39,7 +39,7 @@ def address(chosen: ChosenSet, analyses: Sequence[Analysis]) -> dict[str, str]:
 
 
 def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
-    """Put an analysis on the reader's list, and keep the files of a set of their own with it.
+    """Put an analysis on the user's list, and store the files of an uploaded dataset with it.
 
     Raises:
         BackendError: the disk fails.
@@ -57,7 +57,7 @@ def keep(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> 
 
 
 def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis]) -> None:
-    """Make the browser's address that of the analysis, with the example that is open."""
+    """Set the browser's URL to that of the analysis with its open example."""
     params = address(chosen, analyses)
     if page.state.example is not None:
         params[EXAMPLE] = str(page.state.example + 1)
@@ -67,9 +67,10 @@ def keep_address(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analys
 
 
 def earlier_analyses(now: Mapping[str, str]) -> None:
-    """Draw the list of the reader's analyses, but for the one that is open.
+    """Draw the list of the user's analyses without the open one.
 
-    now: the parameters of the one that is open.
+    Args:
+        now: the URL parameters of the open analysis.
     """
     _tell_evicted()
     entries = [entry for entry in reader_files().entries() if entry.params != now]
@@ -86,7 +87,7 @@ def earlier_analyses(now: Mapping[str, str]) -> None:
 
 
 def _tell_evicted() -> None:
-    """Name the reader's sets that were removed to make room, until the reader has seen it."""
+    """Name the user's datasets removed to make room, until the user has dismissed the message."""
     own = reader_files()
     names = own.evicted_sets()
     if not names:

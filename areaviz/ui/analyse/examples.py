@@ -1,4 +1,4 @@
-"""The table of examples, and the one that is open: its texts, its notes and its attention."""
+"""The table of examples, and the open example with its texts, notes and attention."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from areaviz.ui.shell.waiting import traced
 
 # Keys of the table, and of the container of the open example, to which a click scrolls.
 TABLE, OPEN = "analyse_table", "analyse_example"
-# Rows that are sent at once.
+# Number of rows sent at once.
 PAGE = 200
 
 
 def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
-    """Draw the table of examples, one of which can be opened: texts, outputs, then figures.
+    """Draw the table of examples: texts, outputs, then metrics. A click opens an example.
 
-    The measure that orders them stands beside their names.
+    The metric that orders the table is next to the names.
     """
     if table.empty:
         st.caption("Nothing found; change the search, or show all again.")
@@ -71,14 +71,14 @@ def examples_list(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
 
 
 def _columns(page: AnalysePage, table: pd.DataFrame, runs: int) -> dict[str, str]:
-    """The columns of the table with their titles, without those that are empty."""
+    """Return the columns of the table with their titles, without empty columns."""
     measures = measure_titles(table, runs)
     titles = {"name": "Example"}
     if page.state.measure in measures:
         titles[page.state.measure] = measures[page.state.measure]
     titles["text"] = "Source"
     for run in range(runs):
-        # What was read alone stands there already.
+        # Skip outputs that repeat the text, which has its own column.
         if not (table[f"output_{run}"] == table["text"]).all():
             titles[f"output_{run}"] = f"Output{run_mark(run, runs)}"
         titles[f"error_{run}"] = f"Not run{run_mark(run, runs)}"
@@ -93,7 +93,7 @@ def _has_values(table: pd.DataFrame, name: str) -> bool:
 
 
 def _figure(value: float) -> str:
-    """A figure in three digits; a dash for none."""
+    """Return a number with three digits, a dash for NaN."""
     return f"{value:.3g}" if np.isfinite(value) else "–"
 
 
@@ -111,7 +111,7 @@ def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
 
 
 def table_button(table: pd.DataFrame) -> None:
-    """Draw a button that takes the listed examples away with texts, outputs and figures."""
+    """Draw a button that downloads the listed examples with texts, outputs and metrics."""
     st.download_button(
         "Table as CSV",
         while_shared(lambda: table_csv(table)),
@@ -130,14 +130,14 @@ def open_example(
     listed: Sequence[int],
     table: pd.DataFrame,
 ) -> None:
-    """Draw the example that is open, if one is, with the way to its neighbours in the table.
+    """Draw the open example, if there is one, with buttons to its neighbours in the table.
 
     Args:
-        page: holds which one.
-        backend: runs it again, to look into.
+        page: its state has the index of the open example.
+        backend: runs the example again to show its attention.
         analyses: the systems.
         runs: their rows.
-        listed: the places of the examples in the order of the table.
+        listed: indices of the examples in the order of the table.
         table: all examples with their scores.
     """
     dataset, place = runs[0].dataset, page.state.example
@@ -166,7 +166,7 @@ def _notes(dataset: Dataset, place: int, analyses: Sequence[Analysis]) -> None:
     with show_errors("reading the notes"):
         titles = [analysis.title for analysis in analyses]
         names = dict(zip(systems(analyses), titles, strict=True))
-        # Below the outputs of models comes their attention, which notes must not push away.
+        # Attention follows below the outputs of models, so notes start collapsed there.
         notes_on(dataset.digest, place, names, not any(one.request for one in analyses))
 
 
@@ -179,7 +179,7 @@ def _for_raters(
 ) -> None:
     """Draw the errors of an example in blind rating, and its notes once all outputs are rated.
 
-    Attention would show which system is which model.
+    Attention is left out, because it would show which system is which model.
     """
     with show_errors("reading the errors"):
         errors_on(page, dataset, place, analyses, runs)
@@ -196,14 +196,14 @@ def _attention(
     example: Example,
     models: Sequence[Analysis],
 ) -> None:
-    """What the models attended to, in the viewer of traces."""
+    """Draw the models' attention in the viewer of traces."""
     titles = [analysis.title for analysis in models]
     own = [dataset.asked(one.request, example) for one in models if one.request]
     explore(page, traced(backend, own, "Running the example"), titles, check=check_access)
 
 
 def _neighbours(page: AnalysePage, listed: Sequence[int]) -> None:
-    """Buttons to the examples before and after it in the table, as far as it is listed there."""
+    """Draw buttons for the previous and the next example of the table, if listed there."""
     before, after = page.state.listing(listed)
     for label, key, there in (("Previous", "K", before), ("Next", "J", after)):
         st.button(

@@ -1,4 +1,4 @@
-"""Which examples of an analysis are listed, and in which order: a search, a brush, a measure."""
+"""Filters and order of the table of examples: search, brush and metric."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from areaviz.ui.shell.markdown import counted, visible
 
 
 def run_mark(run: int, runs: int) -> str:
-    """What follows the name of a column of one of several models: " (1)", or nothing for one."""
+    """Return the suffix of a column of one of several runs, such as " (1)", or "" for one run."""
     return f" ({run + 1})" if runs > 1 else ""
 
 
 def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
-    """What the columns of measures that a table has are called, by their names there."""
+    """Return the titles of a table's metrics, by the names of their columns."""
     titles = {}
     for name, measure in measures_of(table).items():
         for run in range(runs):
@@ -34,7 +34,7 @@ def measure_titles(table: pd.DataFrame, runs: int) -> dict[str, str]:
 
 
 def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """Draw search, measure, plot and order; returns the rows that search and brush leave."""
+    """Draw search, metric, plot and order; return the rows that match the search and the brush."""
     titles = measure_titles(table, runs)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         label = "Search in texts and outputs"
@@ -71,7 +71,7 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
 
 
 def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
-    """Let a column of metadata be chosen whose values have colours in the plot."""
+    """Let the user choose a metadata column whose values have colours in the plot."""
     columns = colour_columns(table)
     if page.state.colour not in columns:
         page.set(colour=None)
@@ -91,11 +91,11 @@ def _chosen_colour(page: AnalysePage, table: pd.DataFrame) -> str | None:
 
 
 def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
-    """Return the measure by which the table opens: of two systems, what the second does worse.
+    """Return the metric with which the table opens: of two systems, the second one's worst change.
 
     Args:
-        table: of the examples.
-        titles: of its measures, by their columns, at least one.
+        table: the examples.
+        titles: the titles of the metrics by column, at least one.
     """
     known = [name for name, one in measures_of(table).items() if one.better]
     if USUAL in known:
@@ -105,10 +105,10 @@ def first_measure(table: pd.DataFrame, titles: Mapping[str, str]) -> str:
 
 
 def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """Draw a filter by metadata; return the rows with the chosen values."""
+    """Draw a filter by metadata, and return the rows with the chosen values."""
     titles = {}
     for name, title in metadata_of(table).items():
-        # Numbers that differ everywhere, and free texts, have no values to choose from.
+        # Numbers that all differ and free texts have no values to choose from.
         if len(_choices(table[name])) > 1:
             titles[name] = title
     if not titles:
@@ -147,7 +147,7 @@ def with_metadata(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _choices(values: pd.Series) -> list[str]:
-    """Return the values of a metadata column that can be chosen, [] if there are too many."""
+    """Return the values of a metadata column to choose from, [] if there are too many."""
     known = values.dropna().unique().tolist()
     found = sorted(value for value in known if value != "")
     return list(map(_choice_text, found)) if len(found) <= MAX_CATEGORIES else []
@@ -158,7 +158,7 @@ def _choice_text(value: object) -> str:
 
 
 def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows in the order that is chosen; examples without the measure come last."""
+    """Return the rows in the chosen order; examples without the metric come last."""
     rises = rising(page, table)
     if rises is None or page.state.measure not in table:
         return table
@@ -171,19 +171,19 @@ def in_order(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def rising(page: AnalysePage, table: pd.DataFrame) -> bool | None:
-    """Whether the measure rises from row to row; None for the order of the set.
+    """Return whether the metric rises from row to row; None for the order of the dataset.
 
-    There is no measure where no example could be run.
+    There is no metric if no example could be run.
     """
     if page.state.order == AS_GIVEN or page.state.measure not in table:
         return None
-    # Of a change, what was lost comes first.
+    # For a change, the largest loss comes first.
     is_low_good = _better(table, page.state.measure) == "low"
     return (page.state.order != BEST) != is_low_good
 
 
 def sort_by(page: AnalysePage, column: str) -> None:
-    """Order by a column whose head was clicked; another click turns the order round."""
+    """Sort by a column whose header was clicked; another click reverses the order."""
     if column == page.state.measure and page.state.order == WORST:
         page.set(order=BEST, first_row=0)
     elif column:
@@ -191,9 +191,9 @@ def sort_by(page: AnalysePage, column: str) -> None:
 
 
 def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows where all systems fail by the chosen measure, if only these are wanted.
+    """Return the rows in which all systems fail by the chosen metric, if only these are wanted.
 
-    Of what a click keeps, of a search and of a brush alike: so they are found in any bucket.
+    This filter applies after clicks, search and brush, so it finds failures in any bucket.
     """
     name = page.state.measure.rpartition("_")[0]
     better = _better(table, page.state.measure)
@@ -215,7 +215,7 @@ def failing_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows that a click on a bucket or on words keeps; draws what it was, to let it go."""
+    """Return the rows that a click on a bucket or on words selects; draw a button to show all."""
     kept = page.state.kept
     if kept is None:
         return table
@@ -226,13 +226,13 @@ def kept_rows(page: AnalysePage, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _better(table: pd.DataFrame, column: str) -> str:
-    """What is better of a measure's column: "high", "low" or "" where neither is."""
+    """Return which values of a metric are better: "high", "low" or "" if neither."""
     measure = measures_of(table).get(column.rpartition("_")[0])
     return measure.better if measure else ""
 
 
 def _orders(table: pd.DataFrame, column: str) -> dict[str, str]:
-    """The orders by a measure, in words."""
+    """Return the orders by a metric with their labels."""
     if _better(table, column) and column.endswith("_change"):
         return {WORST: "(2) worse first", BEST: "(2) better first", AS_GIVEN: "As given"}
     if _better(table, column):
@@ -241,7 +241,7 @@ def _orders(table: pd.DataFrame, column: str) -> dict[str, str]:
 
 
 def _found(table: pd.DataFrame, wanted: str) -> pd.DataFrame:
-    """The rows with a text that holds what is searched for."""
+    """Return the rows in which some text contains the search text."""
     if not wanted:
         return table
     texts = table.filter(regex="^(name|text|reference|output_)")

@@ -1,7 +1,6 @@
-"""By which shared link the page is seen, if by any, and what the link lets its reader do.
+"""Access by a shared link: whether the page is open by one, and what the link allows.
 
-Everything asks here on every run of the page and before every change, so a link that is withdrawn
-ends at once.
+Every run of the page and every change asks here, so withdrawing a link takes effect at once.
 """
 
 from __future__ import annotations
@@ -15,28 +14,28 @@ from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.shared_links import Mode, SharedLink, SharedLinks
 from areaviz.trace.errors import InputError
 
-# In the session: the token of the link that the page is seen by, "" for none.
+# Session key: the token of the shared link by which the page is open, "" for none.
 TOKEN = "analyse_shared_token"
 T = TypeVar("T")
 
 
 def shared_links() -> SharedLinks:
-    """Return the links of all readers."""
+    """Return the links of all users."""
     return SharedLinks(analyses_folder())
 
 
 def see_by(token: str) -> None:
-    """Note by which link the page is seen from now on, "" for none."""
+    """Record the shared link by which the page is open from now on, "" for none."""
     st.session_state[TOKEN] = token
 
 
 def is_guest() -> bool:
-    """Return whether the page is seen by a shared link."""
+    """Return whether the page is open by a shared link."""
     return bool(st.session_state.get(TOKEN))
 
 
 def check_access() -> SharedLink | None:
-    """Return the link that the page is seen by, None where it is seen by none.
+    """Return the shared link by which the page is open, None for none.
 
     Raises:
         InputError: the link was withdrawn.
@@ -46,7 +45,7 @@ def check_access() -> SharedLink | None:
 
 
 def can_write() -> bool:
-    """Return whether the reader may add notes, marks and slices.
+    """Return whether the user may add notes, marks and slices.
 
     Raises:
         InputError: the link was withdrawn.
@@ -56,7 +55,7 @@ def can_write() -> bool:
 
 
 def check_writing() -> None:
-    """Raise InputError where the reader may not add notes, marks and slices."""
+    """Raise InputError if the user may not add notes, marks and slices."""
     if not can_write():
         raise InputError(
             "This analysis is shared read only, so nothing was saved. Ask its owner for a link that"
@@ -65,9 +64,9 @@ def check_writing() -> None:
 
 
 def while_shared(make: Callable[[], T]) -> Callable[[], T]:
-    """Return a function for a download, which is refused once the link is withdrawn.
+    """Return a function for a download that fails once the link is withdrawn.
 
-    Downloads are made when they are clicked, outside of the session.
+    Downloads are created when they are clicked, outside the session.
     """
     token: str = st.session_state.get(TOKEN, "")
 

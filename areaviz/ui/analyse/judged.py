@@ -1,4 +1,4 @@
-"""What raters' errors come to: measures of examples, agreement, files, and the report of it all."""
+"""Results of rating: metrics of examples, agreement, import and export, and the report."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from areaviz.ui.shell.markdown import counted
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.table import read_table
 
-# In the session: the result of the imported file, and what went wrong when an import was undone.
+# Session keys: the result of the imported file, and the error of an undone import.
 RESULT, PROBLEM = "judged_import", "judged_import_problem"
 KINDS = 12
 
@@ -45,7 +45,7 @@ KINDS = 12
 def measured(
     analyses: Sequence[Analysis], runs: tuple[StoredRows, ...], judgements: Sequence[Judgement]
 ) -> pd.DataFrame:
-    """The table of examples with the scores of files and of raters."""
+    """Return the table of examples with the scores from files and from raters."""
     more = []
     for name, analysis, run in zip(systems(analyses), analyses, runs, strict=True):
         judged = of_outputs(judgements, name, run.rows)
@@ -56,7 +56,7 @@ def measured(
 def raters(
     judgements: Sequence[Judgement], analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> None:
-    """Draw what raters marked in all: by kind, and how far they agree."""
+    """Draw a summary of the marked errors: their kinds, and the raters' agreement."""
     judged = []
     for name, run in zip(systems(analyses), runs, strict=True):
         judged.append(of_outputs(judgements, name, run.rows))
@@ -100,7 +100,7 @@ def report_button(
     corpus: Frequency | None,
     themes: Sequence[Themes] = (),
 ) -> None:
-    """Draw a button that takes the analysis of these examples away as one page."""
+    """Draw a button that downloads the analysis of these examples as one HTML page."""
     made = Report(
         runs[0].dataset,
         systems(analyses),
@@ -117,7 +117,7 @@ def report_button(
     store = note_store().judgements
 
     def page_now() -> bytes:
-        # Other readers may have marked errors since this page was drawn.
+        # Other users may have marked errors since this page was drawn.
         now = replace(made, judgements=store.list_all(made.dataset.digest))
         return report_page(now).encode("utf-8", "replace")
 
@@ -137,7 +137,7 @@ def report_button(
 def exchange_errors(
     dataset: Dataset, analyses: Sequence[Analysis], judgements: Sequence[Judgement]
 ) -> None:
-    """Draw buttons to export the errors on a set, an uploader to import some, and the imports."""
+    """Draw buttons to export the errors in a dataset, an uploader for import, and the imports."""
     store = note_store().judgements
     with st.expander("Export or import marked errors", key="judged_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
@@ -179,7 +179,7 @@ def _downloads(dataset: Dataset, judgements: Sequence[Judgement]) -> None:
 
 
 def _import(store: Judgements, dataset: Dataset, names: Sequence[str], given: UploadedFile) -> str:
-    """Import a file of judgements; return the sentence that tells the result."""
+    """Import a file of judgements, and return the sentence that describes the result."""
     read = read_judgements(given.name, given.getvalue(), dataset, names)
     merged = store.merge(read, reader_mark())
     said = f"{counted(len(read), 'judged output')} read, {merged.new:,} new."

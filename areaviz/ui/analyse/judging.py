@@ -1,4 +1,4 @@
-"""Errors of the open example: a rater marks them by name, and sees what others marked."""
+"""Errors of the open example: a rater marks them under a name, and sees other raters' marks."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 OPEN, SHEET = "errors", "judging"
-# In the session: the sheet that is open with the judgement it was opened on, the `Stale`
-# that waits for a choice, how often a choice began a sheet anew, the mark of the sheet that was
-# saved last, and what went wrong.
+# Session keys: the open sheet with the judgement on which it was opened, the `Stale` that waits
+# for a choice, how often a choice restarted a sheet, the sheet that was saved last, and the error
+# message.
 HELD, STALE, TURN = "judged_held", "judged_stale", "judged_turn"
 SAVED, PROBLEM = "judged_saved", "judged_problem"
-# In the session: the number of other raters' judgements that are drawn, and how many come at a
-# time.
+# Session key: the number of other raters' judgements that are drawn; and the number added per
+# click.
 LISTED, PART = "judged_listed", 20
 
 
@@ -47,12 +47,12 @@ def errors_on(
     analyses: Sequence[Analysis],
     runs: Sequence[StoredRows],
 ) -> None:
-    """Draw the errors of one example's outputs, and where a rater marks more.
+    """Draw the errors of one example's outputs, and the sheet for marking errors.
 
     Args:
-        page: holds which system's output is judged.
-        dataset: the set.
-        place: the example's place in it.
+        page: its state says which system's output is judged.
+        dataset: the dataset.
+        place: the index of the example.
         analyses: the systems.
         runs: their rows.
     """
@@ -61,7 +61,7 @@ def errors_on(
     count = sum(len(one.spans) for one in judged)
     is_blind = page.state.is_blind
     label = f"Errors ({count})" if judged and not is_blind else "Errors"
-    # Below the outputs of models comes their attention, which errors must not push away.
+    # Attention follows below the outputs of models, so errors start collapsed there.
     is_open = bool(judged) or is_blind or not any(one.request for one in analyses)
     with st.expander(label, key=OPEN, type="compact", expanded=is_open, on_change="rerun"):
         names = dict(zip(systems(analyses), (one.title for one in analyses), strict=True))
@@ -71,7 +71,7 @@ def errors_on(
             model = next(iter(names))
             if len(names) > 1:
                 if page.state.judged not in names and not is_blind:
-                    # The table opens on what the last of two systems does worse.
+                    # The table opens with the examples that the second of two systems does worse.
                     page.set(judged=list(names)[-1])
                 model = page.segments("Output of", "judged", names)
         row = runs[list(names).index(model)].rows.get(place)
@@ -118,7 +118,7 @@ def _sheet(
     dataset: Dataset,
     is_blind: bool,
 ) -> None:
-    """The rater's own marks in the output, with what went wrong below."""
+    """Draw the rater's own marks in the output, with an error message below."""
     try:
         check_length(fresh.source, fresh.output)
     except InputError as refusal:
@@ -136,7 +136,7 @@ def _sheet(
     categories = offered_categories(fresh.dataset, fresh.rater if is_blind else "")
     picture = dataset.picture(dataset.examples[fresh.example])
     sheet = Sheet(title, own, picture, categories, mark, st.session_state.get(SAVED, ""))
-    # Without the name of the system, which a page in blind rating must not hold.
+    # Leave out the system's name, which a page in blind rating must not contain.
     key = f"{SHEET}_{id_of(own)}"
     judging(sheet, key=key, on_save=lambda: _save(store, own, key, mark))
     if own.version:
@@ -148,10 +148,10 @@ def _sheet(
 
 
 def _held(sheet: tuple[str, int], fresh: Judgement, judged: Sequence[Judgement]) -> Judgement:
-    """The rater's judgement as it was when its sheet was opened.
+    """Return the rater's judgement as it was when the sheet was opened.
 
-    What somebody saves meanwhile does not take away what is marked on the sheet: it makes its
-    version an older one, so that the rater chooses.
+    If another session saves a judgement meanwhile, the marks on the sheet are kept. The sheet's
+    version is then older, so the rater has to choose.
     """
     own = fresh
     opened: tuple[object, Judgement] = st.session_state.get(HELD, (None, fresh))
@@ -177,7 +177,7 @@ def _take_over(fresh: Judgement, judged: Sequence[Judgement], program: Judgement
 
 @contextmanager
 def _saving(doing: str = "saving the errors") -> Iterator[None]:
-    """Show below the sheet what goes wrong, or what was saved meanwhile."""
+    """Show below the sheet an error, or that another version was saved meanwhile."""
     with defer_errors(doing, PROBLEM):
         try:
             yield
@@ -186,7 +186,7 @@ def _saving(doing: str = "saving the errors") -> Iterator[None]:
 
 
 def _save(store: Judgements, own: Judgement, key: str, mark: str) -> None:
-    """Committed when the page says so; otherwise the sheet keeps what was marked."""
+    """Save the judgement. It is committed when the page says so; otherwise the sheet is kept."""
     with _saving():
         spans, score = given(key)
         if not (score is None or type(score) in (int, float)):
@@ -205,7 +205,7 @@ def _remove(store: Judgements, own: Judgement) -> None:
 
 
 def _stale(store: Judgements) -> None:
-    """What is there, where somebody was faster under the same name, and the choice."""
+    """Draw the version saved meanwhile under this rater's name, and the choice between both."""
     stale: Stale[Judgement] | None = st.session_state.get(STALE)
     if stale is None:
         return
@@ -252,7 +252,7 @@ def _list_more(most: int) -> None:
 
 
 def _in_words(judgement: Judgement) -> None:
-    """What a rater marked, line by line."""
+    """Draw a rater's marks, one per line."""
     score = "no score" if judgement.score is None else f"score {three_digits(judgement.score)}"
     about = f"{judgement.rater}: {score}, cost by MQM {three_digits(judgement.mqm)}"
     if judgement.differs:

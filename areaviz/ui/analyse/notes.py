@@ -1,4 +1,4 @@
-"""People's notes on the open example, and a form for another note."""
+"""Users' notes on the open example, and a form for another note."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from areaviz.ui.shell.errors import defer_errors, show_deferred
 from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.reader import reader_mark
 
-# The beginning of the keys of the form's widgets, and the key of one that every form shares.
+# The prefix of the form's widget keys, and the key of the author field that all forms share.
 FORM, AUTHOR = "note_form", "note_author"
-# In the session: the note that is edited, the `Stale` that waits for a choice, what was done and
-# what went wrong.
+# Session keys: the edited note, the `Stale` that waits for a choice, the message of success and the
+# error message.
 EDITED, STALE, SAID, PROBLEM = "note_edited", "note_stale", "note_said", "note_problem"
 FIELDS = ("tag", "model", "severity", "text")
-# In the session: the open example, and how many of its notes the reader asked to see.
+# Session key: the open example, and the number of its notes that the user asked to see.
 LISTED = "notes_listed"
-# The tag of a note that its writer gave none.
+# The tag of a note whose author gave none.
 PLAIN = "Note"
-# Notes that are drawn at first, and again with every press of the button.
+# Number of notes drawn at first, and added per click.
 PART = 20
 
 
@@ -38,10 +38,10 @@ def notes_on(dataset: str, example: int, models: Mapping[str, str], is_open: boo
     """Draw the notes on one example, and a form for another.
 
     Args:
-        dataset: the digest of its set.
-        example: its place in the set.
-        models: whose outputs are shown, name -> title.
-        is_open: whether the form shows while there are no notes.
+        dataset: the digest of the dataset.
+        example: the index of the example.
+        models: the systems with outputs on the page, name -> title.
+        is_open: whether the form is expanded while there are no notes.
     """
     notes = note_store().notes
     # A note on the example itself has no model.
@@ -112,7 +112,7 @@ def _note(notes: Annotations, shown: Shown[Annotation], names: Mapping[str, str]
 
 
 def _buttons(notes: Annotations, note: Annotation) -> None:
-    """Draw the buttons that change a note and remove it."""
+    """Draw the buttons that edit and remove a note."""
     st.button("Edit", key=f"edit_{note.id}", on_click=_edit, args=(note,), type="tertiary")
     with st.popover("Remove", key=f"removing_{note.id}", type="tertiary"):
         st.caption("This removes the note for everybody who has this set.")
@@ -173,7 +173,7 @@ def _form(notes: Annotations, fresh: Annotation, names: Mapping[str, str]) -> No
 
 @contextmanager
 def _changing(doing: str) -> Iterator[None]:
-    """Keep an error of the block, or a version that somebody else saved, to show in the form."""
+    """Keep an error of the block, or a version saved by another user, for display in the form."""
     with defer_errors(doing, PROBLEM):
         try:
             yield
@@ -182,7 +182,7 @@ def _changing(doing: str) -> Iterator[None]:
 
 
 def _save(notes: Annotations, note: Annotation, keys: Mapping[str, str]) -> None:
-    """Save the note. The form keeps what was typed unless the note was committed."""
+    """Save the note. The form keeps the typed text unless the note was committed."""
     state = st.session_state
     with _changing("saving the note"):
         tag, model, severity, text = (state.get(keys[name]) or "" for name in FIELDS)
@@ -221,7 +221,7 @@ def _remove(notes: Annotations, note: Annotation) -> None:
 
 
 def _copy(notes: Annotations, note: Annotation) -> None:
-    """Save a copy that the reader owns, and open it in the form."""
+    """Save a copy that the user owns, and open it in the form."""
     with _changing("copying the note"):
         author = st.session_state.get(AUTHOR) or ""
         fresh = replace(note, id="", version=0, differs="", author=author)
@@ -231,7 +231,7 @@ def _copy(notes: Annotations, note: Annotation) -> None:
 
 
 def _stale(notes: Annotations) -> None:
-    """Draw both texts, where somebody else was faster, and the choice between them."""
+    """Draw both versions if another user saved one meanwhile, and the choice between them."""
     stale: Stale[Annotation] | None = st.session_state.get(STALE)
     if stale is None:
         return
@@ -260,6 +260,6 @@ def _overwrite(notes: Annotations, stale: Stale[Annotation]) -> None:
 
 
 def systems(analyses: Sequence[Analysis]) -> list[str]:
-    """Return the names by which notes refer to the systems whose outputs they are about."""
+    """Return the names by which notes refer to the systems."""
     names = [one.request.model if one.request else one.name or one.title for one in analyses]
     return [name[:LONGEST_NAME] for name in names]

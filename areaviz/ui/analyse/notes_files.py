@@ -1,4 +1,4 @@
-"""Export of all notes on a set, import of files of notes, and the imports that can be undone."""
+"""Export of all notes on a dataset, import of notes, and imports that can be undone."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from areaviz.ui.shell.imports import import_once
 from areaviz.ui.shell.markdown import counted
 from areaviz.ui.shell.reader import reader_mark
 
-# In the session: the result of the imported file, and what went wrong when an import was undone.
+# Session keys: the result of the imported file, and the error of an undone import.
 RESULT, PROBLEM = "notes_import", "notes_import_problem"
 
 
 def exchange(dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[StoredRows]) -> None:
-    """Draw buttons to export the notes on a set, an uploader to import notes, and the imports."""
+    """Draw buttons to export the notes on a dataset, an uploader for import, and the imports."""
     notes = note_store().notes
     count = notes.count(dataset.digest)
     with st.expander("Export or import notes", key="notes_files", type="compact"):
@@ -59,12 +59,12 @@ def exchange(dataset: Dataset, analyses: Sequence[Analysis], runs: Sequence[Stor
 
 
 def list_imports(records: Records[R], dataset: str, problem_key: str) -> None:
-    """Draw the reader's imports on a set, each with a button that undoes it.
+    """Draw the user's imports on a dataset, each with a button that undoes it.
 
     Args:
         records: the notes or the judgements.
-        dataset: the digest of the set.
-        problem_key: the key in the session for what goes wrong when an import is undone.
+        dataset: the digest of the dataset.
+        problem_key: the session key for the error of an undone import.
     """
     for one in records.list_imports(dataset, reader_mark()):
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -93,7 +93,7 @@ def _undo(records: Records[R], import_id: str, problem_key: str) -> None:
 def _exported(
     notes: Annotations, kind: str, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> bytes:
-    """Return all notes on the set as a file of a kind."""
+    """Return all notes on the dataset as a file in one of the formats."""
     found = notes.list_all(runs[0].dataset.digest)
     return to_bytes(found, kind, _examples(found, analyses, runs))
 
@@ -101,7 +101,7 @@ def _exported(
 def _examples(
     notes: Sequence[Annotation], analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> dict[int, Context]:
-    """Return what people read beside a note, by the places of the examples."""
+    """Return the texts of examples that are exported next to their notes, by index."""
     dataset = runs[0].dataset
     found = {}
     for place in {note.example for note in notes if note.example < len(dataset.examples)}:
@@ -116,7 +116,7 @@ def _examples(
 
 
 def _import(notes: Annotations, dataset: str, given: UploadedFile) -> str:
-    """Import a file of notes; return the sentence that tells the result."""
+    """Import a file of notes, and return the sentence that describes the result."""
     kind = PurePosixPath(given.name).suffix.lower().removeprefix(".")
     if kind not in FORMATS:
         raise InputError(f"Notes are imported from {', '.join(FORMATS)} files. Choose such a file.")

@@ -1,4 +1,4 @@
-"""Which points lie within the outlines that a reader dragged over a chart."""
+"""Outlines that a user drags over a chart, and the points within them."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from numpy.typing import NDArray
 Values = NDArray[np.floating[Any]]
 Flags = NDArray[np.bool_]
 
-# The browser sends at most 200 corners of an outline, and readers draw few outlines.
+# Limits: the browser sends at most 200 corners per outline, and users draw few outlines.
 MAX_OUTLINES, MAX_CORNERS = 32, 256
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A rectangle, given by two opposite corners, or a polygon of three corners or more.
+    """A rectangle, given by two opposite corners, or a polygon with at least three corners.
 
     Args:
-        x_C: where the corners lie across.
-        y_C: where the corners lie upwards.
+        x_C: horizontal positions of the corners.
+        y_C: vertical positions of the corners.
     """
 
     x_C: Values
     y_C: Values
 
     def spans_x(self, x_P: Values) -> Flags:
-        """Return which points lie between the leftmost and the rightmost corner; NaN does not."""
+        """Return which points are between the leftmost and the rightmost corner; NaN is not."""
         inside: Flags = (x_P >= self.x_C.min()) & (x_P <= self.x_C.max())
         return inside
 
     def contains(self, x_P: Values, y_P: Values) -> Flags:
-        """Return which points lie within the outline; NaN does not.
+        """Return which points are within the outline; NaN is not.
 
-        A point lies within a polygon if a ray from it crosses the border an odd number of times.
+        A point is within a polygon if a ray from it crosses the border an odd number of times.
         """
         if len(self.x_C) == 2:
             return self.spans_x(x_P) & Outline(self.y_C, self.x_C).spans_x(y_P)
@@ -54,7 +54,7 @@ class Outline:
 
 
 def read_outlines(reported: object) -> list[Outline]:
-    """Return the outlines that a browser reported; whatever is not an outline is left out."""
+    """Return the outlines that a browser reported, without invalid ones."""
     if not isinstance(reported, Sequence) or isinstance(reported, str):
         return []
     found = []

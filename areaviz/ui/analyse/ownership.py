@@ -1,4 +1,4 @@
-"""Whose the analyses of a set are, and how a reader deletes what is theirs."""
+"""Owners of a dataset's analyses, and the menu in which users delete their own items."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ PROBLEM = "analyse_kept_problem"
 def show_ownership(
     page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> None:
-    """Draw whose analyses these are, what is damaged or older, and menus to share and delete.
+    """Draw the owners of these analyses, warnings about their files, and menus to share and delete.
 
     Args:
-        page: holds what is chosen.
-        chosen: the set.
-        analyses: of the set.
+        page: the page with its state.
+        chosen: the dataset.
+        analyses: the analyses of the dataset.
         runs: the rows of each.
     """
     dataset = chosen.dataset
@@ -63,7 +63,7 @@ def _owner(run: StoredRows) -> str:
 
 
 def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
-    """Analyses and notes of the time when sets were known by the names of their pictures alone."""
+    """Offer analyses and notes of versions that identified datasets by picture names."""
     earlier = dataset.earlier_digest
     headers = [analysis.header for analysis in analyses if analysis.header]
     paths = [rows_path(replace(header, digest=earlier)) for header in headers]
@@ -94,7 +94,7 @@ def _take_over(earlier: str, digest: str) -> None:
 
 
 def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows]) -> None:
-    """A menu in which the reader deletes what is theirs; what others wrote stays."""
+    """Draw a menu in which users delete their own items; items of other users are kept."""
     own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
     with st.popover("Delete", key="analyse_delete", type="tertiary"):
         if own:

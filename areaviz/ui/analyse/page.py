@@ -1,4 +1,4 @@
-"""The page Analyse: which set, which systems, how far they are, and what came of it."""
+"""The page Analyse: choosing a dataset and systems, running them, and showing the results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.state import Cards, default_model
 
-# Outputs from files that are shown together; more columns than these nobody can compare.
+# Largest number of outputs from files shown together; more columns cannot be compared.
 MAX_OUTPUTS = 6
 
 
@@ -62,10 +62,10 @@ def analyse_page(page: AnalysePage) -> None:
 
 
 def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysis, ...]:
-    """The systems to look at; InputError where no model takes such examples."""
+    """Return the chosen systems; raise InputError if no model accepts such examples."""
     dataset = chosen.dataset
     if page.state.digest != dataset.digest:
-        # The first set after a link is the link's, and so is what the link opens of it.
+        # The first dataset after a link is the dataset of the link, which opens its view.
         is_first = page.state.digest == ""
         page.set(digest=dataset.digest)
         if not is_first:
@@ -80,7 +80,7 @@ def _choose(page: AnalysePage, cards: Cards, chosen: ChosenSet) -> tuple[Analysi
 
 
 def _fitting(dataset: Dataset, cards: Cards) -> Cards:
-    """The models that read what the examples have; of a set of the app, those that it is for."""
+    """Return the models that can read the examples; for a sample, those it is meant for."""
     tasks = {task.key for task in TASKS.values() if task.samples == dataset.name}
     tasks = tasks or _tasks_of(dataset)
     found = {}
@@ -91,7 +91,7 @@ def _fitting(dataset: Dataset, cards: Cards) -> Cards:
 
 
 def _tasks_of(dataset: Dataset) -> set[str]:
-    """The tasks whose models read such examples."""
+    """Return the tasks whose models read such examples."""
     inputs = set()
     if dataset.texts in (SENTENCES, TREES):
         inputs.add("source")
@@ -100,7 +100,7 @@ def _tasks_of(dataset: Dataset) -> set[str]:
     tasks = set()
     has_references = any(one.references for one in dataset.examples)
     for task in TASKS.values():
-        # What is read alone is not compared with references.
+        # Text that a model only reads is not compared with references.
         is_scored = task.given is None or not has_references
         is_read = task.inputs == inputs and task.texts == dataset.texts
         if task.samples and is_read and is_scored:
@@ -111,12 +111,12 @@ def _tasks_of(dataset: Dataset) -> set[str]:
 def _models(
     page: AnalysePage, dataset: Dataset, cards: Cards, compares: bool = True
 ) -> tuple[Analysis, ...]:
-    """Let one or two models be chosen, at first one that knows what the pictures show."""
+    """Let the user choose one or two models; the default is one trained on such pictures."""
     if page.state.has_linked_model:
         page.set(has_linked_model=False, model_kind=dataset.kind)
     fit_kind(page, cards, dataset.kind)
     first = cards[page.state.model if page.state.model in cards else default_model(cards)]
-    # A reader of digits writes nothing that could be decoded otherwise.
+    # A digit classifier produces no text, so decoding options do not apply.
     writes = first.given is None and "target" in TASKS[first.task].can
     card, other = pickers(page, cards, compares=compares, decodes=writes)
     both = [card] if other is None else [card, other]
@@ -134,11 +134,11 @@ def _models(
 
 
 def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
-    """Let outputs from files be chosen, and a model beside them."""
+    """Let the user choose outputs from files, and optionally a model."""
     names = list(chosen.outputs)
     if len(names) > 2:
         if page.state.offered != tuple(names) or not page.state.outputs:
-            # Of other systems, or of renamed ones, nobody has chosen any yet.
+            # The offered systems are new or renamed, so choose the first ones.
             page.set(offered=tuple(names), outputs=names[:MAX_OUTPUTS])
         page.widget(
             st.multiselect,

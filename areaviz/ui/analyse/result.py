@@ -1,4 +1,4 @@
-"""What came of an analysis: figures of the whole set, filters, a table, an opened example."""
+"""The results of an analysis: scores of the whole dataset, filters, table and open example."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ def result(
     runs: tuple[StoredRows, ...],
     corpus: Frequency | None = None,
 ) -> None:
-    """Draw all of it.
+    """Draw all results.
 
     Args:
-        page: holds what is looked at.
-        backend: runs an example that is opened.
-        analyses: of one set.
+        page: the page with its state.
+        backend: runs an example when it is opened.
+        analyses: the analyses of one dataset.
         runs: the rows of each.
-        corpus: whose word frequencies count, None for the references'.
+        corpus: word frequencies of a corpus; None uses those of the references.
     """
     dataset, titles = runs[0].dataset, [analysis.title for analysis in analyses]
-    # A slice that somebody saved stays, whatever a metadata column is called.
+    # A saved slice has priority over a metadata value with an equal name.
     slices = {**value_slices(dataset), **slices_of(dataset.digest)}
     judgements = judgements_of(dataset.digest)
     whole, themes = measured(analyses, runs, judgements), tuple[Themes, ...]()
@@ -96,7 +96,7 @@ def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence
         means = pd.DataFrame(
             [[table[f"{name}_{run}"].mean() for run in range(len(runs))] for name in names]
         ).map(_number)
-        # Columns need names of their own, and two models may have one title.
+        # Columns need unique names, and two models may have equal titles.
         means.columns = pd.Index(numbered)
         means.insert(0, "Measure", [one.title for one in measures.values()])
         means["What it is"] = [one.about for one in measures.values()]
@@ -104,7 +104,7 @@ def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence
 
 
 def _number(value: float) -> str:
-    """A figure in three digits; a dash for none."""
+    """Return a number with three digits, a dash for NaN."""
     if not np.isfinite(value):
         return "–"
     return f"{value:,.0f}" if value == round(value) else f"{value:.3g}"

@@ -1,4 +1,4 @@
-"""Running a set through its models: the button that begins, bars, and the button that stops."""
+"""Running models on a dataset: start button, progress bars and stop button."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from areaviz.ui.shell.jobs import jobs
 from areaviz.ui.shell.markdown import counted, escaped
 from areaviz.ui.shell.reader import reader_id, visitor
 
-# In the session: why an analysis was not begun.
+# Session key: the reason why an analysis was not started.
 NOT_BEGUN = "analyse_not_begun"
 # The caller of all analyses, whose turns `Turns` decides.
 ANALYSIS = Caller(in_background=True)
-# Seconds between two looks at a running analysis, and how long Stop waits for its end.
+# Seconds between updates of a running analysis, and seconds that Stop waits for its end.
 LOOK_AGAIN, STOPPING = 1.0, 5.0
 
 
 def progress(
     page: AnalysePage, backend: Backend, chosen: ChosenSet, analyses: Sequence[Analysis]
 ) -> None:
-    """How far it is, and buttons to start, stop and go on."""
+    """Draw the progress of the run and buttons to start, stop and continue it."""
     show_deferred(NOT_BEGUN)
     dataset = chosen.dataset
     models = [analysis for analysis in analyses if analysis.request]
@@ -92,7 +92,7 @@ def _work(
     dataset: Dataset,
     analyses: Sequence[Analysis],
 ) -> None:
-    """Run all analyses, one after the other; the job reports how far they are together."""
+    """Run all analyses one after another; the job reports their total progress."""
     count = len(dataset.examples)
     before = 0
 
@@ -104,7 +104,7 @@ def _work(
         job.report(before + done, len(analyses) * count)
 
     with ExitStack() as stack:
-        # All files are held from the start, so that no other job begins the second one meanwhile.
+        # Lock all files from the start, so that no other job starts on the second one meanwhile.
         files = []
         for one in analyses:
             if one.request and one.path and one.header:
@@ -117,7 +117,7 @@ def _work(
 
 
 def _other_jobs(key: str) -> list[Job]:
-    """The reader's other running analyses: they may be of sets that are not chosen now."""
+    """Return the user's other running analyses, which may be of other datasets."""
     shown = jobs().get(key)
     return [job for job in jobs().running(reader_id()) if job is not shown]
 
@@ -128,7 +128,7 @@ def _draw_other_jobs(key: str) -> None:
 
 
 def _draw_job(job: Job) -> None:
-    """A running analysis; at its end the whole page is drawn again."""
+    """Draw a running analysis; redraw the whole page when it ends."""
     if not job.running:
         st.rerun()
     _bar(job)
@@ -137,7 +137,10 @@ def _draw_job(job: Job) -> None:
 
 
 def _bar(job: Job, before: str = "") -> None:
-    """How far a job is: whoever sees the bar watches the job; who began it can stop it."""
+    """Draw the progress bar of a job.
+
+    Drawing the bar marks the job as watched. Only the user who started the job sees a stop button.
+    """
     job.watch()
     words, share = "Loading the model", 0.0
     if job.total:
@@ -149,6 +152,6 @@ def _bar(job: Job, before: str = "") -> None:
 
 
 def _stop(job: Job) -> None:
-    """Stop a job and wait a while, since the examples on their way are still finished."""
+    """Stop a job and wait a while, because examples in progress are still finished."""
     job.stop()
     job.wait(STOPPING)

@@ -1,7 +1,7 @@
-"""An analysis as readers see it who follow a shared link: as it was shared, with nothing to choose.
+"""An analysis as other users see it by a shared link: as it was shared, without choices.
 
-The link is opened again on every run of the page. While nothing is clicked, an open page asks every
-few seconds, and is emptied when the link was withdrawn.
+The link is checked on every run of the page. An open page without clicks also checks every few
+seconds, and is emptied when the link is withdrawn.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from areaviz.ui.shell.markdown import counted, escaped
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.state import Cards
 
-# In the session: the id of the link whose set was read, with the set.
+# Session key: the id of the link whose dataset was read, with the dataset.
 HELD = "analyse_shared_set"
-# In the session: the id of the link whose visit was noted.
+# Session key: the id of the link whose visit was recorded.
 VISITED = "analyse_shared_visit"
-# Seconds between two looks whether the link was withdrawn.
+# Seconds between checks whether the link was withdrawn.
 LOOK_AGAIN = 5.0
 
 
 def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
-    """Draw the analysis that the page's link opens, or why it opens none."""
+    """Draw the analysis that the page's link opens, or why the link opens none."""
     st.button("Leave the shared analysis", key="share_leave", on_click=_leave, args=(page,))
     with show_errors("opening the shared analysis"):
         link = check_access()
@@ -55,7 +55,7 @@ def shared_analysis(page: AnalysePage, backend: Backend, cards: Cards) -> None:
 
 
 def _look_again() -> None:
-    """Empty the page once its link is withdrawn."""
+    """Empty the page after its link was withdrawn."""
     try:
         check_access()
     except InputError:
@@ -63,7 +63,7 @@ def _look_again() -> None:
 
 
 def _set_of(link: SharedLink) -> ChosenSet:
-    """Return the shared set, which is read once in a session."""
+    """Return the shared dataset, which is read once per session."""
     held: tuple[str, ChosenSet] | None = st.session_state.get(HELD)
     if held is not None and held[0] == link.id:
         return held[1]
@@ -94,7 +94,7 @@ def _read(link: SharedLink) -> ChosenSet:
 
 
 def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple[Analysis, ...]:
-    """Return the shared systems, outputs first; InputError where one is gone."""
+    """Return the shared systems, outputs first; raise InputError if one no longer exists."""
     found = []
     for name in analysis.outputs:
         if name not in chosen.outputs:
@@ -111,7 +111,7 @@ def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple
 def _about(
     page: AnalysePage, analysis: SharedAnalysis, examples: int, analyses: tuple[Analysis, ...]
 ) -> None:
-    """Say what was shared, and what the reader may do."""
+    """Draw what was shared, and what the user may do."""
     name = escaped(analysis.dataset)
     systems = counted(len(analyses), "system")
     if not analysis.is_blind:
@@ -142,7 +142,7 @@ def _show(
 
 
 def _leave(page: AnalysePage) -> None:
-    """Return to the reader's own page."""
+    """Return to the user's own page."""
     st.query_params.clear()
     st.session_state.pop(HELD, None)
     see_by("")

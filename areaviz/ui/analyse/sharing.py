@@ -1,4 +1,4 @@
-"""Sharing an analysis: the menu in which its owner makes links, sees visits, and withdraws."""
+"""The menu Share: its owner creates links to an analysis, sees visits, and withdraws links."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from areaviz.ui.shell.markdown import counted, escaped, shortened, visible
 from areaviz.ui.shell.reader import reader_mark
 from areaviz.ui.shell.state import link_params
 
-# In the session: the token that was made last, and what went wrong.
+# Session keys: the token of the latest link, and the error message.
 MADE, PROBLEM = "analyse_share_made", "analyse_share_problem"
 MODES = {Mode.READ: "Read only", Mode.NOTE: "Add notes and marks"}
-# The labels of the buttons that make links.
+# Labels of the buttons that create links.
 MAKES = {Mode.READ: "Make a link to read", Mode.NOTE: "Make a link to add notes and marks"}
-# Visits of a link that are shown.
+# Largest number of visits shown per link.
 VISITS = 5
 
 
@@ -30,12 +30,12 @@ def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis
     """Draw the menu.
 
     Args:
-        page: holds whether rating is blind.
-        chosen: the set.
-        analyses: the systems that are shown.
+        page: its state says whether rating is blind.
+        chosen: the dataset.
+        analyses: the systems on the page.
     """
     show_deferred(PROBLEM)
-    # Opening the menu runs the page again, so that it shows who has opened a link meanwhile.
+    # Opening the menu reruns the page, so that it shows the latest visits.
     menu = st.popover("Share", key="analyse_share", type="tertiary", on_change="rerun")
     with menu, show_errors("listing links"):
         st.caption(
@@ -56,7 +56,7 @@ def share_menu(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis
 def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], mode: Mode) -> None:
     with defer_errors("making the link", PROBLEM):
         if chosen.files is not None:
-            # Files that are not kept here, because they are too large, can be opened by nobody.
+            # Fail if the files were too large to be stored: other users could not open them.
             reader_files().open_set(chosen.address)
         names = []
         for name, written in chosen.outputs.items():
@@ -76,7 +76,7 @@ def _make(page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], mo
 
 
 def _show_made(page: AnalysePage) -> None:
-    """Draw the link that was made last. Nobody can find it again: the app has its digest alone."""
+    """Draw the latest link. It cannot be shown again later: the app only stores its digest."""
     token = st.session_state.get(MADE)
     if not token:
         return
@@ -91,7 +91,7 @@ def _show_made(page: AnalysePage) -> None:
 
 
 def _list(digest: str) -> None:
-    """Draw the reader's links: those to analyses of this set first."""
+    """Draw the user's links: those to analyses of this dataset first."""
     links = shared_links().list_for(reader_mark())
     for link in sorted(links, key=lambda one: one.analysis.digest != digest):
         analysis = link.analysis
@@ -104,7 +104,7 @@ def _list(digest: str) -> None:
 
 
 def _about(link: SharedLink) -> str:
-    """Return what its owner sees of a link, in sentences."""
+    """Describe a link for its owner, in sentences."""
     said = f"{MODES[link.analysis.mode]}. Made {_minute(link.made)} UTC. "
     if not link.visits:
         return f"{said}Nobody has opened it yet."

@@ -1,4 +1,4 @@
-"""Slices: examples of a set that have a name or a tag, with figures of their own."""
+"""Slices: examples with a name or a tag, with metrics of their own."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from areaviz.ui.shell.reader import reader_mark
 
 # Keys of widgets.
 SLICE_NAME, SLICE_TABLE = "analyse_slice_name", "slices"
-# In the session: why a slice was not saved, and the number of rows of the table.
+# Session keys: why a slice was not saved, and the number of rows of the table.
 PROBLEM, ROWS = "analyse_slice_problem", "slice_rows"
-# The most saved slices and the most tags that are listed, and the rows that are drawn at a time.
+# Largest number of saved slices and of tags, and the number of rows added per click.
 MAX_LISTED, PART = 100, 20
 WHOLE, TAGGED = "All examples", "Tagged: "
-# The figures of a slice that are shown where it has them, with their titles.
+# Metrics of a slice that are shown if it has them, with their titles.
 FIGURES = {
     "corpus_bleu": "BLEU",
     "corpus_chrf": "chrF",
@@ -41,9 +41,10 @@ Slices = Mapping[str, tuple[int, ...]]
 
 
 def slices_of(digest: str) -> Slices:
-    """Return the examples of a set's slices: saved ones first, then one for each tag of notes.
+    """Return the slices of a dataset: saved ones first, then one for each tag of notes.
 
-    At most `MAX_LISTED` of each are listed, the reader's own first, so that nobody can bury them.
+    At most `MAX_LISTED` of each are returned, the user's own first, so that other users' slices
+    cannot hide them.
     """
     reader, store = reader_mark(), note_store()
     saved = store.slices.list_for(digest, reader, MAX_LISTED)
@@ -54,7 +55,7 @@ def slices_of(digest: str) -> Slices:
 
 
 def value_slices(dataset: Dataset) -> Slices:
-    """Return a slice for each value of each metadata column that sorts examples into groups.
+    """Return a slice for each value of each metadata column that groups examples.
 
     At most `MAX_LISTED` are returned. A column in which all values differ has no groups.
     """
@@ -69,7 +70,7 @@ def value_slices(dataset: Dataset) -> Slices:
 
 
 def in_slice(page: AnalysePage, table: pd.DataFrame, slices: Slices) -> pd.DataFrame:
-    """Draw the choice of a slice where there are any, and return the rows of the chosen one."""
+    """Draw the choice of a slice if there are any, and return the rows of the chosen one."""
     if not slices:
         return table
     titles = {"": WHOLE} | {name: visible(name) for name in slices}
@@ -78,13 +79,13 @@ def in_slice(page: AnalysePage, table: pd.DataFrame, slices: Slices) -> pd.DataF
 
 
 def three_digits(table: pd.DataFrame) -> dict[str, Any]:
-    """Return how `st.dataframe` shows the columns of figures."""
+    """Return the formats of the metric columns for `st.dataframe`."""
     column = st.column_config.NumberColumn(format="%.3g")
     return {str(name): column for name in table.select_dtypes("float")}
 
 
 def save_slice(digest: str, chosen: pd.DataFrame) -> None:
-    """Draw a menu that saves the examples listed now under a name, and removes slices."""
+    """Draw a menu that saves the listed examples under a name, and removes slices."""
     show_deferred(PROBLEM)
     reader = reader_mark()
     with st.popover("Save as a slice", key="slice_menu"):
@@ -112,14 +113,14 @@ def save_slice(digest: str, chosen: pd.DataFrame) -> None:
 
 
 def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
-    """Save examples as a slice in a callback, in place of the reader's own slice of that name.
+    """Save examples as a slice in a callback; the user's own slice of that name is replaced.
 
-    An error is shown beside the menu of slices.
+    An error is shown next to the menu of slices.
 
     Args:
-        digest: of the set.
-        name: of the slice, which is shortened if it is too long.
-        places: of the examples.
+        digest: the digest of the dataset.
+        name: the name of the slice, which is shortened if it is too long.
+        places: the indices of the examples.
     """
     with defer_errors("saving the slice", PROBLEM):
         short, reader = shortened(name, LONGEST_SLICE), reader_mark()
@@ -131,7 +132,7 @@ def save_places(digest: str, name: str, places: tuple[int, ...]) -> None:
 
 
 def _save(digest: str, places: tuple[int, ...], own: Mapping[str, Slice]) -> None:
-    """Save the examples as a new slice, or in place of the reader's slice of that name."""
+    """Save the examples as a new slice, or replace the user's slice of that name."""
     with defer_errors("saving the slice", PROBLEM):
         name = (st.session_state.get(SLICE_NAME) or "").strip()
         version = own[name].version if name in own else 0
@@ -147,11 +148,11 @@ def _remove(gone: Slice | None) -> None:
 
 
 def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
-    """Draw slices with their figures, model against model, and their notes by tag."""
+    """Draw the slices with their metrics for each model, and their notes by tag."""
     if not slices:
         return
-    # Computed only while it is open: each slice's scores take a part of a second. A label that
-    # changed would close it.
+    # Compute this only while it is open: the scores of each slice take a fraction of a second.
+    # Changing its label would close it.
     opened = st.expander(
         "Slices",
         key=SLICE_TABLE,
@@ -163,7 +164,7 @@ def slice_table(runs: Sequence[StoredRows], slices: Slices) -> None:
     most = st.session_state.get(ROWS, PART)
     rows = [_slice_row(WHOLE, None, runs)]
     rows += [_slice_row(name, slices[name], runs) for name in list(slices)[:most]]
-    # The whole set in the first row has every figure that a slice has.
+    # The whole dataset is in the first row and has every metric that a slice has.
     shown = pd.DataFrame(rows)
     with opened:
         st.caption(f"{counted(len(slices), 'slice')}, below all examples.")

@@ -1,7 +1,7 @@
-"""What the page Analyse holds: which set, which systems, and what is looked at among the examples.
+"""The state of the page Analyse: dataset, systems, and the selection among the examples.
 
-The set, the models with their options and the opened example fit in the page's address, so an
-analysis is a link: a reload, Back, and coming from another page restore it.
+The URL contains the dataset, the models with their options and the open example. An analysis is
+therefore a link: a reload, Back, and returning from another page restore it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from areaviz.ui.shell.state import Link
 
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST, BEST, AS_GIVEN = "worst", "best", "given"
-# Parameters of the address; before a folder's name stands "folder:".
+# URL parameters, and the prefix of a folder's name.
 SET, EXAMPLE, IN_FOLDER, BLIND, SHARE = "set", "example", "folder:", "blind", "share"
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Examples that a click on a bucket or on words keeps in the table.
+    """Examples that a click on a bucket or on words selects in the table.
 
     Args:
-        title: what they have in common, for people.
-        places: theirs in the set.
-        chart: which chart or table was clicked, and its place there.
+        title: their common property, for display.
+        places: their indices in the dataset.
+        chart: the clicked chart or table, and the position in it.
     """
 
     title: str
@@ -40,66 +40,66 @@ class Kept:
 
 @dataclass(frozen=True)
 class AnalyseState(ModelState):
-    """What Analyse holds."""
+    """The state of the page Analyse."""
 
-    # Where the set comes from, and which one it is: a sample, ...
+    # The origin of the dataset, and the dataset itself: a sample, ...
     source: str = SAMPLES
     sample: str = next(iter(SAMPLE_SETS))
-    # ... a folder of this machine, or a set of the reader's own, by what an address calls it.
+    # ... a folder of this machine, or an uploaded dataset, by its name in URLs.
     folder: str | None = None
     own: str = ""
-    # Whether a link names the model, which then stays though the set may show something else; and
-    # whether it names a set of the reader's own, before which chosen files go.
+    # Whether a link names the model, which is then kept for any dataset; and whether the link names
+    # an uploaded dataset, which then replaces chosen files.
     has_linked_model: bool = False
     has_linked_set: bool = False
-    # The digest of the set that is looked at, "" before there is one.
+    # The digest of the present dataset, "" before there is one.
     digest: str = ""
-    # Whether a model stands beside outputs from a file; of several files, whose outputs are shown
-    # and which systems there were to choose from.
+    # Whether a model is shown next to outputs from a file; for several files, the systems with
+    # shown outputs, and the systems that were offered.
     with_model: bool = False
     outputs: tuple[str, ...] = ()
     offered: tuple[str, ...] = ()
-    # What the table is searched for, the measure that orders it, and the other one it is plotted
-    # against.
+    # The search text, the metric that orders the table, and the second metric of the plot.
     search: str = ""
     measure: str = ""
     against: str | None = None
     order: str = WORST
-    # The column of metadata whose values have colours in the plot.
+    # The metadata column whose values have colours in the plot.
     colour: str | None = None
-    # The column of metadata that filters the table, and its values that are kept, () for all.
+    # The metadata column that filters the table, and its selected values, () for all.
     filter_column: str | None = None
     filter_values: tuple[str, ...] = ()
-    # The name of the slice that is looked at; "" for all examples.
+    # The name of the selected slice; "" for all examples.
     slice: str = ""
     kept: Kept | None = None
-    # How often what was kept was let go: a chart that is drawn anew has nothing marked.
+    # How often selections of charts were cleared: it is part of a chart's key, so a new chart has
+    # nothing selected.
     let_go: int = 0
-    # The place in the set of the example that is open, and the first row of the table's page.
+    # The index of the open example in the dataset, and the first row of the table's page.
     example: int | None = None
     first_row: int = 0
-    # What buckets are sorted by, what is shown of them, and how many words an n-gram has.
+    # The kind of buckets, the metric shown for them, and the number of words per n-gram.
     bucket: str = "length"
     bucket_shown: str = ""
     gram: int = 1
-    # Whether only examples are listed where both systems fail, and whose output is judged.
+    # Whether only examples are listed in which both systems fail, and the system that is judged.
     both_fail: bool = False
     judged: str = ""
     # Whether raters see the systems without their names.
     is_blind: bool = False
-    # What the outputs of the open example are compared with.
+    # The text with which the outputs of the open example are compared.
     base: str = ""
-    # What identifies the content that themes were looked for in, "" before they are.
+    # Identifies the content in which themes were searched, "" before the search.
     themes: str = ""
-    # The theme whose cause is looked for in a model's attention, "" for none.
+    # The theme whose cause is searched in a model's attention, "" for none.
     cause: str = ""
-    # The analysis that the reader's list was told of last.
+    # The analysis that was last added to the user's list.
     noted: str = ""
-    # The token of the shared link that the analysis is seen by, "" for the reader's own.
+    # The token of the shared link by which the analysis is open, "" for the user's own.
     share: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With the set, the models and the example of a link."""
+        """Return this state with the dataset, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
         state = replace(state, is_blind=BLIND in params)
@@ -107,7 +107,7 @@ class AnalyseState(ModelState):
         if share != state.share:
             state = replace(state.of_another_set(), share=share)
         name = params.get(SET)
-        # Of the same set a search, say, stays: Back leads from example to example.
+        # For an unchanged dataset keep the search and so on: Back leads from example to example.
         if name is not None and name != state.set_name and not share:
             state = state.of_another_set().with_set(name)
         place = params.get(EXAMPLE)
@@ -120,7 +120,7 @@ class AnalyseState(ModelState):
 
     @property
     def set_name(self) -> str:
-        """What an address calls the set; "" for none."""
+        """The name of the dataset in URLs; "" for none."""
         if self.source == UPLOAD:
             return self.own
         if self.source == FOLDER:
@@ -128,7 +128,7 @@ class AnalyseState(ModelState):
         return self.sample
 
     def with_set(self, name: str) -> Self:
-        """This state with the set that an address calls by a name."""
+        """Return this state with the dataset that has this name in URLs."""
         if name in SAMPLE_SETS:
             return replace(self, source=SAMPLES, sample=name)
         if is_set_id(name):
@@ -139,7 +139,7 @@ class AnalyseState(ModelState):
         return replace(self, problem=sentence)
 
     def listing(self, places: Sequence[int]) -> tuple[int | None, int | None]:
-        """The examples before and after the open one, in the order of a table that lists them."""
+        """Return the examples before and after the open one in a table, None for none."""
         if self.example not in places:
             return None, None
         at = places.index(self.example)
@@ -148,11 +148,11 @@ class AnalyseState(ModelState):
         return before, after
 
     def leaving_share(self) -> Self:
-        """This state without a shared link: the set and the systems are the reader's own again."""
+        """Return this state without a shared link, with the user's own dataset and systems."""
         return replace(self.of_another_set(), share="", is_blind=False, address={})
 
     def of_another_set(self, digest: str = "") -> Self:
-        """This state for other examples: what was looked at among the former ones is gone."""
+        """Return this state for other examples, without the selection among the former ones."""
         first = replace(self, digest=digest, example=None, first_row=0)
         return replace(first, kept=None, slice="", search="", filter_column=None, filter_values=())
 
@@ -161,7 +161,7 @@ AnalysePage = Page[AnalyseState]
 
 
 def keep_rows(page: AnalysePage, kept: Kept) -> None:
-    """Keep these examples alone in the table; all again where they were kept already."""
+    """Filter the table to these examples, or remove the filter if it is already active."""
     if page.state.kept == kept:
         let_go(page)
     else:
@@ -169,5 +169,5 @@ def keep_rows(page: AnalysePage, kept: Kept) -> None:
 
 
 def let_go(page: AnalysePage) -> None:
-    """Keep all examples again; charts forget what was marked in them."""
+    """Show all examples again; charts lose their selections."""
     page.set(kept=None, first_row=0, let_go=page.state.let_go + 1)

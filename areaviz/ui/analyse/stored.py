@@ -1,4 +1,4 @@
-"""What is stored on a set: the rows of its analyses, notes and slices."""
+"""Stored data of a dataset: the rows of its analyses, notes, judgements and slices."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ from areaviz.ui.analyse.guest import check_writing, is_guest
 from areaviz.ui.shell.markdown import visible
 from areaviz.ui.shell.reader import reader_mark
 
-# Seconds that what is computed of rows is cached, and between two removals of what is old.
+# Seconds that results computed from rows are cached, and between deletions of old work.
 HOUR = 3600
-# Damaged lines that are named.
+# Largest number of damaged lines listed.
 MAX_LINES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """One system on a set: a model with its options, or what another system wrote for it."""
+    """A system's analysis of a dataset: a model with its options, or outputs from a file."""
 
-    # Of the model, or the name of the file of outputs.
+    # The title of the model, or the name of the file of outputs.
     title: str
-    # For any example, without text and picture; None of outputs.
+    # The request without text and picture, for every example; None for outputs from a file.
     request: Request | None = None
-    # Where a model's rows lie, and what they are headed by.
+    # The file with a model's rows, and its header.
     path: Path | None = None
     header: Header | None = None
-    # What another system wrote, one for each example, None where it wrote nothing.
+    # The outputs from a file, one per example, None for a missing output.
     outputs: tuple[str | None, ...] = ()
-    # More measures of it by name, a value for each example (`areaviz/analysis/table.py`).
+    # Additional metrics by name, a value for each example (`areaviz/analysis/table.py`).
     scores: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    # In blind rating, where the title is an alias: by which marks and notes know the system.
+    # In blind rating, where the title is an alias: the name by which marks and notes refer to it.
     name: str = ""
 
     def rows(self, dataset: Dataset) -> StoredRows:
-        """What there is of it on its set now; raises as `stored_rows`."""
+        """Return its present rows on its dataset; raises as `stored_rows`."""
         if self.path is not None:
             return stored_rows(self.path, dataset)
         mark = outputs_digest(self.outputs), len(self.outputs), 0
@@ -61,7 +61,7 @@ class Analysis:
 
 
 def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
-    """Return what a model with its options is on a set."""
+    """Return the analysis of a dataset by a model with its options."""
     about = header(dataset, request, card, reader_mark())
     return Analysis(card.title, request, rows_path(about), about)
 
@@ -69,29 +69,29 @@ def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
 def outputs_analysis(
     name: str, outputs: tuple[str | None, ...], scores: Mapping[str, Sequence[float]]
 ) -> Analysis:
-    """Return what another system wrote, with its scores from files."""
+    """Return the analysis of another system's outputs, with its scores from files."""
     return Analysis(visible(name), outputs=outputs, scores=scores)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """One model's rows so far on a set."""
+    """One system's rows on a dataset so far."""
 
     dataset: Dataset
-    # Tells them from all others: their file, its bytes and its time.
+    # Identifies the rows: their file, its size in bytes and its time.
     mark: tuple[str, int, int]
     rows: Mapping[int, Row] = field(default_factory=dict)
-    # The mark of who began it, "" for the command line.
+    # The id of the user who started it, "" for the command line.
     reader: str = ""
-    # What cannot be read, one sentence, or "".
+    # A sentence about unreadable parts, or "".
     damage: str = ""
 
 
 def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
-    """What a file of rows on a set has now; a file that is missing has none.
+    """Return the present rows in a file on a dataset; a missing file has none.
 
     Raises:
-        InputError: the file is of a newer version.
+        InputError: a newer version of the app wrote the file.
         BackendError: the file cannot be read.
     """
     name, damage = str(path.absolute()), ""
@@ -113,21 +113,21 @@ def stored_rows(path: Path, dataset: Dataset) -> StoredRows:
 def _measured(
     outputs: str, digest: str, _dataset: Dataset, _lines: Sequence[str | None]
 ) -> Mapping[int, Row]:
-    """Rows of outputs, which are known by their digest and that of the set."""
+    """Return the rows of outputs, cached by the digests of the outputs and of the dataset."""
     return rows_of_outputs(_dataset, _lines)
 
 
 def _mark(stored: StoredRows) -> tuple[object, ...]:
-    """Return what tells these rows on this set from all others.
+    """Return a key that identifies these rows on this dataset.
 
-    The same outputs can be brought for two sets, and a set with other metadata.
+    The outputs may be uploaded for two datasets, and a dataset may be uploaded with other metadata.
     """
     return *stored.mark, stored.dataset.digest, stored.dataset.metadata_digest
 
 
 @st.cache_resource(show_spinner=False, max_entries=8, ttl=HOUR)
 def _read(path: str, size: int, modified: int) -> tuple[Mapping[int, Row], str, str]:
-    """Rows, the reader's mark and what is damaged; size and time tell versions of a file apart."""
+    """Return the rows, the user's id and the damage; size and time identify a file's version."""
     file = RowFile.read(Path(path))
     return file.rows, file.header.reader, _damage(file) if file.damaged else ""
 
@@ -153,7 +153,7 @@ def _damage(file: RowFile) -> str:
     hash_funcs={StoredRows: _mark},
 )
 def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
-    """`table_of` these runs; all who ask share the one object, so never change it."""
+    """Return `table_of` these runs; the object is cached and shared, so never change it."""
     return table_of(runs[0].dataset, [run.rows for run in runs])
 
 
@@ -164,7 +164,7 @@ def examples_table(runs: tuple[StoredRows, ...]) -> pd.DataFrame:
     hash_funcs={StoredRows: _mark, tuple: repr},
 )
 def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[str, float]:
-    """The `summary` of a run, or of its rows of the examples at some places."""
+    """Return the `summary` of a run, or of its rows for some examples."""
     if places is None:
         return summary(run.dataset, run.rows)
     chosen = {place: run.rows[place] for place in places if place in run.rows}
@@ -173,7 +173,7 @@ def figures(run: StoredRows, places: tuple[int, ...] | None = None) -> Mapping[s
 
 @dataclass(frozen=True, slots=True)
 class NoteStore:
-    """One store, with what is in it; opened once for all sessions."""
+    """A store with its tables; opened once for all sessions."""
 
     store: Store
     notes: Annotations
@@ -182,16 +182,16 @@ class NoteStore:
 
 
 def note_store() -> NoteStore:
-    """What people wrote in this app; raises BackendError where it cannot be opened.
+    """Return the store of notes; raise BackendError if it cannot be opened.
 
-    Who sees the page by a shared link gets a store that refuses what the link does not allow.
+    Users of a shared link get a store that refuses what the link does not allow.
     """
     opened = _opened(notes_address())
     return _stores(opened.store.checked(check_writing)) if is_guest() else opened
 
 
 def judgements_of(dataset: str) -> Sequence[Judgement]:
-    """Return all judgements of a set; reading them again costs little while nobody changes them."""
+    """Return all judgements of a dataset; the result is cached until a judgement changes."""
     mark = note_store().judgements.revision(dataset)
     return _judgements(notes_address(), dataset, mark)
 
@@ -202,12 +202,12 @@ def _judgements(url: str, dataset: str, revision: tuple[object, ...]) -> Sequenc
 
 
 def remove_old_work() -> None:
-    """Remove what is older than the operator's days, at most once an hour.
+    """Remove items older than the operator's retention period, at most once per hour.
 
-    Nothing is removed within a day after the date of this machine jumped.
+    Nothing is removed within a day after a jump of this machine's date.
 
     Raises:
-        InputError: the setting is no number of days.
+        InputError: the setting is not a number of days.
         BackendError: the store cannot be opened or written to.
     """
     days = keep_days()

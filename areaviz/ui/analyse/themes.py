@@ -1,4 +1,4 @@
-"""Themes on the page: the kinds of examples in which a system is worse, with rows to look at."""
+"""Themes on the page: kinds of examples in which a system is worse, with their rows."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from areaviz.ui.analyse.stored import HOUR, Analysis
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped, shortened
 
-# Themes of a list that are shown at once; the others wait in an expander.
+# Number of themes per list shown at once; the rest are in an expander.
 SHOWN = 6
-# In place of a digest: themes are looked for, whatever the content is.
+# Used in place of a digest: themes are wanted for any content.
 WANTED = "wanted"
-# Letters of a theme's title that are shown above the table of examples.
+# Characters of a theme's title shown above the table of examples.
 TITLE = 80
 
 
@@ -36,14 +36,14 @@ def show_themes(
     dataset: Dataset,
     table: pd.DataFrame,
 ) -> tuple[Themes, ...]:
-    """Draw the section Themes; return what was found, () before somebody looks for themes.
+    """Draw the section Themes; return the themes, () before the user has asked for them.
 
     Args:
-        page: holds whether they are looked for, and which rows are kept.
-        backend: runs models to look for causes.
+        page: its state says whether themes are wanted, and which rows are selected.
+        backend: runs models to search for causes.
         analyses: the systems.
-        dataset: the set.
-        table: all its examples, as `table_of` makes it.
+        dataset: the dataset.
+        table: all its examples, as `table_of` returns them.
     """
     systems = len(analyses)
     st.header("Themes", anchor=False)
@@ -77,7 +77,7 @@ def _materials(dataset: Dataset, table: pd.DataFrame, systems: int) -> list[Mate
 
 
 def _digest(materials: Sequence[Material]) -> str:
-    """Return what identifies the content that themes are looked for in."""
+    """Return a digest of the content in which themes are searched."""
     return " ".join(one.digest for one in materials)
 
 
@@ -89,12 +89,12 @@ def _look(page: AnalysePage, dataset: Dataset, table: pd.DataFrame, systems: int
 def _found(
     digest: str, _dataset: Dataset, _table: pd.DataFrame, systems: int
 ) -> tuple[Themes, ...]:
-    """Return the themes of content that the digest identifies."""
+    """Return the themes of the content that the digest identifies."""
     return themes_of_table(_dataset, _table, systems)
 
 
 def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
-    """Draw one list of themes; number: of the list."""
+    """Draw one list of themes; `number` identifies the list."""
     st.subheader(list_title(themes, len(look.analyses)), anchor=False)
     if not themes.found:
         st.caption(NOTHING)
@@ -115,11 +115,11 @@ def _list(page: AnalysePage, look: Look, themes: Themes, number: int) -> None:
 def _theme(
     page: AnalysePage, look: Look, themes: Themes, theme: Theme, chart: tuple[str, int]
 ) -> None:
-    """Draw one theme: what is worse, how certain it is, and what to do with its rows."""
+    """Draw a theme: what is worse, how certain it is, and buttons for its rows."""
     st.markdown(escaped(f"{theme.statement}."))
     st.caption(escaped(" ".join(filter(None, (f"{theme.proof}.", theme.details)))))
     if not 0 < len(theme.places) < len(look.dataset.examples):
-        # A trend has no examples of its own, and all examples are listed already.
+        # A trend has no examples of its own, and all examples are already listed.
         return
     title = f"where {theme.title}"
     kept = Kept(shortened(title, TITLE), theme.places, chart)

@@ -1,1 +1,1 @@
-"""What every page stands on: `page.Page` with its state, the frame around it, and the backend."""
+"""The base of every page: `page.Page` with its state, the frame around it, and the backend."""

@@ -1,7 +1,7 @@
-"""How many bytes the app may hold for its readers: in memory, and in temporary files.
+"""Limits on the bytes that the app holds for its users: in memory, and in temporary files.
 
-AREAVIZ_MEMORY_MIB: of attention in memory (default 1,024). AREAVIZ_DISK_MIB: of uploads on disk
-(default 8,192). Each reader may use a part of either (`BUDGET_PERCENT` in the table of shares).
+AREAVIZ_MEMORY_MIB limits attention in memory (default 1,024). AREAVIZ_DISK_MIB limits uploads on
+disk (default 8,192). Each user may use a part of either (`BUDGET_PERCENT` in the table of quotas).
 """
 
 from __future__ import annotations
@@ -26,27 +26,28 @@ _DEFAULT_MIB = {MEMORY: 1024, DISK: 8192}
 
 
 class Budget:
-    """Counts bytes that readers hold, and refuses what would be too much; safe for several threads.
+    """A limit on bytes held for users; safe for several threads.
 
     Args:
-        most: bytes at once.
-        what: what is held, for the sentence that refuses.
-        spare: frees what can be made again; called before anything is refused.
+        most: the largest number of bytes at any time.
+        what: describes the bytes, for the error message.
+        spare: frees what can be computed again; called before anything is refused.
     """
 
     def __init__(self, most: int, what: str, spare: Callable[[], None] = lambda: None) -> None:
         self._most, self._what, self._spare = most, what, spare
-        # In per cent of the budget, by reader.
+        # In per cent of the budget, by user.
         self._shares = Shares(BUDGET_PERCENT)
         self._used, self._lock = 0, threading.RLock()
         self._counted = set[int]()
-        # What is held may be collected at any time, in any thread, even while the lock is held. So
-        # the ends are put here, and whoever asks next counts them: the size, the key and the owner.
+        # The garbage collector may free a held object at any time, in any thread, even while this
+        # thread has the lock. Its size, key and owner are therefore queued here, and the next call
+        # subtracts them.
         self._ended = deque[tuple[int, int, Visitor]]()
 
     @property
     def used(self) -> int:
-        """The bytes that are held now."""
+        """The number of bytes held now."""
         with self._lock:
             while self._ended:
                 size, key, owner = self._ended.popleft()
@@ -56,13 +57,13 @@ class Budget:
             return self._used
 
     def reserve(self, size: int, owner: Visitor) -> Callable[[], None]:
-        """Count bytes for a reader.
+        """Count bytes for a user.
 
         Returns:
             A function that ends the count; call it once.
 
         Raises:
-            BackendError: it would be too much, for the app or for the reader.
+            BackendError: the app or the user would exceed the limit.
         """
         self._take(size, owner)
         return lambda: self._ended.append((size, 0, owner))
@@ -70,7 +71,7 @@ class Budget:
     def hold(self, thing: object, size: int, owner: Visitor) -> None:
         """Count bytes once, for as long as `thing` lives.
 
-        Traces that several readers look at count for the reader who asked for them first.
+        A trace that several users look at counts for the first user who requested it.
 
         Raises:
             BackendError: as `reserve`.
@@ -83,7 +84,7 @@ class Budget:
                 weakref.finalize(thing, self._ended.append, end).atexit = False
 
     def megabytes_by_reader(self) -> list[float]:
-        """Return how many MiB each reader holds, the one who holds most first."""
+        """Return the MiB that each user holds, the largest first."""
         with self._lock:
             percents = self._shares.by_reader().values() if self.used >= 0 else ()
             return [round(one / 100 * self._most / MEBI, 1) for one in percents]
@@ -98,7 +99,7 @@ class Budget:
                 raise refused
 
     def _try_take(self, size: int, owner: Visitor) -> BackendError | None:
-        """Count bytes; return why that cannot be."""
+        """Count bytes; return the error if they exceed a limit, else None."""
         if self.used + size > self._most:
             return BackendError(
                 f"The app's readers have {self.used / MEBI:,.0f} MiB of {self._what} open, and it"
@@ -116,24 +117,24 @@ class Budget:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def disk() -> Budget:
-    """Return the budget of the temporary files that uploads are read from."""
+    """Return the budget of the temporary files with uploads."""
     return Budget(budget_bytes(DISK), "uploaded attention")
 
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def memory() -> Budget:
-    """Return the budget of the traces that sessions hold and the backend remembers."""
+    """Return the budget of the traces in sessions and in the backend's cache."""
     return Budget(budget_bytes(MEMORY), "attention", lambda: engine().forget())
 
 
 def budget_bytes(name: str) -> int:
-    """Return a budget in bytes: the operator's, or else the default.
+    """Return a budget in bytes: the operator's setting, or the default.
 
     Args:
         name: `MEMORY` or `DISK`.
 
     Raises:
-        InputError: the setting is not a whole number above 0.
+        InputError: the setting is not a positive whole number.
     """
     given = os.environ.get(name, "").strip()
     if not given:

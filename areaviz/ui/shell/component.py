@@ -1,4 +1,4 @@
-"""The components of the browser side as Streamlit mounts them."""
+"""Mounting of the browser components in Streamlit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from areaviz.components.parts import parts
 
 @lru_cache(maxsize=16)
 def component(name: str) -> Any:
-    """The component `areaviz.NAME`, registered at first use; Streamlit has no types for it.
+    """Return the Streamlit component `areaviz.NAME`, which is registered at first use.
 
-    name: a key of `areaviz.components.parts.COMPONENTS`.
+    Streamlit has no types for it.
+
+    Args:
+        name: a key of `areaviz.components.parts.COMPONENTS`.
     """
     made = parts(name)
     script = f"{made.js}\nexport default mount;\n"

@@ -1,11 +1,11 @@
-"""Which backend the pages talk to: chosen by settings, opened once for all sessions.
+"""The backend of the pages: chosen by environment variables, opened once for all sessions.
 
 AREAVIZ_BACKEND: "local" (default: models run in this process), "replay:FOLDER" (stored traces),
-"record:FOLDER" (as local, and every trace is stored), or the address of a server of models, such as
+"record:FOLDER" (local, and every trace is stored), or the URL of a model server, such as
 "http://127.0.0.1:8000".
 AREAVIZ_TOKEN_FILE: the file with that server's access token.
-AREAVIZ_CHECKPOINTS: where the models lie (default: the checkpoints folder beside app.py).
-AREAVIZ_MODELS: folders of models of others, as `serve --model` sets it.
+AREAVIZ_CHECKPOINTS: the folder with the models (default: the checkpoints folder next to app.py).
+AREAVIZ_MODELS: folders with external models, as `serve --model` sets it.
 AREAVIZ_DEVICE: "auto" (default), "cpu", "cuda" or "mps".
 """
 
@@ -34,13 +34,13 @@ TOKEN_FILE = "AREAVIZ_TOKEN_FILE"
 
 
 def engine() -> CachedBackend:
-    """The backend of this process."""
+    """Return the backend of this process."""
     setting = os.environ.get("AREAVIZ_BACKEND", "local")
     return _opened(setting, str(checkpoints_folder()), os.environ.get("AREAVIZ_DEVICE", "auto"))
 
 
 def known_card(model: str) -> Card | None:
-    """The card of a model; None where there is none, as for a run of somebody else's."""
+    """Return the card of a model, None if it has none, such as an external model run."""
     try:
         return engine().models().get(model)
     except BackendError:
@@ -48,9 +48,9 @@ def known_card(model: str) -> Card | None:
 
 
 def missing_models(wanted: Iterable[str]) -> list[str]:
-    """Which of these models are not in this machine's folder; nothing is opened for it.
+    """Return the models that are missing from this machine's folder, without opening any.
 
-    Where models run elsewhere, or none run, nobody knows before asking: none is said to be missing.
+    If models run on a server or none run at all, this is unknown, and the result is empty.
     """
     if os.environ.get("AREAVIZ_BACKEND", "local") != "local":
         return []
@@ -59,7 +59,7 @@ def missing_models(wanted: Iterable[str]) -> list[str]:
 
 
 def load_by_reader() -> list[dict[str, object]]:
-    """Return the questions of each reader that run or wait, see `FairBackend`."""
+    """Return the running and waiting requests of each user, see `FairBackend`."""
     found = []
     for backend in _all_opened():
         found += backend.load_by_reader()
@@ -67,21 +67,21 @@ def load_by_reader() -> list[dict[str, object]]:
 
 
 def requests_waiting() -> int | None:
-    """Return how many requests wait for the models of this process; None without models."""
+    """Return the number of requests that wait for this process's models; None without models."""
     counts = [backend.waiting() for backend in _all_opened()]
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 
 
 def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
-    """A new backend as the settings say; raises BackendError for a setting that is not known."""
+    """Return a new backend for these settings; raise BackendError for an unknown setting."""
     kind, _, folder = setting.partition(":")
     if kind == "replay" and folder:
         return ReplayBackend(Path(folder))
     if kind in ("http", "https"):
         return RemoteBackend(setting, _token())
     if setting == "local" or (kind == "record" and folder):
-        # Here, so that stored traces are shown without torch.
+        # Import here, so that stored traces can be shown without torch.
         from areaviz.backend.local import LocalBackend
 
         models = LocalBackend(checkpoints, device, others_folders())
@@ -95,7 +95,7 @@ def open_backend(setting: str, checkpoints: Path, device: str) -> Backend:
 
 
 def _token() -> str:
-    """The token of the server of models."""
+    """Return the access token of the model server."""
     path = os.environ.get(TOKEN_FILE)
     if not path:
         raise BackendError(
@@ -110,8 +110,8 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
     backend = CachedBackend(fair, REMEMBERED)
     backend.models()
     _all_opened().append(fair)
-    # Streamlit collects garbage after every rerun; what torch brought along stays, so it need not
-    # be looked at again.
+    # Streamlit collects garbage after every rerun. Freeze what torch loaded, because it stays and
+    # need not be scanned again.
     gc.collect()
     gc.freeze()
     return backend
@@ -119,5 +119,5 @@ def _opened(setting: str, checkpoints: str, device: str) -> CachedBackend:
 
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _all_opened() -> list[FairBackend]:
-    """Return every backend that was opened, for the operator, whose commands open none."""
+    """Return every opened backend for the operator, whose commands open none."""
     return []

@@ -1,4 +1,4 @@
-"""What a reader sees when something fails: one sentence, never a traceback."""
+"""Errors on pages: the user sees one sentence, never a traceback."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from areaviz.ui.shell.markdown import escaped, shortened
 
 log = logging.getLogger(__name__)
 SENTENCE_LIMIT = 400
-# An absolute path of any system or the address of a SQLite file, but no part of an address such as
-# http://host/place.
+# Matches an absolute path of any system or the URL of an SQLite file, but not a part of a URL such
+# as http://host/place.
 _NAME = r"[^\s/\\\"'“”;:,()]"
 _PATH = re.compile(rf"sqlite:/+\S*|(?<![\w/\\:.])(?:/|[A-Za-z]:[/\\])(?:{_NAME}+[/\\])+{_NAME}*")
 _UNFORESEEN = (
@@ -25,7 +25,7 @@ _UNFORESEEN = (
 
 @contextmanager
 def show_errors(doing: str) -> Iterator[None]:
-    """Show an error of the block as one sentence.
+    """Show an error raised in the block as one sentence.
 
     Args:
         doing: completes "Something went wrong while ...".
@@ -38,7 +38,7 @@ def show_errors(doing: str) -> Iterator[None]:
 
 @contextmanager
 def defer_errors(doing: str, key: str) -> Iterator[None]:
-    """Keep an error of a callback, which runs before the page is drawn, for `show_deferred`."""
+    """Keep an error of a callback for `show_deferred`; callbacks run before the page is drawn."""
     try:
         yield
     except Exception as error:
@@ -46,26 +46,26 @@ def defer_errors(doing: str, key: str) -> Iterator[None]:
 
 
 def show_deferred(key: str) -> None:
-    """Show, once, what `defer_errors` caught under this key."""
+    """Show the error that `defer_errors` kept under this key, once."""
     if sentence := st.session_state.pop(key, ""):
         problem(sentence)
 
 
 def problem(sentence: str) -> None:
-    """Show one sentence about what cannot be done and what to do, without names of folders."""
+    """Show one sentence that says what failed and what to do, without names of folders."""
     st.error(escaped(shortened(without_folders(sentence), SENTENCE_LIMIT)))
 
 
 def without_folders(sentence: str) -> str:
-    """Return a sentence in which every absolute path is the name of its file alone.
+    """Return a sentence in which every absolute path is replaced by its file name.
 
-    Readers need not know where the operator keeps things. The operator's log has the whole path.
+    Users need not know where the operator keeps files. The operator's log has the whole path.
     """
     return _PATH.sub(lambda found: re.split(r"[/\\]", found[0])[-1] or "a folder", sentence)
 
 
 def _sentence(error: Exception, doing: str) -> str:
-    """Return the sentence for the reader; log what nobody foresaw, with its traceback."""
+    """Return the sentence for the user; log unexpected errors with their traceback."""
     if isinstance(error, (InputError, BackendError)):
         sentence = str(error)
         if without_folders(sentence) != sentence:

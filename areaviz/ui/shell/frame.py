@@ -1,8 +1,8 @@
-"""The frame of every page: who may see it, a title, and what the page is for in one line.
+"""The frame of every page: the access check, the title, and the purpose in one line.
 
-This is the second lock, behind the gateway that `python -m areaviz serve` puts before the app.
-Where an access token is needed, a page is drawn only for a session whose socket brought the cookie
-of admission. Where none is needed, it is drawn only while the app listens on this machine alone.
+This is the second check, behind the gateway that `python -m areaviz serve` puts in front of the
+app. If an access token is required, a page is drawn only for a session whose socket sent the
+admission cookie. If none is required, it is drawn only while the app listens on this machine only.
 """
 
 from __future__ import annotations
@@ -51,12 +51,11 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 
 
 def page_frame(page: AnyPage) -> None:
-    """Title and purpose of a page; nothing of it for a session that was not admitted.
+    """Draw the title and purpose of a page; draw nothing for a session that was not admitted.
 
-    app.py asks the same. A page asks for itself, too, so that no way to it leads around the
-    question.
+    app.py makes an equal check. A page repeats it, so that no other way to the page avoids it.
     """
-    # The first visitor of a fresh server may come by a link, before app.py has run.
+    # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
         st.rerun()
     if not admitted():
@@ -71,7 +70,7 @@ def page_frame(page: AnyPage) -> None:
 
 
 def admitted() -> bool:
-    """Whether this session may see the app."""
+    """Return whether this session may see the app."""
     key = os.environ.get(KEY_SETTING, "")
     if not key:
         return is_loopback(st.get_option("server.address"))
@@ -80,7 +79,7 @@ def admitted() -> bool:
 
 
 def refuse() -> None:
-    """In place of a page: what has to be done to see it."""
+    """Draw in place of a page what is required to see it."""
     st.title("areaviz", anchor=False)
     if os.environ.get(KEY_SETTING):
         problem("This app is not public; load this page again to sign in with its access token.")
@@ -92,14 +91,14 @@ def refuse() -> None:
 
 
 def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
-    """A link to a page, given by its path from the repository's root."""
-    # Absolute, as Streamlit looks beside the script that it runs, wherever that lies.
+    """Draw a link to a page, given by its path from the repository's root."""
+    # Use an absolute path: Streamlit resolves relative paths from the script that it runs.
     st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
 
 
 def stylesheet(rules: str) -> None:
-    """Add CSS rules to the page; the frame's own first."""
-    # By Markdown, which is part of Streamlit's own bundle: of `st.html`, loaded on demand, nothing
-    # at all was drawn in some loads of a page (Streamlit 1.67 on a busy machine: 3 of 16). The
-    # rules hold their own element out of sight.
+    """Add CSS rules to the page, the frame's own rules first."""
+    # Use Markdown, which is in Streamlit's main bundle. `st.html` is loaded on demand, and in some
+    # page loads it drew nothing (Streamlit 1.67 on a busy machine: 3 of 16). The rules hide their
+    # own element.
     st.markdown(f"<style>{rules}</style>", unsafe_allow_html=True)

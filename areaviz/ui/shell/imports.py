@@ -1,4 +1,4 @@
-"""Imported files: each is read once, and its result is shown until another file is chosen."""
+"""Imported files: each file is read once, and its result is shown until another is chosen."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class _Result(NamedTuple):
 
 
 def import_once(key: str, file: UploadedFile, read: Callable[[], str]) -> None:
-    """Read a file that the reader chose, and draw the sentence that tells the result.
+    """Read a file that the user chose, and draw the sentence that describes the result.
 
-    A page runs again with every click. The result is remembered, also a refusal, which may take as
-    long to find. So a record that is removed after the import stays removed.
+    A page runs again with every click. The result is remembered, including a refusal, which may
+    take equally long. A record removed after the import therefore stays removed.
 
     Args:
         key: the key of the result in the session.
-        file: the content of the uploader.
+        file: the file in the uploader.
         read: reads the file and returns the sentence, or raises the reason for a refusal.
     """
     done: _Result | None = st.session_state.get(key)
@@ -40,7 +40,7 @@ def import_once(key: str, file: UploadedFile, read: Callable[[], str]) -> None:
     except (InputError, BackendError) as refusal:
         result = _Result(file.file_id, str(refusal), True)
     st.session_state[key] = result
-    # What the page drew above the uploader is out of date now.
+    # The part of the page above the uploader is out of date now.
     st.rerun()
 
 

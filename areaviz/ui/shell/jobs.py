@@ -1,4 +1,4 @@
-"""The analyses of this process, one registry for all sessions, and the operator's view of it."""
+"""The analyses of this process: one registry for all sessions, and the operator's commands."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def jobs() -> Jobs:
 
 
 def work() -> dict[str, object]:
-    """Return how much is being done and by whom, as JSON can hold it.
+    """Return the amount of work in progress and its users, as JSON values.
 
     `requests_waiting` is None if no model was opened yet or the models run elsewhere.
-    `question_load` has the seconds of computation that are predicted for each reader.
+    `question_load` contains the predicted seconds of computation for each user.
     """
     running = jobs().running()
     owners = Counter(mark_of(job.owner) for job in running)
@@ -41,7 +41,7 @@ def work() -> dict[str, object]:
 
 
 def analyses(words: Sequence[str]) -> list[dict[str, object]]:
-    """Return the analyses that run, the oldest first."""
+    """Return the running analyses, the oldest first."""
     return [job.entry for job in jobs().running()]
 
 

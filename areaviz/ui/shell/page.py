@@ -1,7 +1,7 @@
-"""One page: its name, its title and its address, and what it holds between reruns.
+"""A page: its name, title and URL, and its state between reruns.
 
-Streamlit forgets the value of a widget that is not drawn. So what a page holds is one record, its
-`State`, under one session key, and widgets show fields of it.
+Streamlit forgets the value of a widget that is not drawn. The state of a page is therefore one
+record, its `State`, under one session key, and widgets show fields of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Learn": {"how_areas_work": "How areas work", "models": "Models"},
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
-"""The navigation: under what one does there, every page by its name. `pages/NAME.py` draws it."""
+"""The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _SAMPLES: Mapping[str, Mapping[str, object]] = {
@@ -43,7 +43,7 @@ _SAMPLES: Mapping[str, Mapping[str, object]] = {
     "sound": RECORDINGS,
     "clip": CLIPS,
 }
-"""The app's own inputs of a request, which a link can name, by the part of the request."""
+"""The app's own samples, which a link can name, by the field of the request."""
 _OPEN = "page"
 _FIRST = {
     "selectbox": "index",
@@ -51,7 +51,7 @@ _FIRST = {
     "pills": "default",
     "segmented_control": "default",
 }
-"""How Streamlit's widgets name what they show at first, where that is not `value`."""
+"""The argument for the initial value of Streamlit widgets for which it is not `value`."""
 
 S_co = TypeVar("S_co", bound=State, covariant=True)
 T = TypeVar("T")
@@ -62,10 +62,10 @@ class Page(Generic[S_co]):
     """A page of the app.
 
     Args:
-        name: of its file, in its address, and before its session keys.
-        purpose: what it is for, in one sentence.
-        first: what it holds when it is opened for the first time.
-        heading: what stands on top; "" for the title of the navigation.
+        name: the name of its file, also used in its URL and in its session keys.
+        purpose: its purpose in one sentence.
+        first: its state when it is opened for the first time.
+        heading: the heading; "" uses the title in the navigation.
     """
 
     name: str
@@ -79,24 +79,24 @@ class Page(Generic[S_co]):
 
     @property
     def state(self) -> S_co:
-        """What it holds now."""
+        """The present state of the page."""
         held: S_co = st.session_state.get(self.name, self.first)
         return held
 
     def set(self, **fields: Any) -> None:
-        """Give fields of the state new values."""
+        """Set fields of the state."""
         self.hold(replace(self.state, **fields))
 
     def unlock(self, **fields: Any) -> None:
-        """The same, and lock nothing, as the text or the picture is a new one."""
+        """Set fields of the state and remove the locked selection, because the input is new."""
         self.hold(replace(self.state.unlocked(), **fields))
 
     def hold(self, state: State) -> None:
-        """Hold another state from now on."""
+        """Replace the state."""
         st.session_state[self.name] = state
 
     def key(self, name: str) -> str:
-        """The session key of a widget: of a field of the state, or of a name of its own."""
+        """Return the session key of a widget: of a field of the state, or of another name."""
         return f"{self.name}_{name}"
 
     def widget(
@@ -108,22 +108,24 @@ class Page(Generic[S_co]):
         then: Callable[[], None] | None = None,
         **options: Any,
     ) -> Any:
-        """Draw a widget that shows a field of the state; returns the field's value.
+        """Draw a widget that shows a field of the state, and return the field's value.
 
         Args:
-            draw: one of Streamlit's functions, such as `st.slider`.
-            label: what stands above the widget.
-            name: of the field.
-            args: what `draw` takes after the label.
-            then: called when the reader has chosen something, before the page is drawn.
-            options: what else `draw` takes.
+            draw: a function of Streamlit, such as `st.slider`.
+            label: the label above the widget.
+            name: the name of the field.
+            args: the arguments of `draw` after the label.
+            then: called after the user has changed the value, before the page is drawn.
+            options: further arguments of `draw`.
         """
         key, value = self.key(name), getattr(self.state, name)
-        # Only what a link or the code has changed: else the reader's choice would be undone.
+        # Set the value only if a link or the code changed it: otherwise this would undo the user's
+        # choice.
         if key not in st.session_state or st.session_state[key] != value:
             st.session_state[key] = value
-        # Of two drawings in a row the browser may miss the one that sets the value. Then it begins
-        # where the second one says, and not at the first option, which would count as an act.
+        # Streamlit may draw a page twice in a row, and the browser may miss the first drawing,
+        # which sets the value. Give the value as the initial one too, because the browser would
+        # otherwise start at the first option and report that as a choice.
         first = _FIRST.get(draw.__name__, "value")
         if first == "index":
             values = list(args[0])
@@ -141,7 +143,7 @@ class Page(Generic[S_co]):
         options: Mapping[T, str],
         **more: Any,
     ) -> T:
-        """A widget for one of `options`, values with their labels; the first if it has none."""
+        """Draw a widget for one of `options` (value -> label); return the first if none is set."""
         if getattr(self.state, name) not in options:
             self.set(**{name: next(iter(options))})
         values, label_of = list(options), options.__getitem__
@@ -149,7 +151,7 @@ class Page(Generic[S_co]):
         return chosen
 
     def segments(self, label: str, name: str, options: Mapping[T, str]) -> T:
-        """Buttons side by side for one of `options`."""
+        """Draw a row of buttons for one of `options`."""
         return self.choose(st.segmented_control, label, name, options, required=True)
 
     def pills(
@@ -159,7 +161,7 @@ class Page(Generic[S_co]):
         options: Mapping[T, str],
         then: Callable[[], None] | None = None,
     ) -> list[T]:
-        """Buttons for any number of `options`; a field has a list of those that are chosen."""
+        """Draw buttons for any number of `options`; the field contains the list of chosen ones."""
         chosen: list[T] = [one for one in getattr(self.state, name) if one in options]
         self.set(**{name: chosen})
         values = list(options)
@@ -181,10 +183,10 @@ class Page(Generic[S_co]):
             then()
 
     def follow(self, cards: Cards) -> None:
-        """Change the state to what the address says, if it says something new.
+        """Update the state from the URL, if the URL has changed.
 
         Raises:
-            InputError: the link cannot be followed; what could be read of it is there.
+            InputError: the link cannot be followed; the readable part of it is in the state.
         """
         state, params = self.state, st.query_params.to_dict()
         problem = state.problem if state.has_just_run else ""
@@ -201,10 +203,11 @@ class Page(Generic[S_co]):
             raise InputError(problem)
 
     def keep(self, params: Mapping[str, str]) -> None:
-        """Make the browser's address these parameters.
+        """Set these parameters in the browser's URL.
 
-        A link that the page was opened by stays as it is until something is changed: a longer
-        address of the same page would be one more step back to where the reader came from.
+        The URL of an opened link is kept until something changes: a longer URL of the same page
+            would
+        add a step to the browser's history.
         """
         state, there = self.state, st.query_params.to_dict()
         is_link = bool(there) and there == state.address
@@ -215,7 +218,7 @@ class Page(Generic[S_co]):
             self.set(address=dict(params), whole_address=dict(params))
 
     def offer(self, params: Mapping[str, str], request: Request) -> None:
-        """Make the browser's address these parameters of a request, and let it be copied."""
+        """Set the URL parameters of a request, and draw the button that copies the link."""
         self.keep(params)
         with st.popover("Link to this view", key="link"):
             st.caption("Opens what this page shows now.")
@@ -230,10 +233,10 @@ class Page(Generic[S_co]):
 
 
 def told_apart(names: Sequence[str]) -> list[str]:
-    """Names of which no two are the same: the second "the" is "the (2)".
+    """Make names unique: the second "the" becomes "the (2)".
 
-    Pills come back from the browser by their names, so of two with the same one the last would be
-    taken for both.
+    Streamlit reports chosen pills by name, so with two equal names it would report the last one for
+    both.
     """
     found: list[str] = []
     for name in names:
@@ -249,11 +252,11 @@ AnyPage = Page[State]
 
 
 def open_page() -> AnyPage:
-    """The page that the reader has before them."""
+    """Return the page that the user has open."""
     page: AnyPage = st.session_state[_OPEN]
     return page
 
 
 def note_open(page: AnyPage) -> None:
-    """Remember which page the reader has before them."""
+    """Record which page the user has open."""
     st.session_state[_OPEN] = page

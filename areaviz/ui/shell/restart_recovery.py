@@ -1,10 +1,10 @@
-"""A page that stayed open while the app was started again: the new app takes up what it shows.
+"""Recovery of a page that stayed open while the app was restarted.
 
-The browser sends what all widgets of the page hold with every act. A new app would take that for
-their first values, and then set them to what the address says, or to where they begin: the act
-would be lost. So the page is drawn from its address alone, as in a new tab, and what the browser
-brought is then taken for acts of its reader, each once, as soon as its widget is there. Files are
-not brought: they went with the app that had them.
+With every action, the browser sends the values of all widgets of the page. A new app would take
+them for initial values, and then reset them from the URL or to their defaults, so the action would
+be lost. The page is therefore first drawn from its URL only, as in a new tab. The values from the
+browser are then applied as actions of the user, each once, as soon as its widget is drawn. Uploaded
+files cannot be recovered, because they were lost with the old app.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SETTABLE = (
     "string_array_value",
     "double_array_value",
 )
-"""Kinds of values that a page may set; those of buttons and files it may not."""
+"""Kinds of values that a page may set; values of buttons and files cannot be set."""
 FILES_GONE = (
     "The app was started again, and the files that were here went with it; choose them again."
 )
@@ -43,20 +43,20 @@ _BROUGHT, _TAKEN, _DRAWN, _LOST = (
     "restart_drawn",
     "restart_lost",
 )
-"""Session keys: values that wait for their widget, those taken for acts, whether a page was
+"""Session keys: values that wait for their widget, values already applied, whether a page was
 drawn to its end, and whether files were lost.
 """
 
 
 def begin() -> None:
-    """Before anything is drawn: put aside what a browser brings to a session without a page."""
+    """Set aside the values that a browser sends to a new session; call this before drawing."""
     back = component("restart_recovery")(key="restart_recovery", on_back_change=_nothing).back
     state = st.session_state
     if session_id() is None:
         return
     if _DRAWN not in state:
-        # What came first counts: what comes later may be what an unfinished drawing has told the
-        # browser.
+        # Keep the values that came first: later ones may repeat what an unfinished drawing sent to
+        # the browser.
         earlier = state.get(_BROUGHT)
         unread = take_unread_widgets()
         if unread:
@@ -64,17 +64,17 @@ def begin() -> None:
             brought = earlier or [one for one in unread if _class_of(one) != unfinished]
             state[_BROUGHT] = brought
             state[_LOST] = any(map(has_files, brought))
-    # All of them each time: of two drawings in a row the browser may see the last one alone.
+    # Send all of them each time: of two drawings in a row, the browser may see only the last.
     for one in state.get(_TAKEN, ()):
         _show(one)
 
 
 def take_up(is_open: bool) -> None:
-    """After everything was drawn: act as what was brought says, where its widget is there by now.
+    """Apply the waiting values whose widgets are drawn by now; call this after drawing.
 
     Args:
-        is_open: whether that was the page, and not the question for the token, after which there
-            still is time.
+        is_open: whether the page itself was drawn, not the form for the access token, after which
+            the values still wait.
     """
     state = st.session_state
     state[_DRAWN] = True
@@ -92,7 +92,7 @@ def take_up(is_open: bool) -> None:
 
 
 def _show(widget: WidgetState) -> None:
-    """Have the browser show a value, for the page's first drawing has told it another one."""
+    """Make the browser show a value, because the first drawing has sent it another one."""
     state, key = st.session_state, key_of(widget)
     is_settable = widget.WhichOneof("value") in SETTABLE
     if is_settable and key in state and not isinstance(state[key], Mapping):
@@ -100,9 +100,9 @@ def _show(widget: WidgetState) -> None:
 
 
 def _class_of(widget: WidgetState) -> str:
-    """The class of a widget in the browser, which names the field that is being written in so."""
+    """Return the CSS class of a widget, which identifies the field in which the user types."""
     return "st-key-" + re.sub(r"[^a-zA-Z0-9_-]", "-", key_of(widget).strip())
 
 
 def _nothing() -> None:
-    """That the browser is back is known from its values."""
+    """Do nothing: the values themselves show that the browser is back."""

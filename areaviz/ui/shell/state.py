@@ -1,4 +1,4 @@
-"""What every page holds between reruns, and the address that it is read from and written to."""
+"""The common state of all pages between reruns, and the URL from which it is read and written."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ Cards = Mapping[str, Card]
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What an address asks for.
+    """The content of a link.
 
     Args:
-        params: its parameters, as they are.
-        request: what to run, with defaults where the address cannot be read.
-        focus: what to look at, None where it does not say.
-        problem: why it cannot be followed, in one sentence, or "".
+        params: its parameters, unchanged.
+        request: the request, with defaults for unreadable parameters.
+        focus: the selection, None if the link has none.
+        problem: one sentence that says why it cannot be followed, or "".
     """
 
     params: Mapping[str, str]
@@ -41,7 +41,7 @@ class Link:
 
     @classmethod
     def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
-        """Reads the parameters of a page that offers these models."""
+        """Read the parameters of a link to a page that offers these models."""
         first = default_model(cards, params.get(LEVEL, ""))
         try:
             request, focus = from_params({"model": first, **params})
@@ -58,43 +58,42 @@ class Link:
 
 @dataclass(frozen=True)
 class State:
-    """What every page holds. A page adds fields of its own, all with defaults."""
+    """The state common to all pages. A page adds fields of its own, all with defaults."""
 
-    # The address that was followed or written last, and what it amounts to with all that it leaves
-    # to the page; None until that is known.
+    # The URL parameters that were followed or written last, and their complete form including
+    # defaults; None until it is known.
     address: Mapping[str, str] = field(default_factory=dict)
     whole_address: Mapping[str, str] | None = None
-    # Why the address could not be followed, and whether the model has just run: the page is then
-    # drawn once more, and the reader has not seen the sentence yet.
+    # Why the link could not be followed, and whether the model has just run. After a run the page
+    # is drawn once more, before the user has seen the sentence.
     problem: str = ""
     has_just_run: bool = False
-    # Whether the form stands open; after a run it folds.
+    # Whether the form is expanded; it collapses after a run.
     is_form_open: bool = False
-    # Site and layer that are looked at; "" and None are the first there is.
+    # The selected attention type and layer; "" and None select the first ones.
     site: str = ""
     layer: int | None = None
     head: int = ALL_HEADS
-    # The items that are locked, with their site and side, and how they are seen.
+    # The locked selection with its site and side, and how it is displayed.
     locked: Focus = Focus("")
     view: str = ""
-    # The model whose best layer was looked at first, what its card opens each site on, and the site
-    # that was opened last: later choices stay.
+    # The model whose default layer was opened first, the default selection of its card for each
+    # site, and the site that was opened last. Later choices are not overwritten.
     focused_model: str = ""
     opening: Mapping[str, Opening] = field(default_factory=dict)
     opened: str = ""
-    # Whether "Why this weight" is open, and of which query, which area and which other one it is
-    # asked.
+    # Whether "Why this weight" is open, and its query, area and alternative area.
     is_why_open: bool = False
     why_query: int | None = None
     why_area: Area | None = None
     why_beside: Area | None = None
     # Whether the difference of two maps is shown.
     differs: bool = False
-    # Whether a row of looks is lit against the average of them.
+    # Whether a row of steps is shown relative to its average.
     is_against: bool = False
 
     def from_link(self, link: Link) -> Self:
-        """This state after a link; of one with a problem, what could be read of it."""
+        """Return this state after a link; an invalid link is followed as far as possible."""
         if WHY not in link.params:
             return replace(self, is_why_open=False)
         area, _, beside = link.params[WHY].partition(".")
@@ -104,7 +103,7 @@ class State:
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
-        """The address parameters of a request, and of what is looked at."""
+        """Return the URL parameters of a request and of the selection."""
         params = link_params(request, focus, view)
         if self.is_why_open:
             areas = [self.why_area, self.why_beside]
@@ -112,18 +111,18 @@ class State:
         return params
 
     def looking_at(self, focus: Focus | None, view: str = "") -> Self:
-        """This state looking at something else; without a focus, at the default."""
+        """Return this state with another selection; None gives the default selection."""
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
             return replace(first, head=ALL_HEADS, locked=Focus(""))
         return replace(first, site=focus.site, layer=focus.layer, opened=focus.site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:
-        """This state with the items and the head of a focus; site and layer stay."""
+        """Return this state with the items and the head of a selection; site and layer stay."""
         return replace(self, head=ALL_HEADS if focus.head is None else focus.head, locked=focus)
 
     def opening_at(self, site: str) -> Self:
-        """This state at a site: at what the model's card opens it on, if it was not opened yet."""
+        """Return this state at a site; a new site opens as the model's card says."""
         first = self.opening.get(site)
         if first is None or self.opened == site:
             return self
@@ -132,17 +131,17 @@ class State:
         return replace(self, layer=first.layer, head=head, locked=locked, opened=site)
 
     def unlocked(self) -> Self:
-        """This state without locked items, as the text or the picture is a new one."""
+        """Return this state without locked items, because the input is new."""
         return replace(self, locked=replace(self.locked, side="query", items=()))
 
 
 def _code(area: Area) -> str:
-    """An area in a link: top, left, height and width, from 1."""
+    """Return an area as written in links: top, left, height and width, from 1."""
     return f"{area.top + 1}-{area.left + 1}-{area.height}-{area.width}"
 
 
 def _area(code: str) -> Area | None:
-    """The area of a link, None for what is none; the page then takes the heaviest."""
+    """Return the area in a link, None if it is invalid; the page then uses the top area."""
     if not _AREA.fullmatch(code):
         return None
     top, left, height, width = map(int, code.split("-"))
@@ -152,12 +151,12 @@ def _area(code: str) -> Area | None:
 def link_params(
     request: Request, focus: Focus | None = None, view: str = "", compare: str = ""
 ) -> dict[str, str]:
-    """The address parameters of a view.
+    """Return the URL parameters of a view.
 
     Args:
-        request: what is run.
-        focus: what is looked at.
-        view: the name of the picture that is drawn.
+        request: the request to run.
+        focus: the selection.
+        view: the name of the view.
         compare: the name of the other model, or `options.COUNTERPART`.
     """
     params = to_params(request, focus)
@@ -169,11 +168,11 @@ def link_params(
 
 
 def default_model(cards: Cards, level: str = "") -> str:
-    """The model to begin with: the one that its task names, else the first that attends to areas.
+    """Return the default model: the one that its task names, else the first with area attention.
 
     Args:
-        cards: of one task.
-        level: of those that are meant, as in `Card.level`; "" for any.
+        cards: the cards of one task.
+        level: only consider models of this level, as in `Card.level`; "" for all.
     """
     fitting = [card for card in cards.values() if level in ("", card.level)] or [*cards.values()]
     named = (card.name for card in fitting if TASKS[card.task].opens == card.name)

@@ -1,6 +1,7 @@
-"""What is used of Streamlit that is not public, all of it here; each has a test of its own.
+"""All uses of Streamlit's private interfaces; each has a test of its own.
 
-Pinned with Streamlit: `tests/ui/shell/test_streamlit_private.py` fails when one of them goes.
+Streamlit's version is pinned, and `tests/ui/shell/test_streamlit_private.py` fails if a new version
+removes one of them.
 """
 
 from __future__ import annotations
@@ -18,16 +19,16 @@ _FILES = "file_uploader_state_value"
 
 
 def session_id() -> str | None:
-    """The id of the session that runs; None outside of one."""
+    """Return the id of the running session; None outside of a session."""
     context = get_script_run_ctx()
     return None if context is None else context.session_id
 
 
 def leave_pages_folder() -> bool:
-    """Have Streamlit show the navigation of app.py; whether it showed one of its own until now.
+    """Make Streamlit show the navigation of app.py; return whether it showed its own until now.
 
-    Where there is a folder named pages, Streamlit runs its files by themselves, with a navigation
-    of its own, until app.py has run once in the process.
+    If a folder named pages exists, Streamlit runs its files directly, with its own navigation,
+    until app.py has run once in the process.
     """
     before = PagesManager.uses_pages_directory
     PagesManager.uses_pages_directory = False
@@ -35,7 +36,7 @@ def leave_pages_folder() -> bool:
 
 
 def take_unread_widgets() -> list[WidgetState]:
-    """What the browser sent of widgets that were not drawn yet; the session is empty afterwards."""
+    """Return the values that the browser sent of widgets not drawn yet, and empty the session."""
     context = get_script_run_ctx()
     if context is None:
         return []
@@ -43,19 +44,19 @@ def take_unread_widgets() -> list[WidgetState]:
     states = session._new_widget_state.states
     unread = [one.value for one in states.values() if isinstance(one, Serialized)]
     if unread:
-        states.clear()  # `clear` of the session leaves what no widget has read
+        states.clear()  # the session's `clear` leaves values that no widget has read
         session.clear()
     return unread
 
 
 def is_drawn(widget: WidgetState) -> bool:
-    """Whether the widget is on the page that is being drawn."""
+    """Return whether the widget is on the page that is being drawn."""
     context = get_script_run_ctx()
     return context is not None and widget.id in context.shared.widget_ids_this_run
 
 
 def rerun_with(widgets: Sequence[WidgetState]) -> NoReturn:
-    """Draw the page once more, as if these values had just been chosen; files cannot be."""
+    """Rerun the page as if the user had just chosen these values; files are not supported."""
     context = get_script_run_ctx()
     assert context is not None, "called outside of a session"
     chosen = WidgetStates(widgets=[one for one in widgets if one.WhichOneof("value") != _FILES])
@@ -70,15 +71,15 @@ def rerun_with(widgets: Sequence[WidgetState]) -> NoReturn:
 
 
 def has_files(widget: WidgetState) -> bool:
-    """Whether the value names files that were uploaded."""
+    """Return whether the value names uploaded files."""
     return bool(widget.file_uploader_state_value.uploaded_file_info)
 
 
 def is_gone(file: object) -> bool:
-    """Whether the browser still names this file, and the app that had it has ended."""
+    """Return whether the browser still names this file, but the app that stored it has ended."""
     return isinstance(file, DeletedFile)
 
 
 def key_of(widget: WidgetState) -> str:
-    """The key of a widget: Streamlit's name of it is "$$ID-", a digest, a hyphen and the key."""
+    """Return the key of a widget; its Streamlit id is "$$ID-", a digest, a hyphen and the key."""
     return widget.id.split("-", 2)[-1]

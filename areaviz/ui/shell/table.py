@@ -1,4 +1,4 @@
-"""Tables to read: words stand left, and columns of numbers right, so that digits line up."""
+"""Tables for reading: text is aligned to the left, columns of numbers to the right."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from pandas.io.formats.style_render import CSSDict
 
-# A figure with its sign, digits, unit and mark, an interval of two, or a dash where there is none.
+# A number with sign, unit and marks, an interval of two numbers, or a dash for a missing value.
 _NUMBER = re.compile(r"[+−±-]?[\d,.]+ ?[%×*]?")
 _BETWEEN = re.compile(r" ?± ?| to ")
 _NONE = {"", "–"}
@@ -22,9 +22,9 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
     """Draw a table without an index.
 
     Args:
-        table: its cells as text, which is read as Markdown, by the titles of their columns.
+        table: the cells as Markdown text, by the titles of their columns.
     """
-    # Half a second and 60 MB, which a page without a table does without.
+    # Import here: pandas takes half a second and 60 MB, which pages without a table save.
     import pandas as pd
 
     frame = pd.DataFrame(table)
@@ -34,10 +34,10 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
         st.table(frame, border="horizontal", hide_index=True)
         return
     right = {"text-align": "right !important"}
-    # A column of dashes stands like the numbers that it could have.
+    # A column of dashes is aligned like a column of numbers.
     places += [place for place, name in enumerate(frame) if says_nothing(frame[name])]
     style = frame.style.set_properties(subset=frame.columns[places], **right)
-    # The titles stand over the digits.
+    # Align the titles with the numbers.
     rules: list[CSSDict] = []
     for place in places:
         rules.append({"selector": f"th.col{place}", "props": list(right.items())})
@@ -45,19 +45,19 @@ def read_table(table: pd.DataFrame | Mapping[str, Sequence[str]]) -> None:
 
 
 def are_numbers(cells: Iterable[object]) -> bool:
-    """Whether every cell that says something is a figure, and at least one does."""
+    """Return whether every non-empty cell is a number, and at least one cell is."""
     said = _said(cells)
     return bool(said) and all(_is_number(cell) for cell in said)
 
 
 def says_nothing(cells: Iterable[object]) -> bool:
-    """Whether there are cells and each is empty or a dash."""
+    """Return whether there are cells and each is empty or a dash."""
     cells = list(cells)
     return bool(cells) and not _said(cells)
 
 
 def _said(cells: Iterable[object]) -> list[str]:
-    """What cells say, without those that say nothing."""
+    """Return the texts of the cells, without empty cells and dashes."""
     # A cell may be escaped for Markdown.
     texts = [str(cell).replace("\\", "").strip() for cell in cells]
     return [text for text in texts if text not in _NONE]

@@ -1,6 +1,6 @@
-"""A bar for what takes time, with words that say what it waits for.
+"""A progress bar for slow work, with words that say what the user waits for.
 
-Whoever leaves the page ends the waiting.
+Leaving the page ends the wait.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from areaviz.ui.shell.reader import visitor
 
 @contextmanager
 def waiting(words: str) -> Iterator[Progress]:
-    """A bar until the end of the block; yields what moves it, from 0 to 1, with new words."""
+    """Draw a progress bar until the end of the block; yield a function that updates it, 0 to 1."""
     place = st.empty()
     bar = place.progress(0.0, text=words)
 
@@ -29,18 +29,19 @@ def waiting(words: str) -> Iterator[Progress]:
     try:
         yield report
     except Exception:
-        # Not what Streamlit ends a page by: then there is nothing to draw to.
+        # `Exception` excludes the exceptions with which Streamlit ends a page: nothing can be drawn
+        # then.
         place.empty()
         raise
     place.empty()
 
 
 def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[Trace, ...]:
-    """The traces of requests, one after the other, with one bar for all of them.
+    """Return the traces of requests, run one after another with one progress bar for all.
 
     Raises:
         InputError: as the backend.
-        BackendError: as the backend, or the app's readers hold too much already.
+        BackendError: as the backend, or the users of the app already hold too much.
     """
     with waiting(words) as report:
         found, owner = [], visitor()
@@ -52,6 +53,6 @@ def traced(backend: Backend, requests: Sequence[Request], words: str) -> tuple[T
 
 
 def _part(report: Progress, turn: int, turns: int) -> Progress:
-    """Maps one run's progress into the shared bar, prefixed "Run 2 of 3"."""
+    """Map the progress of one run into the shared bar, with the prefix "Run 2 of 3"."""
     prefix = f"Run {turn + 1} of {turns}. " if turns > 1 else ""
     return lambda share, words: report((turn + min(max(share, 0.0), 1.0)) / turns, prefix + words)
