@@ -34,7 +34,7 @@ ATTACKER, READER = "203.0.113.66", "198.51.100.1"
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What huge messages cost the app.
+    """The cost of huge messages for the app.
 
     Args:
         megabytes: Peak of memory above the app's memory before.

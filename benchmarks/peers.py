@@ -42,7 +42,7 @@ class NotMade(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all cells have in common."""
+    """Settings that all cells share."""
 
     # Path of an interpreter, or "".
     peers: str

@@ -95,7 +95,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """How to measure the page of a tool."""
+    """Instructions for measuring the page of a tool."""
 
     # Body of a JavaScript function that returns whether attention is drawn.
     drawn: str

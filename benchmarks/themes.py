@@ -38,7 +38,7 @@ FOUND = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """How well a planted failure was found.
+    """The result of searching for a planted failure.
 
     Attributes:
         best: Largest Jaccard index of a theme with the planted or the damaged examples.

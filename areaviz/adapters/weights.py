@@ -28,7 +28,7 @@ _BESIDE = 0.2
 
 
 class NoRoom(InputError):
-    """Error: the free memory cannot hold a model."""
+    """Raised if the free memory cannot hold a model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ _LEAST = 1e-38
 
 
 class SplitOtherwise(InputError):
-    """Error: with the foil, the text before it is split into different items."""
+    """Raised if the model splits the text before a foil into different items."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Probe:
 
 
 class TooFew(InputError):
-    """Error: an input does not have more items or areas than each query is to lose."""
+    """Raised if an input does not have more items or areas than each query is to lose."""
 
 
 def probed(trace: Trace, probe: Probe) -> AttentionMap:

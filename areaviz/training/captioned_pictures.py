@@ -53,7 +53,7 @@ HELP = {
     "efficientnet-lite0": "beside the million pictures that EfficientNet-Lite0 had learned from",
     "resnet152": "beside the million pictures that its ResNet-152 had learned from",
 }
-"""What each kind of encoder was pre-trained on, as a part of a sentence."""
+"""Pre-training data of each kind of encoder, as a part of a sentence."""
 
 ABOUT = {
     "photos": About(
