@@ -67,7 +67,7 @@ def test_trace_runs_equal_requests_once() -> None:
         {"changes": (Gate("encoder self"),)},
     ],
 )
-def test_every_part_of_a_request_counts(other: dict[str, object]) -> None:
+def test_cache_key_has_every_part_of_request(other: dict[str, object]) -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     cached.trace(ASKED)
@@ -126,7 +126,7 @@ def test_cache_remembers_no_failure() -> None:
     assert cached.trace(ASKED).request == ASKED
 
 
-def test_equal_requests_of_many_threads_run_once_and_others_are_not_held_back() -> None:
+def test_equal_requests_run_once_across_threads() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     with ThreadPoolExecutor(9) as pool:
@@ -154,7 +154,7 @@ def test_cache_without_room_is_refused() -> None:
         CachedBackend(Counting(), max_entries=0)
 
 
-def test_caller_held_back_by_an_equal_request_may_leave(
+def test_caller_may_leave_while_equal_request_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(cached_module, "PROGRESS_SECONDS", 0.01)
@@ -212,7 +212,7 @@ def test_trace_knows_its_size() -> None:
     )
 
 
-def test_a_reader_does_not_wait_for_the_background_to_run_the_same() -> None:
+def test_question_does_not_wait_for_equal_background_request() -> None:
     inner = Counting()
     cached = CachedBackend(inner)
     inner.may_run.clear()

@@ -76,13 +76,13 @@ def test_every_shipped_model_has_a_measured_cost() -> None:
     assert set(read_costs()) == names
 
 
-def test_everything_that_pages_open_with_is_within_the_limit() -> None:
+def test_opening_requests_of_pages_are_within_limit() -> None:
     found = shipped()
     for path in OPENINGS.glob("*.npz"):
         found.check(codec.load(path).request)
 
 
-def test_the_question_that_stopped_readers_is_refused() -> None:
+def test_question_of_the_attack_is_refused() -> None:
     """The finding: a wide beam over 990 letters took 13 seconds."""
     text = "A small brown dog runs over the green grass. " * 22
     with pytest.raises(InputError, match="would take about [0-9.]+ seconds"):

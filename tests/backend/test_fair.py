@@ -39,7 +39,7 @@ def three_questions(backend: FairBackend, models: FakeModels, *callers: Caller) 
             one.result(5)
 
 
-def test_fourth_question_of_a_reader_is_refused_and_nobody_elses() -> None:
+def test_fourth_question_of_a_reader_is_refused() -> None:
     models = FakeModels()
     backend = FairBackend(models)
     with three_questions(backend, models, ANNA, ANNA, ANNA):
@@ -72,7 +72,7 @@ def test_fresh_cookies_of_an_address_share_four_shares() -> None:
         assert caught.value.scope is Scope.ADDRESS
 
 
-def test_load_by_reader_has_marks_counts_and_predicted_seconds() -> None:
+def test_load_by_reader_lists_counts_and_seconds() -> None:
     models = FakeModels()
     backend = FairBackend(models)
     with three_questions(backend, models, ANNA, ANNA, Caller(Visitor())):

@@ -31,7 +31,7 @@ def backend(tmp_path: Path) -> LocalBackend:
     return LocalBackend(tmp_path, "cpu")
 
 
-def test_it_answers_with_valid_traces(backend: LocalBackend) -> None:
+def test_local_backend_answers_with_valid_traces(backend: LocalBackend) -> None:
     assert set(backend.models()) == {"tiny-area", "tiny-regular"}
     for name, areas in (("tiny-area", 3), ("tiny-regular", 1)):
         trace = backend.trace(Request(name, "A small dog"))
@@ -39,13 +39,13 @@ def test_it_answers_with_valid_traces(backend: LocalBackend) -> None:
         assert trace.maps["encoder self"].grid.max_width == areas
 
 
-def test_the_area_size_can_be_asked_for(backend: LocalBackend) -> None:
+def test_area_size_can_be_chosen(backend: LocalBackend) -> None:
     for size in (1, 2, 5):
         trace = backend.trace(Request("tiny-area", "A small dog", area_size=size))
         assert trace.maps["encoder-decoder"].grid.max_width == size
 
 
-def test_progress_ends_with_the_writing(backend: LocalBackend) -> None:
+def test_progress_ends_with_the_output(backend: LocalBackend) -> None:
     told: list[tuple[float, str]] = []
     backend.trace(
         Request("tiny-area", "A small dog " * 24), lambda share, what: told.append((share, what))
@@ -58,19 +58,19 @@ def test_progress_ends_with_the_writing(backend: LocalBackend) -> None:
     assert all(0 <= share <= 1 for share, _ in told)
 
 
-def test_an_unknown_model_is_named(backend: LocalBackend) -> None:
+def test_unknown_model_is_named(backend: LocalBackend) -> None:
     with pytest.raises(InputError, match='no model "none"; choose one of: tiny-area, tiny-regular'):
         backend.trace(Request("none", "A dog"))
 
 
-def test_a_model_in_a_folder_of_another_name_is_told(tmp_path: Path) -> None:
+def test_model_in_misnamed_folder_is_reported(tmp_path: Path) -> None:
     checkpoint(tmp_path, "good").rename(tmp_path / "copied")
     backend = LocalBackend(tmp_path, "cpu")
     assert not backend.models()
     assert "The folder copied holds the model good; give it that name." in backend.problems()
 
 
-def test_what_cannot_be_read_is_told_and_the_rest_works(tmp_path: Path) -> None:
+def test_unreadable_checkpoint_leaves_other_models_working(tmp_path: Path) -> None:
     checkpoint(tmp_path, "good")
     (checkpoint(tmp_path, "broken-card") / "card.json").write_text("{")
     (checkpoint(tmp_path, "broken-weights") / "model.safetensors").write_bytes(b"no")
@@ -82,11 +82,11 @@ def test_what_cannot_be_read_is_told_and_the_rest_works(tmp_path: Path) -> None:
     validate(backend.trace(Request("good", "A dog")))
 
 
-def test_an_empty_folder_is_told(tmp_path: Path) -> None:
+def test_empty_folder_is_reported(tmp_path: Path) -> None:
     assert "no model" in LocalBackend(tmp_path, "cpu").problems()[0]
 
 
-def test_out_of_memory_is_told_and_the_next_request_works(
+def test_request_after_out_of_memory_works(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -100,7 +100,7 @@ def _no_memory(*_: object) -> None:
     raise torch.OutOfMemoryError("CUDA out of memory")
 
 
-def test_a_device_that_is_not_there_is_named() -> None:
+def test_missing_device_is_named() -> None:
     with pytest.raises(InputError, match='no device "abacus"'):
         choose_device("abacus")
     if not torch.cuda.is_available():
@@ -109,7 +109,7 @@ def test_a_device_that_is_not_there_is_named() -> None:
 
 
 @pytest.mark.parametrize(("told", "threads"), [("", 1), ("2", 2), ("many", 1), ("0", 1)])
-def test_an_answer_takes_one_processor_or_as_many_as_are_told(
+def test_models_use_the_chosen_number_of_processors(
     backend: LocalBackend, monkeypatch: pytest.MonkeyPatch, told: str, threads: int
 ) -> None:
     seen = []
@@ -128,9 +128,7 @@ def test_an_answer_takes_one_processor_or_as_many_as_are_told(
     assert backend.device() == f"CPU ({threads} thread{'s' * (threads > 1)})"
 
 
-def test_a_card_without_digests_is_told_in_the_log(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_card_without_digests_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = checkpoint(tmp_path, "older")
     assert "older" in LocalBackend(tmp_path, "cpu").models()
     assert "The card of older has no digests" in caplog.text
@@ -142,7 +140,7 @@ def test_a_card_without_digests_is_told_in_the_log(
     assert not caplog.text
 
 
-def test_it_says_what_weights_are_made_of(backend: LocalBackend) -> None:
+def test_local_backend_explains_weights(backend: LocalBackend) -> None:
     cached = CachedBackend(StoredBackend(backend, Path("nowhere")))
     assert cached.explains
     asked = Request("tiny-area", "A small dog")
@@ -156,7 +154,7 @@ def test_it_says_what_weights_are_made_of(backend: LocalBackend) -> None:
     assert found is not cached.logits(asked, "encoder self", 1)
 
 
-def test_what_cannot_be_explained_is_told_and_the_next_request_works(backend: LocalBackend) -> None:
+def test_request_after_failed_explanation_works(backend: LocalBackend) -> None:
     with pytest.raises(InputError, match="Choose another place"):
         backend.logits(Request("tiny-area", "A dog"), "nowhere", 0)
     with pytest.raises(InputError, match="no model"):

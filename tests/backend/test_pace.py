@@ -20,12 +20,12 @@ def pace(now: list[float]) -> Pace:
     return Pace(lambda: now[0])
 
 
-def test_without_readers_a_batch_is_full(pace: Pace) -> None:
+def test_batch_is_full_without_readers(pace: Pace) -> None:
     pace.add(KIND, 1, 100.0)
     assert not pace.readers_active and pace.batch_size(KIND, 8) == 8
 
 
-def test_while_readers_are_about_a_batch_fits_into_a_slice(pace: Pace, now: list[float]) -> None:
+def test_batch_fits_into_a_slice_beside_readers(pace: Pace, now: list[float]) -> None:
     pace.reader_came()
     assert pace.batch_size(KIND, 8) == 1, "its time is not known yet"
     pace.add(KIND, 1, SLICE_SECONDS / 3.5)
@@ -42,7 +42,7 @@ def test_while_readers_are_about_a_batch_fits_into_a_slice(pace: Pace, now: list
     assert pace.batch_size(KIND, 8) == 8
 
 
-def test_kinds_are_measured_apart_and_not_without_end(pace: Pace) -> None:
+def test_pace_measures_a_bounded_number_of_kinds(pace: Pace) -> None:
     pace.reader_came()
     pace.add(KIND, 8, 0.1)
     for seed in range(KINDS - 1):

@@ -54,7 +54,7 @@ def same(one: Trace, other: Trace) -> bool:
     return codec.to_bytes(one) == codec.to_bytes(other)
 
 
-def test_it_is_the_same_backend(backend: RemoteBackend, models: FakeModels) -> None:
+def test_remote_backend_answers_as_local_one(backend: RemoteBackend, models: FakeModels) -> None:
     assert backend.models() == models.models()
     assert backend.problems() == models.problems()
     assert backend.device().startswith(models.device())
@@ -63,12 +63,12 @@ def test_it_is_the_same_backend(backend: RemoteBackend, models: FakeModels) -> N
     assert told and models.asked[0] == ASKED
 
 
-def test_pictures_go_there_and_back(backend: RemoteBackend, models: FakeModels) -> None:
+def test_pictures_are_transferred_both_ways(backend: RemoteBackend, models: FakeModels) -> None:
     asked = Request("char-area", "", picture=fakes.picture("seen", 33, 21), sample=True)
     assert same(backend.trace(asked), models.trace(asked))
 
 
-def test_weights_of_large_maps_are_fetched_layer_by_layer_when_they_are_read(
+def test_large_weights_are_fetched_layer_by_layer(
     backend: RemoteBackend, models: FakeModels, server: Server
 ) -> None:
     found, whole = backend.trace(LARGE), models.trace(LARGE)
@@ -106,7 +106,7 @@ class Explaining(FakeModels):
         return Logits(AreaGrid(1, 3, 1, 2), item, item + 1, item + 2)
 
 
-def test_what_logits_are_made_of_comes_over() -> None:
+def test_logit_contributions_are_transferred() -> None:
     with serving(Api(CachedBackend(models := Explaining()), digest_of(TOKEN))) as running:
         backend = CachedBackend(RemoteBackend(running.address, TOKEN, answer_seconds=5))
         assert backend.explains
@@ -117,7 +117,7 @@ def test_what_logits_are_made_of_comes_over() -> None:
             backend.logits(ASKED, "nowhere", 1)
 
 
-def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend) -> None:
+def test_server_of_stored_traces_refuses_logits(backend: RemoteBackend) -> None:
     with pytest.raises(InputError, match="does not hold what a weight is made of"):
         backend.logits(ASKED, "encoder self", 1)
 
@@ -125,7 +125,9 @@ def test_a_server_of_stored_traces_says_that_it_has_none(backend: RemoteBackend)
 @pytest.mark.parametrize(
     "content", [b"", b"<html>", codec.layer_to_bytes(np.ones((1, 1, 1), np.float32))]
 )
-def test_logits_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
+def test_malformed_logits_are_refused(
+    backend: RemoteBackend, server: Server, content: bytes
+) -> None:
     backend.models()
     server.faults = [Reply(200, wire.NPZ, content)]
     with pytest.raises(BackendError, match="something else than"):
@@ -139,7 +141,7 @@ def test_requests_for_one_trace_go_to_one_replica(backend: RemoteBackend, server
     assert keys[0] == keys[1] != keys[2] and len(keys[0]) == 64
 
 
-def test_what_the_reader_can_mend_stays_that(backend: RemoteBackend, server: Server) -> None:
+def test_input_errors_stay_input_errors(backend: RemoteBackend, server: Server) -> None:
     with pytest.raises(InputError, match="only blanks"):
         backend.trace(Request("char-area", " "))
     assert wire.TRACE not in server.paths, "it is not even sent"
@@ -156,7 +158,7 @@ def test_what_the_reader_can_mend_stays_that(backend: RemoteBackend, server: Ser
 @pytest.mark.parametrize(
     "fault", ["drop", "cut", Reply(500, "text/plain", b"Internal Server Error")]
 )
-def test_a_request_that_is_lost_is_sent_once_more(
+def test_lost_request_is_sent_once_more(
     backend: RemoteBackend, server: Server, models: FakeModels, fault: Reply | str
 ) -> None:
     backend.models()
@@ -169,7 +171,7 @@ def test_a_request_that_is_lost_is_sent_once_more(
     assert backend.trace(LARGE).request == LARGE.checked(), "the next request works"
 
 
-def test_layers_too(backend: RemoteBackend, server: Server) -> None:
+def test_lost_layer_is_fetched_once_more(backend: RemoteBackend, server: Server) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
     server.faults = ["drop"]
     assert weights[0].shape == weights.shape[1:]
@@ -179,7 +181,7 @@ def test_layers_too(backend: RemoteBackend, server: Server) -> None:
     assert weights[1].shape == weights.shape[1:]
 
 
-def test_an_answer_that_does_not_come_has_a_name(server: Server) -> None:
+def test_missing_answer_is_named(server: Server) -> None:
     backend = RemoteBackend(server.address, TOKEN, answer_seconds=0.2)
     backend.models()
     server.faults = ["hang"]
@@ -188,7 +190,7 @@ def test_an_answer_that_does_not_come_has_a_name(server: Server) -> None:
     assert server.paths.count(wire.TRACE) == 1, "it may still be at work: not sent again"
 
 
-def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Server) -> None:
+def test_busy_server_is_named(backend: RemoteBackend, server: Server) -> None:
     backend.models()
     server.faults = [Reply(503, "text/plain", b"Request dropped due to backpressure")]
     with pytest.raises(Busy, match="busy"):
@@ -199,7 +201,7 @@ def test_too_many_requests_are_told_as_that(backend: RemoteBackend, server: Serv
     assert server.paths.count(wire.TRACE) == 2
 
 
-def test_what_runs_in_the_background_does_so_at_the_server(
+def test_background_requests_stay_background_at_server(
     backend: RemoteBackend, models: FakeModels
 ) -> None:
     backend.trace(ASKED, caller=Caller(in_background=True))
@@ -207,7 +209,7 @@ def test_what_runs_in_the_background_does_so_at_the_server(
     assert models.in_background == [True, False]
 
 
-def test_server_gets_marks_that_tell_readers_apart_and_no_ids(
+def test_server_gets_marks_of_readers_without_ids(
     backend: RemoteBackend, models: FakeModels
 ) -> None:
     anna, boris = (Visitor(name * 32, "203.0.113.1") for name in "ab")
@@ -220,7 +222,7 @@ def test_server_gets_marks_that_tell_readers_apart_and_no_ids(
     assert anna.reader not in repr(marks) and anna.address not in repr(marks)
 
 
-def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(Api(FakeModels(), digest_of(TOKEN))) as gone:
         address = gone.address
     backend = RemoteBackend(address, TOKEN)
@@ -230,7 +232,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         backend.trace(ASKED)
 
 
-def test_a_server_that_goes_is_told_and_its_models_stay(
+def test_models_stay_listed_when_server_stops(
     backend: RemoteBackend, server: Server, models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "ABOUT_SECONDS", 0.0)
@@ -243,13 +245,15 @@ def test_a_server_that_goes_is_told_and_its_models_stay(
     assert backend.problems() == models.problems()
 
 
-def test_descriptions_are_asked_for_once_in_a_while(backend: RemoteBackend, server: Server) -> None:
+def test_descriptions_are_fetched_again_after_some_time(
+    backend: RemoteBackend, server: Server
+) -> None:
     for _ in range(20):
         backend.models(), backend.problems(), backend.device()
     assert server.paths == [wire.MODELS]
 
 
-def test_one_slow_answer_holds_nobody_else_up(
+def test_slow_answer_delays_no_other_caller(
     backend: RemoteBackend, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote, "ABOUT_SECONDS", 0.0)
@@ -266,13 +270,13 @@ def test_one_slow_answer_holds_nobody_else_up(
     slow.join()
 
 
-def test_all_wait_for_the_first_answer(backend: RemoteBackend, server: Server) -> None:
+def test_callers_wait_for_the_first_description(backend: RemoteBackend, server: Server) -> None:
     with ThreadPoolExecutor(8) as threads:
         found = list(threads.map(lambda _: backend.models(), range(8)))
     assert all(found) and server.paths == [wire.MODELS]
 
 
-def test_a_wrong_token_is_named(server: Server) -> None:
+def test_wrong_token_is_named(server: Server) -> None:
     stranger = RemoteBackend(server.address, "another-token-altogether")
     assert stranger.models() == {} and "refuses the token" in stranger.problems()[0]
     with pytest.raises(BackendError, match="refuses the token"):
@@ -290,7 +294,9 @@ def test_a_wrong_token_is_named(server: Server) -> None:
     ],
     ids=["nothing", "pickle", "torn archive", "another's trace", "JSON"],
 )
-def test_answers_that_are_none(backend: RemoteBackend, server: Server, content: bytes) -> None:
+def test_malformed_answer_is_refused(
+    backend: RemoteBackend, server: Server, content: bytes
+) -> None:
     backend.models()
     server.faults = [Reply(200, wire.NPZ, content)]
     with pytest.raises(BackendError, match="answered"):
@@ -298,7 +304,7 @@ def test_answers_that_are_none(backend: RemoteBackend, server: Server, content: 
 
 
 @pytest.mark.parametrize("shape", [(4, 10, 10), (3, 3), (0,)])
-def test_layers_of_another_shape(
+def test_layer_of_wrong_shape_is_refused(
     backend: RemoteBackend, server: Server, shape: tuple[int, ...]
 ) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
@@ -307,7 +313,7 @@ def test_layers_of_another_shape(
         weights[0]
 
 
-def test_layers_that_are_no_distributions(backend: RemoteBackend, server: Server) -> None:
+def test_layer_that_does_not_sum_is_refused(backend: RemoteBackend, server: Server) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
     for value in (np.nan, -1, 2):
         server.faults = [
@@ -319,7 +325,7 @@ def test_layers_that_are_no_distributions(backend: RemoteBackend, server: Server
             weights[0]
 
 
-def test_no_answer_is_read_beyond_its_limit(backend: RemoteBackend, server: Server) -> None:
+def test_answer_is_read_up_to_its_limit(backend: RemoteBackend, server: Server) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
     server.faults = [Reply(200, wire.NPZ, bytes(weights.nbytes))]
     with pytest.raises(BackendError, match="something else"):
@@ -337,7 +343,7 @@ def test_the_token_follows_no_redirection(backend: RemoteBackend, server: Server
     assert server.paths == [wire.MODELS, wire.TRACE]
 
 
-def test_a_retrained_model_is_not_mixed_with_the_one_before(
+def test_retrained_model_is_not_mixed_with_old_one(
     backend: RemoteBackend, models: FakeModels
 ) -> None:
     weights = backend.trace(LARGE).maps["encoder self"].weights
@@ -352,7 +358,7 @@ def test_a_retrained_model_is_not_mixed_with_the_one_before(
     "address",
     ["", "http://", "ftp://host", "http://user:secret@host", "http://a b", "http://host?x=1"],
 )
-def test_addresses_that_are_none(address: str) -> None:
+def test_invalid_address_is_refused(address: str) -> None:
     with pytest.raises(BackendError, match="such as http://127.0.0.1:8000"):
         RemoteBackend(address, TOKEN)
 
@@ -367,7 +373,7 @@ def test_the_token_is_never_logged(
     assert caplog.text and TOKEN not in caplog.text
 
 
-def test_a_model_may_have_seen_a_part_of_the_picture(
+def test_seen_part_of_a_picture_is_transferred(
     backend: RemoteBackend, models: FakeModels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("char-area", "", picture=fakes.picture("seen", 33, 21))

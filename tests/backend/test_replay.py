@@ -34,7 +34,7 @@ def test_every_stored_request_is_answered_with_its_trace(stored: Path) -> None:
             np.testing.assert_array_equal(trace.maps[site].weights, attention.weights)
 
 
-def test_models_are_those_with_traces(stored: Path) -> None:
+def test_replay_lists_models_with_traces(stored: Path) -> None:
     assert ReplayBackend(stored).models() == {
         "char-area": folder.card("char-area", "area"),
         "char-regular": folder.card("char-regular", "regular"),
@@ -46,15 +46,13 @@ def test_models_are_those_with_traces(stored: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [{"text": "Unknown."}, {"area_size": 2}, {"beam": 3}])
-def test_what_is_not_stored_is_refused_in_one_sentence(
-    stored: Path, other: dict[str, object]
-) -> None:
+def test_request_without_stored_trace_is_refused(stored: Path, other: dict[str, object]) -> None:
     request = replace(Request("char-area", folder.TEXT), **other)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="no stored result"):
         ReplayBackend(stored).trace(request)
 
 
-def test_damaged_files_are_left_out_and_told(stored: Path) -> None:
+def test_damaged_files_are_skipped_and_reported(stored: Path) -> None:
     (stored / "0.npz").write_bytes(b"not a trace")
     (stored / "cards" / "char-regular.json").write_text("{", encoding="utf-8")
     replay = ReplayBackend(stored)
@@ -64,21 +62,21 @@ def test_damaged_files_are_left_out_and_told(stored: Path) -> None:
     assert "0.npz" in told and "char-regular.json" in told and "3.npz" in told
 
 
-def test_an_empty_or_missing_folder_is_told(tmp_path: Path) -> None:
+def test_empty_or_missing_folder_is_reported(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "missing"):
         replay = ReplayBackend(path)
         assert replay.models() == {}
         assert len(replay.problems()) == 1
 
 
-def test_a_file_that_vanishes_is_a_backend_error(stored: Path) -> None:
+def test_vanished_file_is_a_backend_error(stored: Path) -> None:
     replay = ReplayBackend(stored)
     (stored / "0.npz").unlink()
     with pytest.raises(BackendError, match="0.npz"):
         replay.trace(folder.requests()[0])
 
 
-def test_progress_is_told_in_words(stored: Path) -> None:
+def test_progress_has_a_description(stored: Path) -> None:
     told: list[tuple[float, str]] = []
     ReplayBackend(stored).trace(
         folder.requests()[0], lambda share, words: told.append((share, words))
@@ -86,7 +84,7 @@ def test_progress_is_told_in_words(stored: Path) -> None:
     assert told and all(0 <= share <= 1 and words for share, words in told)
 
 
-def test_it_needs_no_torch() -> None:
+def test_replay_needs_no_torch() -> None:
     code = (
         "import sys, areaviz.backend.replay, areaviz.backend.cached; sys.exit('torch' in"
         " sys.modules)"

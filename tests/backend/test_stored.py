@@ -32,7 +32,7 @@ class Counting(fakes.FakeBackend):
 
 
 def change(backend: Counting, **changes: Any) -> None:
-    """The only card says something else from here on."""
+    """Change the only card from here on."""
     [card] = backend.cards.values()
     backend.cards[card.name] = replace(card, **changes)
 
@@ -45,7 +45,7 @@ def inner() -> Counting:
     return Counting(folder.card("char-area", "area"))
 
 
-def test_what_was_recorded_is_answered_without_the_model(inner: Counting, tmp_path: Path) -> None:
+def test_recorded_request_is_answered_without_the_model(inner: Counting, tmp_path: Path) -> None:
     recording = RecordingBackend(inner, tmp_path)
     first = recording.trace(REQUEST)
     assert recording.written == [path_of(tmp_path, REQUEST, inner.models())]
@@ -54,7 +54,7 @@ def test_what_was_recorded_is_answered_without_the_model(inner: Counting, tmp_pa
     assert again.fields["target"].raw == first.fields["target"].raw
 
 
-def test_another_request_or_a_model_trained_again_is_run(inner: Counting, tmp_path: Path) -> None:
+def test_other_requests_and_retrained_models_run(inner: Counting, tmp_path: Path) -> None:
     RecordingBackend(inner, tmp_path).trace(REQUEST)
     stored = StoredBackend(inner, tmp_path)
     stored.trace(replace(REQUEST, area_size=1))
@@ -63,7 +63,7 @@ def test_another_request_or_a_model_trained_again_is_run(inner: Counting, tmp_pa
     assert inner.asked == 3
 
 
-def test_new_weights_are_run_and_new_figures_are_not(inner: Counting, tmp_path: Path) -> None:
+def test_new_weights_run_and_new_figures_do_not(inner: Counting, tmp_path: Path) -> None:
     change(inner, files={"model.safetensors": "1" * 64})
     RecordingBackend(inner, tmp_path).trace(REQUEST)
     stored = StoredBackend(inner, tmp_path)
@@ -75,7 +75,7 @@ def test_new_weights_are_run_and_new_figures_are_not(inner: Counting, tmp_path: 
     assert inner.asked == 2
 
 
-def test_a_damaged_file_is_passed_over_and_said_in_the_log(
+def test_damaged_file_is_skipped_and_logged(
     inner: Counting, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = path_of(tmp_path, REQUEST, inner.models())

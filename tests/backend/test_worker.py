@@ -202,7 +202,7 @@ def leave(share: float, what: str) -> None:
     raise Left
 
 
-def test_request_of_a_caller_who_left_is_not_run() -> None:
+def test_request_of_absent_caller_is_not_run() -> None:
     run = Recorder()
     worker = Worker(run)
     with asked(worker, run, Request("a", "1")) as (first,):
@@ -425,7 +425,7 @@ def test_batch_stays_below_a_second_of_predicted_time() -> None:
 
 
 @pytest.mark.usefixtures("soon_long")
-def test_long_question_gives_way_to_another_reader_at_a_step() -> None:
+def test_long_question_gives_way_at_a_step() -> None:
     asking = Asking(("long 20", 3), (reader("boris"), "short 1"))
     asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 0.1}))
     asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
@@ -444,7 +444,7 @@ def test_reader_has_one_running_question() -> None:
 
 
 @pytest.mark.usefixtures("soon_long")
-def test_long_question_does_not_give_way_to_one_as_long() -> None:
+def test_long_question_does_not_yield_to_long_one() -> None:
     asking = Asking(("long 20", 3), (reader("boris"), "too 20"), (reader("cecil"), "too 21"))
     asking.worker = Worker(asking.run, costs_of({"long": 4.0, "a": 4.0}))
     asking.worker.submit(Request("long", "long 20"), None, reader("anna"))
@@ -487,7 +487,7 @@ def test_run_that_cannot_pause_is_finished_first() -> None:
 
 
 @pytest.mark.usefixtures("soon_long")
-def test_failure_of_a_question_in_between_stays_its_own() -> None:
+def test_failure_of_an_interposed_question_stays_its_own() -> None:
     def fails(text: str, step: int) -> None:
         asking.at_step(text, step)
         if text == "bad 1":
@@ -502,7 +502,7 @@ def test_failure_of_a_question_in_between_stays_its_own() -> None:
         asking.answers[0].result(10)
 
 
-def test_analysis_gives_way_to_all_readers_at_a_step() -> None:
+def test_analysis_gives_way_to_readers_at_a_step() -> None:
     questions = [(reader(name), f"{name} 1") for name in ("anna", "boris", "cecil")]
     asking = Asking(("analysis 20", 3), *questions)
     asking.worker.submit(Request("a", "analysis 20"), None, ANALYSIS)

@@ -16,7 +16,7 @@ NEWEST = Path("/usr/lib/postgresql")
 
 
 def server_folder() -> Path | None:
-    """Where the server's programs lie; None where there is no server on this machine."""
+    """Return the folder of the server's programs, or None without a server on this machine."""
     versions = (
         sorted(NEWEST.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
         if NEWEST.is_dir()
@@ -27,7 +27,7 @@ def server_folder() -> Path | None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """A new server with data of its own; yields the address of its database."""
+    """Run a new server with data of its own; gives the address of its database."""
     programs = server_folder()
     assert programs is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -59,13 +59,13 @@ def server() -> Iterator[str]:
 
 
 def _run(command: Sequence[str]) -> None:
-    """As the server's user where this one is root, which PostgreSQL refuses."""
+    """Run a command, as the server's user if this one is root, which PostgreSQL refuses."""
     user = USER if os.getuid() == 0 else None
     subprocess.run(command, check=True, user=user, cwd="/", stdout=subprocess.DEVNULL, timeout=120)
 
 
 def _give(folder: str) -> None:
-    """To the server's user, where this one is root."""
+    """Give a folder to the server's user if this one is root."""
     if os.getuid() == 0:
         account = pwd.getpwnam(USER)
         os.chown(folder, account.pw_uid, account.pw_gid)

@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Annotations:
     return Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
 
 
-def test_notes_come_back_as_they_were(store: Annotations, tmp_path: Path) -> None:
+def test_notes_are_read_as_saved(store: Annotations, tmp_path: Path) -> None:
     saved = store.save(NOTE)
     assert saved.id and saved.changed and saved.version == 1
     again = Annotations.open(f"sqlite:///{tmp_path / 'notes.db'}")
@@ -39,7 +39,7 @@ def test_notes_come_back_as_they_were(store: Annotations, tmp_path: Path) -> Non
     assert replace(saved, id="", changed="", version=0) == NOTE
 
 
-def test_a_new_store_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
+def test_new_store_opens_for_many_at_once(tmp_path: Path) -> None:
     for turn in range(5):
         start = threading.Barrier(6)
 
@@ -55,7 +55,7 @@ def test_a_new_store_can_be_opened_by_many_at_once(tmp_path: Path) -> None:
             assert list(pool.map(opened, range(6))) == [0] * 6
 
 
-def test_a_change_counts_up_and_a_stale_one_is_refused_with_both_texts(store: Annotations) -> None:
+def test_stale_change_is_refused_with_both_texts(store: Annotations) -> None:
     first = store.save(NOTE)
     second = store.save(replace(first, note="hers"))
     assert second.version == 2
@@ -116,9 +116,7 @@ def test_notes_travel_to_another_store_without_loss(store: Annotations, tmp_path
         {"author": "Eve"},
     ],
 )
-def test_notes_brought_in_overwrite_and_move_none(
-    store: Annotations, change: dict[str, Any]
-) -> None:
+def test_import_overwrites_and_moves_no_note(store: Annotations, change: dict[str, Any]) -> None:
     first = store.save(replace(NOTE, note="first"))
     there = store.save(replace(first, note="longer words, saved later"))
     given = replace(there, **change)
@@ -132,7 +130,7 @@ def test_notes_brought_in_overwrite_and_move_none(
     assert store.merge([given]) == (0, 0) and changed in store.list_all(given.dataset)
 
 
-def test_one_id_twice_in_a_file_is_two_notes_where_the_words_differ(store: Annotations) -> None:
+def test_differing_notes_of_one_id_are_kept(store: Annotations) -> None:
     first, other = (replace(NOTE, id="x", version=1, note=note) for note in ("first", "other"))
     assert store.merge([first, other, first, other]) == (1, 1)
     assert sorted((note.note, note.differs) for note in store.list_all(NOTE.dataset)) == [
@@ -141,7 +139,7 @@ def test_one_id_twice_in_a_file_is_two_notes_where_the_words_differ(store: Annot
     ]
 
 
-def test_many_notes_come_in_while_others_wait_a_moment_only(store: Annotations) -> None:
+def test_large_import_delays_other_writers_little(store: Annotations) -> None:
     notes = [replace(NOTE, id=f"{number:x}", version=1, example=number) for number in range(5000)]
     start = time.perf_counter()
     assert store.merge(notes) == (5000, 0) and store.merge(notes) == (0, 0)
@@ -151,7 +149,7 @@ def test_many_notes_come_in_while_others_wait_a_moment_only(store: Annotations) 
     assert store.list_all(NOTE.dataset) == notes
 
 
-def test_all_notes_of_a_file_come_in_or_none(store: Annotations) -> None:
+def test_import_adds_all_notes_or_none(store: Annotations) -> None:
     notes = [replace(NOTE, id=f"{number}", version=1) for number in range(3)]
     with pytest.raises(InputError):
         store.merge([*notes, replace(NOTE, id="x", version=1, severity="grave")])
@@ -188,9 +186,7 @@ def test_the_largest_version_can_be_changed(store: Annotations) -> None:
         ({"version": 10**30}, "The version has the number 1e.30"),
     ],
 )
-def test_what_cannot_be_saved_is_told(
-    store: Annotations, change: dict[str, Any], said: str
-) -> None:
+def test_invalid_note_is_refused(store: Annotations, change: dict[str, Any], said: str) -> None:
     wrong = replace(Annotation("d", 0, "", "Style"), **change)
     for bring in (store.save, lambda note: store.merge([note])):
         with pytest.raises(InputError, match=said):
@@ -205,9 +201,7 @@ def test_every_sqlite_connection_is_durable(store: Annotations) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"this is no database" * 100, None])
-def test_a_damaged_store_is_set_aside_and_never_overwritten(
-    tmp_path: Path, damage: bytes | None
-) -> None:
+def test_damaged_store_is_set_aside(tmp_path: Path, damage: bytes | None) -> None:
     path = tmp_path / "notes.db"
     if damage is None:
         there = Annotations.open(f"sqlite:///{path}")
@@ -229,7 +223,7 @@ def test_a_damaged_store_is_set_aside_and_never_overwritten(
     assert Annotations.open(f"sqlite:///{path}").list_all("d") == []
 
 
-def test_a_damaged_store_takes_its_log_along(tmp_path: Path) -> None:
+def test_damaged_store_keeps_its_log(tmp_path: Path) -> None:
     live = tmp_path / "live" / "notes.db"
     notes = Annotations.open(f"sqlite:///{live}")
     for number in range(50):
@@ -259,7 +253,7 @@ def test_a_damaged_store_takes_its_log_along(tmp_path: Path) -> None:
     assert not path.exists() and not path.with_name("notes.db-wal").exists()
 
 
-def test_two_that_are_set_aside_at_once_have_two_names(tmp_path: Path) -> None:
+def test_stores_set_aside_at_once_have_different_names(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / "notes.db").write_bytes(b"no database, %d" % number * 1000)
         with pytest.raises(BackendError, match="was set aside as"):
@@ -267,7 +261,7 @@ def test_two_that_are_set_aside_at_once_have_two_names(tmp_path: Path) -> None:
     assert len({path.read_bytes() for path in tmp_path.glob("notes.db.damaged-*")}) == 3
 
 
-def test_nobody_else_on_this_machine_reads_what_is_kept(tmp_path: Path) -> None:
+def test_files_of_notes_are_private(tmp_path: Path) -> None:
     path = tmp_path / "new" / "deep" / "notes.db"
     mask = os.umask(0)
     try:
@@ -286,7 +280,7 @@ def test_nobody_else_on_this_machine_reads_what_is_kept(tmp_path: Path) -> None:
     assert {one.stat().st_mode & 0o777 for one in (path.parent, path.parent.parent)} == {0o700}
 
 
-def test_what_is_removed_is_in_the_file_no_more(store: Annotations, tmp_path: Path) -> None:
+def test_removed_text_is_overwritten_in_the_file(store: Annotations, tmp_path: Path) -> None:
     note = store.save(replace(NOTE, note="a secret that is removed"))
     store.remove(note)
     with sqlite3.connect(tmp_path / "notes.db") as connection:
@@ -294,7 +288,7 @@ def test_what_is_removed_is_in_the_file_no_more(store: Annotations, tmp_path: Pa
     assert b"a secret" not in (tmp_path / "notes.db").read_bytes()
 
 
-def test_one_s_own_and_old_ones_are_removed(store: Annotations) -> None:
+def test_own_and_old_notes_are_removed(store: Annotations) -> None:
     mine, hers = store.save(NOTE, "me"), store.save(NOTE, "her")
     older = store.save(NOTE)
     assert store.remove_own(NOTE.dataset, "") == 0 and store.remove_own("other", "me") == 0
@@ -305,7 +299,7 @@ def test_one_s_own_and_old_ones_are_removed(store: Annotations) -> None:
     assert store.remove_older(hers.changed[:10]) == 0 and store.remove_older("9999") == 2
 
 
-def test_a_store_that_cannot_be_written_is_told_and_the_note_is_kept_by_its_writer(
+def test_unwritable_store_is_named(
     store: Annotations,
 ) -> None:
     with store._store._engine.connect() as connection:

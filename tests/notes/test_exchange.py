@@ -38,7 +38,7 @@ NOTES = st.builds(
 
 
 def parquet_file(notes: list[str], **options: str) -> bytes:
-    """Notes that differ in their text alone, as a file that may never have been exported here."""
+    """Return a file of notes that differ only in their text, as other programs may write it."""
     row = asdict(NOTE)
     table = {
         name: pa.array(notes if name == "note" else [value] * len(notes))
@@ -50,7 +50,7 @@ def parquet_file(notes: list[str], **options: str) -> bytes:
 
 
 @given(st.lists(NOTES, max_size=5), st.sampled_from(list(FORMATS)))
-def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) -> None:
+def test_exported_notes_are_read_unchanged(notes: list[Annotation], kind: str) -> None:
     assert from_bytes(to_bytes(notes, kind), kind) == notes
 
 
@@ -58,7 +58,7 @@ def test_out_and_in_again_they_are_the_same(notes: list[Annotation], kind: str) 
     "text", ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'x", '"=1"', "a,b\nc", "NA", "null", "1e5"]
 )
 @pytest.mark.parametrize("kind", FORMATS)
-def test_awkward_texts_stay_what_they_are(text: str, kind: str) -> None:
+def test_awkward_texts_are_exported_unchanged(text: str, kind: str) -> None:
     note = replace(NOTE, note=text)
     assert from_bytes(to_bytes([note], kind), kind) == [note]
 
@@ -70,12 +70,12 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_the_examples_stand_beside_their_notes_and_come_in_again_as_nothing(kind: str) -> None:
+def test_exported_examples_are_ignored_by_import(kind: str) -> None:
     notes = [NOTE, replace(NOTE, id="g" * 32, model=""), replace(NOTE, id="h" * 32, example=4)]
     assert from_bytes(to_bytes(notes, kind, EXAMPLES), kind) == notes
 
 
-def test_a_file_of_notes_counts_as_the_app_does_and_opens_in_a_spreadsheet() -> None:
+def test_exported_notes_open_in_a_spreadsheet() -> None:
     data = to_bytes([NOTE, replace(NOTE, model="")], "csv", EXAMPLES)
     assert data.startswith(b"\xef\xbb\xbfnumber,name,dataset")
     first, second = csv.DictReader(io.StringIO(data.decode("utf-8-sig"), newline=""))
@@ -150,6 +150,6 @@ def test_no_cell_begins_like_a_formula() -> None:
         (parquet_file(["x"], compression="zstd"), "parquet", "packed by ZSTD; save it by Snappy"),
     ],
 )
-def test_other_files_are_refused_in_one_sentence(data: bytes, kind: str, said: str) -> None:
+def test_file_without_notes_is_refused(data: bytes, kind: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         from_bytes(data, kind)

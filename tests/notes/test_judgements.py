@@ -34,7 +34,7 @@ def store(tmp_path: Path) -> Judgements:
     return Judgements.open(f"sqlite:///{tmp_path / 'notes.db'}")
 
 
-def test_a_judgement_comes_back_as_it_was(store: Judgements, tmp_path: Path) -> None:
+def test_judgement_is_read_as_saved(store: Judgements, tmp_path: Path) -> None:
     boxed = ErrorSpan("picture", box=(0.1, 0.2, 0.5, 0.9), category="Accuracy", severity="minor")
     saved = store.save(replace(ONE, spans=(SPAN, boxed)))
     assert saved.version == 1 and saved.changed and saved.id == id_of(ONE)
@@ -44,7 +44,7 @@ def test_a_judgement_comes_back_as_it_was(store: Judgements, tmp_path: Path) -> 
     assert store.list_all(ONE.dataset) == [saved, unscored]
 
 
-def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
+def test_stale_judgement_is_refused_with_both_versions(store: Judgements) -> None:
     first = store.save(ONE)
     second = store.save(replace(first, score=10.0))
     assert second.version == 2
@@ -60,7 +60,7 @@ def test_a_stale_change_is_refused_with_both(store: Judgements) -> None:
     assert gone.value.there is None and store.list_all(ONE.dataset) == []
 
 
-def test_a_reader_removes_what_is_theirs_and_old_ones_go(store: Judgements) -> None:
+def test_own_and_old_judgements_are_removed(store: Judgements) -> None:
     mine = store.save(ONE, "me")
     hers = store.save(replace(ONE, rater="Bo"), "her")
     assert store.remove_own(ONE.dataset, "") == 0 and store.remove_own(ONE.dataset, "me") == 1
@@ -68,7 +68,7 @@ def test_a_reader_removes_what_is_theirs_and_old_ones_go(store: Judgements) -> N
     assert store.remove_older(hers.changed[:10]) == 0 and store.remove_older("9999") == 1
 
 
-def test_what_is_brought_in_overwrites_none(store: Judgements, tmp_path: Path) -> None:
+def test_import_overwrites_no_judgement(store: Judgements, tmp_path: Path) -> None:
     saved = store.save(ONE)
     other = Judgements.open(f"sqlite:///{tmp_path / 'other.db'}")
     assert other.merge([saved]) == (1, 0) and other.merge([saved]) == (0, 0)
@@ -109,7 +109,7 @@ SPANS = st.builds(
 
 
 @given(st.lists(SPANS, max_size=4), st.none() | st.floats(0, 100), TEXT)
-def test_out_and_in_again_they_are_the_same(
+def test_exported_judgements_are_read_unchanged(
     spans: list[ErrorSpan], score: float | None, rater: str
 ) -> None:
     one = replace(ONE, spans=tuple(spans), score=score, rater=rater.strip() or "x")
@@ -140,7 +140,7 @@ def test_out_and_in_again_they_are_the_same(
         ({"example": -1}, "The example has the number -1"),
     ],
 )
-def test_what_cannot_be_saved_is_one_sentence(
+def test_invalid_judgement_is_refused(
     store: Judgements, change: dict[str, object], said: str
 ) -> None:
     with pytest.raises(InputError) as refused:
@@ -166,6 +166,6 @@ LINE = to_jsonl([ONE])
         (b"{}\n" * 100_001, "more than the 100,000 lines"),
     ],
 )
-def test_other_files_are_refused_in_one_sentence(data: bytes, said: str) -> None:
+def test_file_without_judgements_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         from_jsonl(data)

@@ -33,7 +33,7 @@ def read(data: bytes = FILE, systems: tuple[str, ...] = ("a.txt",)) -> list[Judg
     return judgements_of(read_rows(data, "x.tsv"), SET, systems)
 
 
-def test_a_rater_s_lines_on_a_segment_are_one_judgement() -> None:
+def test_lines_on_a_segment_are_one_judgement() -> None:
     first, bare, fine, omitted, broken, test = read()
     assert (first.example, first.model, first.rater) == (0, "a.txt", "r1")
     assert (first.source, first.output) == ("A dog runs.", "Die Katze rennt.")
@@ -49,7 +49,7 @@ def test_a_rater_s_lines_on_a_segment_are_one_judgement() -> None:
     assert test.spans[0].severity == "neutral" and test.mqm == 0
 
 
-def test_what_is_not_changed_is_written_as_it_was() -> None:
+def test_unchanged_lines_are_written_as_read() -> None:
     assert to_marot(read(), "set") == FILE
     assert to_marot(reversed(read()), "set") == FILE, "in its own order"
     older = FILE.replace(b"\t{}\n", b"\n").replace(HEAD.encode(), b"system\tdoc\tdoc_id")
@@ -57,7 +57,7 @@ def test_what_is_not_changed_is_written_as_it_was() -> None:
     assert to_marot(read(older), "set").split(b"\n")[1:] == lines
 
 
-def test_a_changed_judgement_keeps_its_other_lines() -> None:
+def test_changed_judgement_keeps_its_other_lines() -> None:
     first, *others = read()
     more = ErrorSpan("output", 10, 15, None, "Style", "minor", "too plain")
     changed = replace(first, spans=(*first.spans, more))
@@ -84,7 +84,7 @@ OWN = Judgement(
 )
 
 
-def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
+def test_own_marks_are_exported_and_imported() -> None:
     plain = replace(OWN, output="Es regnet.", spans=(*OWN.spans, ErrorSpan("output", 0, 10)))
     fine = replace(plain, example=0, source=SOURCES[0], rater="Bo", spans=(), score=100.0)
     data = to_marot([plain, fine], "my set")
@@ -119,14 +119,14 @@ def test_what_was_marked_here_goes_out_and_comes_in_again() -> None:
         ),
     ],
 )
-def test_other_files_are_refused_in_one_sentence(data: bytes, said: str) -> None:
+def test_file_of_another_format_is_refused(data: bytes, said: str) -> None:
     with pytest.raises(InputError) as refused:
         read(data)
     assert said in str(refused.value)
 
 
 def line_with(**cells: str) -> bytes:
-    """A line of a file with some cells replaced."""
+    """Return a line of a file with some cells replaced."""
     values = dict(zip(COLUMNS, ROWS[0].split("\t"), strict=True)) | cells
     return "\t".join(values.values()).encode()
 
@@ -152,7 +152,7 @@ def test_long_cells_are_refused_before_they_are_read(
         marked_files.read_judgements("x.tsv", data, SET, ())
 
 
-def test_text_of_the_greatest_length_with_tags_is_read() -> None:
+def test_longest_text_with_tags_is_read() -> None:
     target = f"<v>{'x' * 20_000}</v>"
     (row,) = read_rows(line_with(target=target), "x.tsv")
     assert row.cell("target") == target
@@ -164,7 +164,7 @@ def test_lines_of_one_judgement_are_bounded() -> None:
         read(b"\n".join(lines))
 
 
-def test_segments_of_one_name_and_number_with_other_sources_stay_apart() -> None:
+def test_segments_of_different_sources_stay_apart() -> None:
     rows = [
         "a\tdoc\t1\t1\tr1\tA dog runs.\tEin <v>Hund</v>.\tOther\tMajor\t{}",
         "a\tdoc\t1\t1\tr1\tIt <v>rains</v>.\tEs regnet.\tOther\tMinor\t{}",

@@ -27,7 +27,7 @@ NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "a cat", "Ada")
 
 
 def imported(*places: int, prefix: str = "n", **changes: str) -> list[Annotation]:
-    """Notes as a file has them, one on each place."""
+    """Return notes as they are in a file, one for each place."""
     return [
         replace(NOTE, id=f"{prefix}{number}", example=place, version=1, changed="2020", **changes)
         for number, place in enumerate(places)
@@ -99,7 +99,7 @@ def test_operator_undoes_an_import_by_its_short_id(notes: Annotations) -> None:
     assert notes.undo_import(made.id[:SHORT_ID]) == 2
 
 
-def test_list_on_example_draws_own_and_written_notes_first(notes: Annotations) -> None:
+def test_list_on_example_begins_with_own_notes(notes: Annotations) -> None:
     notes.merge(imported(*[3] * 30), ANNA)
     written, own = notes.save(NOTE, ANNA), notes.save(NOTE, BORIS)
     found = notes.list_on_example(NOTE.dataset, 3, BORIS, 20)

@@ -35,9 +35,7 @@ def store(address: str) -> Store:
     return Store.open(address)
 
 
-def test_notes_come_back_as_they_were_and_stale_changes_are_refused(
-    store: Store, address: str
-) -> None:
+def test_notes_are_saved_and_stale_changes_refused(store: Store, address: str) -> None:
     notes = Annotations(store)
     first = notes.save(replace(NOTE, dataset="a"))
     assert Annotations.open(address).list_all("a") == [first]
@@ -49,7 +47,7 @@ def test_notes_come_back_as_they_were_and_stale_changes_are_refused(
     assert notes.list_all("a") == []
 
 
-def test_of_many_who_change_one_note_at_once_one_wins_and_the_others_see_what_stands(
+def test_one_of_many_simultaneous_changes_wins(
     address: str,
 ) -> None:
     first = Annotations.open(address).save(replace(NOTE, dataset="b"))
@@ -83,7 +81,7 @@ def test_slices_counts_and_files_work_alike(store: Store) -> None:
     assert notes.merge(saved) == (3, 0) and notes.list_all("c") == saved
 
 
-def test_a_server_that_is_gone_is_one_sentence() -> None:
+def test_missing_server_is_named() -> None:
     with server() as url:
         notes = Annotations.open(url)
     with pytest.raises(BackendError, match="Something went wrong while saving the note"):
@@ -93,7 +91,7 @@ def test_a_server_that_is_gone_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("version", range(VERSION))
-def test_an_older_store_is_brought_up_and_a_newer_one_refused(address: str, version: int) -> None:
+def test_older_store_is_migrated_and_newer_refused(address: str, version: int) -> None:
     engine = sql.create_engine(address)
     with engine.begin() as there:
         METADATA.drop_all(there)

@@ -23,7 +23,7 @@ _READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
 
 @contextmanager
 def stalled_server(greeting: bytes) -> Iterator[str]:
-    """A server that sends a greeting and then stands still; yields its address."""
+    """Run a server that sends a greeting and then stalls; gives its address."""
     held: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

@@ -44,7 +44,7 @@ def digest(path: Path) -> str:
 
 
 def told(path: Path, *fault: object, environment: Mapping[str, str] | None = None) -> list[str]:
-    """What three openings within a second are told, in a process that has the fault."""
+    """Return the errors of three openings within a second, in a process with the fault."""
     command = [sys.executable, "-m", "tests.notes.opener", str(path), *map(str, fault)]
     done = subprocess.run(
         command,
@@ -60,7 +60,7 @@ def told(path: Path, *fault: object, environment: Mapping[str, str] | None = Non
 
 
 def assert_untouched(path: Path, before: str) -> None:
-    """Nothing was set aside or changed, and without the fault all notes are there."""
+    """Check that nothing was set aside or changed, and that all notes are there."""
     assert not list(path.parent.glob("*damaged*"))
     assert digest(path) == before
     assert told(path) == [f"{NOTES} notes"] * OPENINGS
@@ -68,7 +68,7 @@ def assert_untouched(path: Path, before: str) -> None:
 
 @contextmanager
 def small_disk() -> Iterator[Path]:
-    """A file system of 1 MB of its own, for who may mount one."""
+    """Mount a file system of 1 MB. The test is skipped without the right to mount one."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], check=True)
         try:
@@ -78,7 +78,7 @@ def small_disk() -> Iterator[Path]:
 
 
 def fill(path: Path, left: int = 0) -> None:
-    """Fill a disk with a file, but for so many bytes."""
+    """Fill a disk with a file, except for this many bytes."""
     with path.open("wb", buffering=0) as file:
         with suppress(OSError):
             while file.write(bytes(4096)):
@@ -103,7 +103,7 @@ def may_mount() -> bool:
     "CI" not in os.environ and not may_mount(),
     reason="needs the right to mount a small file system",
 )
-def test_a_full_disk(left: int) -> None:
+def test_full_disk_is_named(left: int) -> None:
     with small_disk() as folder:
         path = folder / "notes.db"
         before = saved(path)
@@ -119,7 +119,7 @@ def test_a_full_disk(left: int) -> None:
     "CI" not in os.environ and not may_mount(),
     reason="needs the right to mount a small file system",
 )
-def test_a_disk_that_gets_full_while_notes_are_saved() -> None:
+def test_disk_that_fills_while_saving_is_named() -> None:
     with small_disk() as folder:
         notes = Annotations.open(f"sqlite:///{folder / 'notes.db'}")
         there = [notes.save(NOTE)]
@@ -142,7 +142,7 @@ def test_a_disk_that_gets_full_while_notes_are_saved() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 16_384])
-def test_a_limit_of_the_size_of_files(tmp_path: Path, limit: int) -> None:
+def test_limit_of_file_size_is_named(tmp_path: Path, limit: int) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
     answers = told(path, "file-size", limit)
@@ -151,7 +151,7 @@ def test_a_limit_of_the_size_of_files(tmp_path: Path, limit: int) -> None:
 
 
 @pytest.mark.parametrize("left", range(6), ids=lambda left: f"{left} left")
-def test_no_descriptor_left(tmp_path: Path, left: int) -> None:
+def test_missing_file_descriptors_are_named(tmp_path: Path, left: int) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
     answers = told(path, "descriptors", left)
@@ -161,7 +161,7 @@ def test_no_descriptor_left(tmp_path: Path, left: int) -> None:
 
 
 @pytest.mark.slow
-def test_another_program_holds_it(tmp_path: Path) -> None:
+def test_lock_of_another_program_is_named(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
     code = (
@@ -182,7 +182,7 @@ def test_another_program_holds_it(tmp_path: Path) -> None:
     assert_untouched(path, before)
 
 
-def test_the_file_of_another_user() -> None:
+def test_file_of_another_user_is_named() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "notes.db"
         before = saved(path)
@@ -210,7 +210,9 @@ def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize(
     ("start", "writes"), [("0", "1"), ("4096", "0"), ("12288", "0"), ("-1", "1")]
 )
-def test_a_disk_with_errors(tmp_path: Path, preloaded: Path, start: str, writes: str) -> None:
+def test_disk_with_errors_is_named(
+    tmp_path: Path, preloaded: Path, start: str, writes: str
+) -> None:
     path = tmp_path / "notes.db"
     before = saved(path)
     environment = {"LD_PRELOAD": str(preloaded), "IO_ERROR_FROM": start, "IO_ERROR_WRITES": writes}

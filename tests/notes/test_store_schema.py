@@ -82,7 +82,7 @@ def test_files_of_notes_of_every_version_are_read(kind: str) -> None:
         ]
 
 
-def test_an_older_store_is_kept_as_it_was_and_can_be_written(older: Path) -> None:
+def test_older_store_is_copied_and_migrated(older: Path) -> None:
     older.chmod(0o644)
     before = content(older)
     notes = Annotations.open(f"sqlite:///{older}")
@@ -98,7 +98,7 @@ def test_an_older_store_is_kept_as_it_was_and_can_be_written(older: Path) -> Non
     assert list(older.parent.glob("notes.db.version-*")) == [copy], "it is brought up once"
 
 
-def test_records_without_owner_stay_readable_and_can_be_copied(older: Path) -> None:
+def test_records_without_owner_can_be_copied(older: Path) -> None:
     store = Store.open(f"sqlite:///{older}")
     notes, slices, reader = Annotations(store), Slices(store), "a" * 64
     without = notes.list_on_example(DATASET, 4, reader, 20)
@@ -116,7 +116,7 @@ def test_records_without_owner_stay_readable_and_can_be_copied(older: Path) -> N
     notes.remove(note)
 
 
-def test_a_step_that_fails_leaves_the_store_as_it_was(
+def test_failed_migration_leaves_the_store_unchanged(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(connection: sql.Connection) -> None:
@@ -132,7 +132,7 @@ def test_a_step_that_fails_leaves_the_store_as_it_was(
     assert len(Annotations.open(f"sqlite:///{older}").list_all(DATASET)) == 2
 
 
-def test_a_newer_store_is_refused_by_name_and_left_alone(tmp_path: Path) -> None:
+def test_newer_store_is_refused_and_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "notes.db"
     Annotations.open(f"sqlite:///{path}").save(NOTE)
     with closing(sqlite3.connect(path)) as connection:
