@@ -1,1 +1,1 @@
-"""The app's pages, in Streamlit: what they share, a room for each part of it."""
+"""The app's pages in Streamlit: one package per part of the app, and one for what they share."""

@@ -1,4 +1,4 @@
-"""Streamlit's side of the browser components: one file a component, its function of the same name.
+"""Streamlit's side of the browser components: one file per component, with an equal function name.
 
-What runs in the browser is in `areaviz/components`.
+The code that runs in the browser is in `areaviz/components`.
 """

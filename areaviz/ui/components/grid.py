@@ -1,4 +1,4 @@
-"""The image grid on a page; what it shares with the ribbon is in `ribbon.py`."""
+"""The image grid on a page; `ribbon.py` has the parts that it shares with the ribbon."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ def grid(
     link: str | None = None,
     matches: Matches = NO_MATCHES,
 ) -> Selection:
-    """Show the image grid of the focused site and layer; returns what is locked in it, and how.
+    """Draw the image grid of the selected site and layer, and return its locked selection.
 
     Args:
-        focus: gives the first selection; a different one later on (from another view) moves the
-            grid to it.
-        key: unique on the page.
-        link: grids with one link light up the same words, and the same cells of one picture; a
-            ribbon of that link lights up the words as well.
+        trace: the trace.
+        focus: the first selection; a change by another view moves the grid to the new one.
+        key: a widget key that is unique on the page.
+        link: grids with one link highlight equal words, and equal cells of one picture. A ribbon
+            with that link highlights the words too.
         matches: see `Matches`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A sound on a page: it is played under the moments that were listened to for every item."""
+"""A sound on a page, which is played under the attention of every output item."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from areaviz.views.listening import listening
 def hearing(
     trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
 ) -> Selection:
-    """Let the sound be played and an item be chosen; returns what is locked.
+    """Draw the player and let the user choose an item; return the locked selection.
 
     Args:
-        trace: of a sound.
-        focus: gives the first item; a different one later on moves the frame to it.
-        key: unique on the page.
-        link: is there because other components have it; sounds of two models are played alone.
-        matches: the same.
+        trace: a trace of a sound.
+        focus: the first item; a change by another view moves the frame to the new one.
+        key: a widget key that is unique on the page.
+        link: unused; other components have it. Sounds of two models are played separately.
+        matches: unused, as `link`.
     """
     data = _data(trace, replace(focus, items=()))
     state = st.session_state.get(key)
@@ -49,7 +49,7 @@ def hearing(
 
 
 def _data(trace: Trace, focus: Focus) -> dict[str, Any]:
-    """What the browser gets; weights in thousandths."""
+    """Return the data for the browser; weights are in thousandths."""
     drawn, sound = listening(trace, focus), trace.request.sound
     assert sound is not None
     thousandths = (1000 * drawn.weights).round().astype(int)

@@ -1,4 +1,4 @@
-"""Where a rater marks errors in one output: its texts and picture, the errors so far, a score."""
+"""The sheet in which a rater marks errors in one output: texts, picture, errors and score."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from areaviz.ui.shell.component import component
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What is judged.
+    """The content of a sheet.
 
     Args:
-        title: whose output it is, for people.
-        judgement: the texts, and what was marked so far.
-        picture: what was given beside or instead of the source.
-        categories: offered for errors; others can be typed.
-        mark: tells this sheet from all others: what is not saved yet belongs to it.
-        replaces: the mark of the sheet that was saved last, whose changes are no longer kept.
+        title: the displayed name of the system.
+        judgement: the texts, and the errors marked so far.
+        picture: the picture given with the source or in place of it.
+        categories: the categories to offer; raters can type others.
+        mark: identifies this sheet, so that unsaved changes belong to it.
+        replaces: the mark of the sheet saved last, whose changes are no longer kept.
     """
 
     title: str
@@ -37,15 +37,15 @@ class Sheet:
 
 
 def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
-    """Draw it.
+    """Draw the sheet.
 
     Args:
-        sheet: what is judged.
-        key: unique on the page.
-        on_save: runs when the rater saves, see `given`.
+        sheet: its content.
+        key: a widget key that is unique on the page.
+        on_save: called when the rater saves, see `given`.
     """
     judgement = sheet.judgement
-    # As they are: what is named or made visible in them would move the places of errors.
+    # Send the texts unchanged: escaping characters would shift the positions of errors.
     texts = [{"side": OUTPUT, "title": sheet.title, "text": judgement.output}]
     if judgement.source:
         texts.insert(0, {"side": SOURCE, "title": "Source", "text": judgement.source})
@@ -69,7 +69,7 @@ def judging(sheet: Sheet, *, key: str, on_save: Callable[[], None]) -> None:
 
 
 def given(key: str) -> tuple[object, object]:
-    """The errors and the score that were saved last, as the browser sent them; for `on_save`."""
+    """Return the errors and the score saved last, as the browser sent them; for `on_save`."""
     state = st.session_state.get(key)
     found = state.get("saved") if state else None
     if not isinstance(found, Mapping):

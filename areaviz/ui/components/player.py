@@ -1,4 +1,4 @@
-"""The player on a page: its pictures travel once, and nothing comes back from it."""
+"""The player on a page; its pictures are sent once, and it reports nothing."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from areaviz.ui.shell.component import component
 
 
 def player(played: Played, label: str, *, key: str) -> None:
-    """Show the first picture, a button that plays and pauses, and a scrubber with a stop a word.
+    """Draw the first picture, a play button, and a scrubber with one stop per word.
 
     Args:
-        label: what it is called for those who do not see it.
-        key: unique on the page.
+        played: the pictures to play.
+        label: the accessible name.
+        key: a widget key that is unique on the page.
     """
     data = {
         "label": label,

@@ -1,7 +1,7 @@
-"""The token ribbon on a page, and how a page and a component agree on what is locked.
+"""The token ribbon on a page, and the synchronisation of the locked selection with the browser.
 
-The data of a trace, site and layer travels once: it does not contain the selection, so a click
-sends a few bytes.
+The data of a trace, site and layer is sent once and does not contain the selection, so a click
+sends only a few bytes.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ PAYLOADS: Mapping[str, Callable[[Trace, Focus], Payload]] = {
     "ribbon": ribbon_payload,
     "grid": grid_payload,
 }
-"""What makes the data of a component."""
+"""Functions that create the data of a component."""
 
 
 Matches = Mapping[str, Sequence[tuple[int, int, int]]]
-"""For the text of a linked component that differs from this one's: where each of its words starts
-and ends, and starts in this one's, in characters."""
+"""Matching words of a linked component with another text: for that text, where each word starts and
+ends in it, and starts in this component's text, in characters."""
 NO_MATCHES: Matches = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What is locked, and how it is looked at. Without items nothing is locked.
+    """The locked selection, and how it is displayed. Without items nothing is locked.
 
     Args:
         side: "query" or "memory".
-        items: of that side.
-        head: the one that is shown, None for several.
+        items: the items of that side.
+        head: the shown head, None for several.
         unit: what a click locks: an "item" or a "word".
-        areas: whether "any" or only those of "several" items light up.
+        areas: whether "any" areas or only those of "several" items are highlighted.
         reading, mass, against: as in `Focus`.
     """
 
@@ -59,27 +59,27 @@ class Selection:
 
     @classmethod
     def of(cls, focus: Focus) -> Selection:
-        """The selection of a focus."""
+        """Return the selection of a focus."""
         return cls(**{one.name: getattr(focus, one.name) for one in fields(cls)})
 
     @classmethod
     def reported(cls, report: Mapping[str, Any]) -> Selection:
-        """The selection that a browser reports."""
+        """Return the selection that a browser reports."""
         chosen = {one.name: report[one.name] for one in fields(cls)}
         return cls(**{**chosen, "items": tuple(report["items"])})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mounted:
-    """What is remembered of a mounted component between reruns.
+    """The data of a mounted component that is kept between reruns.
 
     Args:
-        subject: the trace, which this does not keep alive, the site and the layer of `payload`.
-        requested: the selection the page last gave.
-        current: what is locked now.
-        sent: the selection last sent to the browser.
+        subject: the trace (by weak reference), the site and the layer of `payload`.
+        requested: the selection that the page gave last.
+        current: the locked selection.
+        sent: the selection sent last to the browser.
         reported: the browser's last report.
-        serial: how many selections were sent.
+        serial: the number of sent selections.
     """
 
     subject: tuple[weakref.ref[Trace], str, int]
@@ -91,21 +91,21 @@ class Mounted:
     serial: int = 0
 
     def shows(self, trace: Trace, focus: Focus) -> bool:
-        """Whether this is the same trace (the object itself), site and layer."""
+        """Return whether this is the same trace object, site and layer."""
         return self.subject[0]() is trace and self.subject[1:] == (focus.site, focus.layer)
 
     def settled(self, report: Mapping[str, Any] | None, requested: Selection) -> Mounted:
-        """Settle between the browser's report and the page's selection.
+        """Merge the browser's report with the page's selection.
 
-        A new report wins, then a new selection of the page; one that the page was given before is
-        not new.
+        A new report has priority, then a new selection of the page. A selection that the page has
+        already given is not new.
         """
         is_new = report is not None and report != self.reported
         if report is not None and is_new and report["id"] == self.payload["header"]["id"]:
             current = Selection.reported(report)
             return replace(self, reported=report, current=current, requested=requested)
         current = self.current if requested == self.requested else requested
-        # A component that lost its report was off the page, and is sent its selection again.
+        # A component without its report was off the page, so send it its selection again.
         lost_report = report is None and self.reported is not None
         if current == self.current and not lost_report:
             return replace(self, requested=requested)
@@ -122,14 +122,14 @@ def ribbon(
     height: int = HEIGHT,
     matches: Matches = NO_MATCHES,
 ) -> Selection:
-    """Show the token ribbon of the focused site and layer; returns what is locked in it, and how.
+    """Draw the token ribbon of the selected site and layer, and return its locked selection.
 
     Args:
-        focus: gives the first selection; a different one later on (from another view) moves the
-            ribbon to it.
-        key: unique on the page.
-        link: ribbons with one link light up the same characters of a shared text.
-        height: of both texts together at most, in pixels; longer texts scroll.
+        trace: the trace.
+        focus: the first selection; a change by another view moves the ribbon to the new one.
+        key: a widget key that is unique on the page.
+        link: ribbons with one link highlight the same characters of a shared text.
+        height: the largest height of both texts together in pixels; longer texts scroll.
         matches: see `Matches`.
 
     Raises:
@@ -139,13 +139,13 @@ def ribbon(
 
 
 def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:
-    """Show a component, one of `PAYLOADS`, with options for its script; returns what is locked."""
+    """Draw a component of `PAYLOADS` with options for its script; return the locked selection."""
     place = f"{key}:mounted"
     state = st.session_state.get(key)
     shown = mounted(kind, st.session_state.get(place), trace, focus)
     shown = shown.settled(state.get("selection") if state else None, Selection.of(focus))
     st.session_state[place] = shown
-    # The browser gets lists, as JSON has no tuples.
+    # Use lists, because JSON has no tuples.
     selection = {**asdict(shown.sent), "items": list(shown.sent.items)}
     component(kind)(
         key=key,
@@ -156,10 +156,10 @@ def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Se
 
 
 def mounted(kind: str, before: Mounted | None, trace: Trace, focus: Focus) -> Mounted:
-    """What is remembered of a component.
+    """Return the data to keep of a component.
 
-    It is `before` if that still fits, `before` with new data if another trace is equal to its own,
-    else it starts anew.
+    It is `before` if that still applies, `before` with new data if another trace equals its own, or
+    new data.
     """
     if before is not None and before.shows(trace, focus):
         return before

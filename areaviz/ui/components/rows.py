@@ -1,4 +1,4 @@
-"""What can be clicked: rows of a table, which the server sorts, and marks of a chart."""
+"""Clickable elements: rows of a table that the server sorts, and marks of a chart."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class Column:
     """A column of the table.
 
     Args:
-        title: its head.
-        name: what a click on its head reports, "" where it cannot be sorted by.
-        is_number: whether it stands at the right.
+        title: its header.
+        name: the name that a click on the header reports, "" if the column cannot be sorted.
+        is_number: whether it is aligned to the right.
     """
 
     title: str
@@ -30,14 +30,14 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What the table shows.
+    """The content of the table.
 
     Args:
-        columns: from left to right; the first cell of a row is what a keyboard reaches.
-        cells: for each row as many texts as columns.
-        ids: for each row the number that a click on it reports.
-        chosen: the id of the row that is open, if one is.
-        sorted_by: the name of a column, and whether it rises; None for an order of its own.
+        columns: the columns from left to right; the first cell of a row gets the keyboard focus.
+        cells: for each row one text per column.
+        ids: for each row the number that a click reports.
+        chosen: the id of the open row, if there is one.
+        sorted_by: the name of a column, and whether it rises; None for another order.
     """
 
     columns: Sequence[Column]
@@ -59,12 +59,12 @@ def rows(
     """Draw the table.
 
     Args:
-        label: of the table, for those who do not see it.
-        shown: what it holds.
-        key: unique on the page.
-        on_open: runs when a row is clicked, see `clicked_row`.
-        on_sort: runs when a head is clicked, see `clicked_head`.
-        target: the key of the container that a click fills; it is brought to view.
+        label: the accessible name of the table.
+        shown: the content.
+        key: a widget key that is unique on the page.
+        on_open: called when a row is clicked, see `clicked_row`.
+        on_sort: called when a header is clicked, see `clicked_head`.
+        target: the key of the container that a click fills; the page scrolls to it.
     """
     columns = []
     for one in shown.columns:
@@ -92,13 +92,13 @@ def rows(
 
 
 def clicked_row(key: str) -> int | None:
-    """The id of the row that was clicked last in the table of a key; for use in `on_open`."""
+    """Return the id of the row clicked last in the table with this key; for use in `on_open`."""
     found = _reported(key, "opened")
     return int(found) if isinstance(found, int | float) else None
 
 
 def clicked_head(key: str) -> str | None:
-    """The name of the column whose head was clicked last; for use in `on_sort`."""
+    """Return the name of the column whose header was clicked last; for use in `on_sort`."""
     found = _reported(key, "sorted")
     return found if isinstance(found, str) else None
 
@@ -108,7 +108,7 @@ def chart_pointer(chart: str, on_click: Callable[[int], None]) -> object:
 
     Args:
         chart: the key of the chart.
-        on_click: is called with the number that the clicked mark carries as `customdata`.
+        on_click: called with the number in the clicked mark's `customdata`.
 
     Returns:
         The outlines of the last drags as the browser sent them; see `read_outlines`.
@@ -135,4 +135,4 @@ def _reported(key: str, name: str) -> object:
 
 
 def _nothing() -> None:
-    """Do nothing: the page runs anyway."""
+    """Do nothing, because the click reruns the page anyway."""

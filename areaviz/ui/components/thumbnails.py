@@ -13,11 +13,11 @@ from areaviz.ui.shell.component import component
 
 @dataclass(frozen=True, slots=True)
 class Thumbnail:
-    """A small picture that can be clicked.
+    """A small clickable picture.
 
     Args:
-        name: what a click reports.
-        title: what the picture shows, in words.
+        name: the name that a click reports.
+        title: the content of the picture in words.
         image: a PNG or JPEG file.
     """
 
@@ -27,7 +27,7 @@ class Thumbnail:
 
     @property
     def source(self) -> str:
-        """The image as an address a browser shows."""
+        """The image as a data URL."""
         kind = "png" if self.image.startswith(b"\x89PNG") else "jpeg"
         return f"data:image/{kind};base64,{base64.b64encode(self.image).decode()}"
 
@@ -35,11 +35,14 @@ class Thumbnail:
 def thumbnails(
     label: str, pictures: Sequence[Thumbnail], chosen: str, *, key: str, on_pick: Callable[[], None]
 ) -> None:
-    """Show pictures as buttons, the one named `chosen` marked.
+    """Draw pictures as buttons, the one named `chosen` marked.
 
     Args:
-        label: of the row, for those who do not see it.
-        on_pick: runs when another one is picked.
+        label: the accessible name of the row.
+        pictures: the pictures.
+        chosen: the name of the chosen picture.
+        key: a widget key that is unique on the page.
+        on_pick: called when another picture is chosen.
     """
     shown = [{"name": one.name, "title": one.title, "source": one.source} for one in pictures]
     data = {"label": label, "pictures": shown, "chosen": chosen}
@@ -47,11 +50,11 @@ def thumbnails(
 
 
 def picked(key: str) -> str | None:
-    """What was picked last in the row of this key; for use in `on_pick`."""
+    """Return the name of the picture chosen last in the row with this key; for `on_pick`."""
     state = st.session_state.get(key)
     return state.get("picked") if state else None
 
 
 def paste_hint(uploader: str) -> None:
-    """Say that pictures can be pasted, and hand them to the file uploader of that key."""
+    """Say that pictures can be pasted, and pass them on to the file uploader with that key."""
     component("paste")(key=f"{uploader}_paste", data={"uploader": uploader})

@@ -1,4 +1,4 @@
-"""A clip on a page: it plays, and the words of what was seen are chosen under it."""
+"""A clip on a page: it plays, and the user chooses words of the description under it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from areaviz.ui.shell.page import told_apart
 from areaviz.views.watching import VIEW, watching
 
 WATCHED = Takeaway(name=VIEW.name, table=VIEW.table, print=VIEW.print)
-"""The film strip as files; how to read it stands where it is drawn."""
+"""The film strip for downloads; how to read it is explained where it is drawn."""
 _WIDTH = 192
 
 
 def watched(
     trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
 ) -> Selection:
-    """Show the clip and let words be chosen; returns what is locked.
+    """Draw the clip and let the user choose words; return the locked selection.
 
     Args:
-        trace: of a clip.
-        focus: gives the first words; different ones later on are chosen in place of what is.
-        key: unique on the page.
-        link: is there because other components have it; clips of two models are chosen one by one.
-        matches: the same.
+        trace: a trace of a clip.
+        focus: the first words; a change by another view replaces the chosen ones.
+        key: a widget key that is unique on the page.
+        link: unused; other components have it. Clips of two models have separate selections.
+        matches: unused, as `link`.
     """
     drawn = watching(trace, focus)
     clip = trace.request.clip
@@ -56,7 +56,7 @@ def watched(
 
 
 def looked_at(trace: Trace, focus: Focus, number: int) -> str:
-    """In a sentence, which frames a word was read from most."""
+    """Say in a sentence which frames got most attention for a word."""
     drawn = watching(trace, focus)
     first, behind = drawn.spans[number]
     if behind <= first:

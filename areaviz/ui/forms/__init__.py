@@ -1,1 +1,1 @@
-"""What pages ask: a form a page, and the widgets for models, options and pictures they share."""
+"""Input forms: one per page, and the shared widgets for models, options and pictures."""

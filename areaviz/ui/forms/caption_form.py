@@ -1,4 +1,4 @@
-"""What Caption asks: the picture, the model, a question where it takes one, and how it decodes."""
+"""The form of Caption: picture, model, question if the model takes one, and decoding."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ LARGEST_AREA = 4
 
 @dataclass(frozen=True)
 class CaptionState(PictureModelState, WhatIfState):
-    """What Caption holds."""
+    """The state of the page Caption."""
 
-    # What a vision-language model is asked, "" for a description.
+    # The question for a vision-language model, "" for a description.
     question: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With the question of a link."""
+        """Return this state with the question of a link."""
         question = link.params.get("text", self.question)
         return replace(super().from_link(link), question=question)
 
 
 def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run, nothing while there is no picture."""
+    """Draw the form; return the requests, () while there is no picture."""
     picture = fitting_picture(page, cards)
     card, other = pickers(page, cards, LARGEST_AREA, CELLS)
     models = [one for one in (card, other) if one is not None]
@@ -42,13 +42,13 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     if picture is None:
         return ()
     asked = with_options(page, Request(card.name, "", picture=picture), other)
-    # Whoever takes no question gets none, so that like requests stay alike.
+    # A model that takes no question gets none, so that equal requests stay equal.
     texts = [page.state.question.strip() if one.question else "" for one in models]
     return tuple(replace(one, text=text) for one, text in zip(asked, texts, strict=True))
 
 
 def _question(page: Page[CaptionState], models: Sequence[Card]) -> None:
-    """Let something be asked, where one of the models takes a question."""
+    """Draw the field for a question if one of the models takes a question."""
     usual = next((one.question for one in models if one.question), "")
     if usual:
         page.widget(

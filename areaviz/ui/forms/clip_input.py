@@ -1,7 +1,7 @@
-"""The widget that chooses a clip: one of the app's own, or an uploaded animation.
+"""The widget for choosing a clip: a sample or an uploaded animation.
 
-The chosen clip is part of the page's state, so it survives reruns and other pages. A file that
-cannot be used leaves it as it is and shows one sentence.
+The chosen clip is part of the page's state, so it survives reruns and page changes. If a file
+cannot be used, the chosen clip is kept and one sentence says why.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ FIRST = next(iter(SAMPLES))
 
 @dataclass(frozen=True)
 class ClipState(State):
-    """What a page with a clip holds."""
+    """The state of a page with a clip."""
 
-    # The sample that is chosen, and the reader's own clip, if they have one.
+    # The chosen sample, and the uploaded clip if there is one.
     clip_sample: str = FIRST
     own_clip: DecodedClip | None = None
-    # Where clips come from.
+    # The source of clips: samples or files.
     clip_source: str = SAMPLE
-    # Why the file that is there cannot be used, in one sentence.
+    # Why the present file cannot be used, in one sentence.
     refusal: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With a link's clip; what was chosen before stays where that cannot be had."""
+        """Return this state with a link's clip; the present clip is kept if that is unavailable."""
         state = super().from_link(link)
         name = link.params.get("clip")
         own = self.own_clip
@@ -59,7 +59,7 @@ ClipPage = Page[ClipState]
 
 
 def clip_input(page: ClipPage) -> Clip:
-    """Draw the widget; returns what is chosen: of one's own the last, until there is none."""
+    """Draw the widget; return the chosen clip: the last uploaded one, or a sample."""
     source = page.segments("Clip", "clip_source", {SAMPLE: SAMPLE, UPLOAD: UPLOAD})
     own = page.state.own_clip
     if source == SAMPLE:
@@ -67,7 +67,7 @@ def clip_input(page: ClipPage) -> Clip:
         name = page.choose(st.selectbox, "What happens", "clip_sample", titles, then=page.unlock)
         return clip_sample(name)
     key = page.key("clip_file")
-    # No type is given: Streamlit would refuse other files in its own words, without advice.
+    # Accept all file types: Streamlit would otherwise reject files without advice.
     st.file_uploader(
         "Animation",
         key=key,

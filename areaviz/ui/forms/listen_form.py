@@ -1,4 +1,4 @@
-"""What Listen asks: the sound, the model, and how its scores become weights."""
+"""The form of Listen: the sound, the model, and the normalisation of its scores."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 SITE = "encoder-decoder"
-"""Where a listener attends to the sound."""
+"""The attention type from the transcript to the sound."""
 FACTORS = {0.5: "× 0.5", 1.0: "As trained", 2.0: "× 2", 4.0: "× 4"}
 WINDOWS = {0: "None", 10: "0.4 s", 20: "0.8 s", 40: "1.6 s"}
-"""Items before and behind, of which a second has 25."""
+"""Window sizes, in encoder items before and after; a second has 25 items."""
 
 
 @dataclass(frozen=True)
 class ListenState(SoundState, ModelState, WhatIfState):
-    """What Listen holds."""
+    """The state of the page Listen."""
 
     sharpness: float = 1.0
     is_smooth: bool = False
     window: int = 0
 
     def from_link(self, link: Link) -> Self:
-        """With the switches of a link; a change that they cannot say is left to What if."""
+        """Return this state with a link's switches; other changes of the link go to What if."""
         share = Share(SITE)
         for change in link.request.changes:
             if isinstance(change, Share) and _is_switched(change):
@@ -48,14 +48,14 @@ ListenPage = Page[ListenState]
 
 
 def _is_switched(share: Share) -> bool:
-    """Whether the switches of the page can say how scores become weights here."""
+    """Return whether the page's switches can express this normalisation of scores."""
     return share.site == SITE and share.factor in FACTORS and share.window in WINDOWS
 
 
 def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run, two requests when comparing.
+    """Draw the form; return the requests, two when comparing.
 
-    Where a switch is set and no other model stands beside, the same model as trained does.
+    If a switch is set and no other model was chosen, the comparison is with the model as trained.
     """
     sound = sound_input(page)
     card, other = pickers(page, cards)
@@ -68,7 +68,7 @@ def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
 
 
 def _switches(page: ListenPage) -> Share:
-    """How scores become weights; what the model learned stays the same."""
+    """Draw the switches for the normalisation of scores; the learned weights stay unchanged."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         factor = page.segments("Sharpen", "sharpness", FACTORS)
         window = page.segments("Window each way", "window", WINDOWS)

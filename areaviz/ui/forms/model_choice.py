@@ -1,4 +1,4 @@
-"""Pictures and models of the same kind: a new picture brings along a model that has learned it."""
+"""Matching of pictures and models: a new picture selects a model trained on its kind."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link, default_model
 
 KINDS = ("scene", "photo")
-"""Of the samples that are offered."""
+"""The kinds of samples that are offered."""
 FIRST = {"scenes": "scene-34", "photos": "astronaut"}
-"""The sample to begin with for a model of each kind."""
+"""The first sample for a model of each kind."""
 
 
 @dataclass(frozen=True)
 class PictureModelState(ModelState, PictureState):
-    """What a page holds that shows pictures to a model."""
+    """The state of a page that shows pictures to a model."""
 
     def from_link(self, link: Link) -> Self:
-        """A link that names both takes the model as it is together with such pictures."""
+        """Return this state with a link's model and picture, without matching them."""
         state, name = super().from_link(link), link.params.get("picture")
         if name is None or link.problem:
             return state
@@ -32,37 +32,37 @@ class PictureModelState(ModelState, PictureState):
 
 
 def kind_of(name: str) -> str:
-    """What a picture of this name shows, as in `Card.pictures`; an upload is a photograph."""
+    """Return the kind of picture, as in `Card.pictures`; an upload counts as a photograph."""
     entry = SAMPLES.get(name)
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
 
 def fitting_picture(page: Page[PictureModelState], cards: Cards) -> Picture | None:
-    """Let a picture be chosen, which brings a model of its kind along."""
+    """Let the user choose a picture, and select a model of its kind."""
     picture = picture_input(page, KINDS, first_sample(page, cards))
     fit_model(page, cards, picture)
     return picture
 
 
 def first_sample(page: ModelPage, cards: Cards) -> str:
-    """The sample to begin with: of the kind that the chosen model knows."""
+    """Return the first sample, of the kind that the chosen model was trained on."""
     card = cards.get(page.state.model)
     return FIRST.get(card.pictures if card else "", FIRST["scenes"])
 
 
 def fit_model(page: ModelPage, cards: Cards, picture: Picture | None) -> None:
-    """Choose a model of the kind of a new picture; what the reader chooses later stays."""
+    """Select a model of a new picture's kind; the user's later choice is kept."""
     fit_kind(page, cards, kind_of(picture.name) if picture else "")
 
 
 def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
-    """Choose a model that knows new pictures of a kind, as in `Card.pictures`; "" is none."""
+    """Select a model trained on this kind of pictures, as in `Card.pictures`; "" selects none."""
     is_fitted = page.state.model_kind == kind and page.state.model in cards
     if not kind or is_fitted:
         return
     page.set(model_kind=kind)
     card = cards.get(page.state.model)
-    # What a model of others knows is not said, so it stays where a reader has chosen it.
+    # The training data of external models is unknown, so the user's choice is kept.
     if card and (card.pictures == kind or not card.trained_on):
         return
     fitting = {name: one for name, one in cards.items() if one.pictures == kind}
@@ -71,5 +71,5 @@ def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
 
 
 def mismatch(card: Card, picture: Picture | None) -> str:
-    """A sentence where a model is asked about a picture of a kind it has never seen; "" else."""
+    """Return a sentence if the model was not trained on this kind of picture, or ""."""
     return card.unfamiliar(kind_of(picture.name)) if picture else ""

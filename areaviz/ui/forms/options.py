@@ -1,4 +1,4 @@
-"""The widgets that pages ask with: the model, how it decodes, its largest area, its comparison."""
+"""The shared widgets of forms: model, decoding, largest area, and comparison."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from areaviz.ui.shell.state import COMPARE, Cards, Link, State, default_model
 
 AS_TRAINED = 0
 COUNTERPART = "1"
-"""In a link: compare with the model that `counterpart` finds."""
+"""The value in a link for comparing with the model that `counterpart` finds."""
 ITEMS = "{size} neighbouring items"
 LARGEST_AREA, WIDEST_BEAM = 5, 16
 
 
 @dataclass(frozen=True)
 class ModelState(State):
-    """What a page that runs a model holds: the model and its options."""
+    """The state of a page that runs a model: the model and its options."""
 
     model: str = ""
-    # The kind of pictures that the model was chosen for, see `model_choice.fit_model`.
+    # The kind of pictures for which the model was selected, see `model_choice.fit_model`.
     model_kind: str = ""
     method: str = METHODS[0]
     beam: int = 4
     area_size: int = AS_TRAINED
-    # The name of the other model, in a link also `COUNTERPART`.
+    # The name of the other model; in a link also `COUNTERPART`.
     compare: str | None = None
 
     def from_link(self, link: Link) -> Self:
-        """With the options of a link's request."""
+        """Return this state with the options of a link's request."""
         request = link.request
         return replace(
             super().from_link(link),
@@ -57,15 +57,15 @@ def pickers(
     compares: bool = True,
     decodes: bool = True,
 ) -> tuple[Card, Card | None]:
-    """Draw all widgets; returns the model, and the one to compare it with or None.
+    """Draw all widgets; return the model, and the model to compare it with or None.
 
     Args:
-        page: holds what is chosen.
-        cards: of the models that are offered.
-        largest: the largest area that is offered.
-        extent: what an area of a size holds, in words.
+        page: its state has the chosen values.
+        cards: the cards of the offered models.
+        largest: the largest area size that is offered.
+        extent: describes the extent of an area of a given size.
         compares: whether a second model can be chosen.
-        decodes: whether anything is written, so that it can be chosen how.
+        decodes: whether the model produces output, so that decoding options apply.
     """
     with st.container(horizontal=True, gap="medium"):
         card = _model(page, cards)
@@ -87,7 +87,7 @@ def pickers(
 def with_options(
     page: ModelPage, request: Request, other: Card | None = None
 ) -> tuple[Request, ...]:
-    """A request with the chosen options, and the same for the model it is compared with."""
+    """Return a request with the chosen options, and an equal one for the compared model."""
     state = page.state
     request = replace(request, area_size=state.area_size or None)
     if state.method != "greedy":
@@ -105,7 +105,7 @@ def _model(page: ModelPage, cards: Cards) -> Card:
 
 
 def _begin_with(page: ModelPage, card: Card) -> None:
-    """With a model just chosen, look first at what its card opens on, or where it points best."""
+    """Select for a new model the default view of its card, or the map that points best."""
     state = page.state
     is_linked = not state.focused_model and state.layer is not None
     if state.focused_model == card.name:
@@ -119,7 +119,7 @@ def _begin_with(page: ModelPage, card: Card) -> None:
 
 
 def _other(page: ModelPage, card: Card, cards: Cards) -> Card | None:
-    """Which other model runs beside it; the counterpart is offered first."""
+    """Let the user choose a model to compare with; the counterpart is offered first."""
     first, wanted = counterpart(card, cards), page.state.compare
     others = {first.name: first} if first else {}
     others |= {one.name: one for one in cards.values() if one.name != card.name}
@@ -159,10 +159,10 @@ def _decoding(page: ModelPage) -> None:
 
 
 def _area(page: ModelPage, card: Card, largest: int) -> None:
-    """The slider of the largest area."""
+    """Draw the slider for the largest area."""
     chosen = page.state.area_size
     if card.largest_learned:
-        # What was learned about areas ends at the trained size, so the slider ends there too.
+        # Learned parameters of areas end at the trained size, so the slider ends there too.
         largest = min(largest, card.largest_learned)
         chosen = chosen if chosen <= largest else AS_TRAINED
         page.set(area_size=chosen)
@@ -179,16 +179,16 @@ def _area(page: ModelPage, card: Card, largest: int) -> None:
 
 
 def trained_size(card: Card) -> int:
-    """The largest area that a model was trained with, in items or rows; 0 where it does not say."""
+    """Return the largest area size in training, in items or rows; 0 if it is unknown."""
     return int(card.config.get("text", card.config).get("area_size", 0))
 
 
 def counterpart(card: Card, cards: Cards) -> Card | None:
-    """The model most like this one that attends otherwise, None where there is none.
+    """Return the most similar model with another kind of attention, None if there is none.
 
-    It has the same task, level and pictures, and another kind of attention or, in a pair, another
-    form of the same kind; one of the pair comes first, then one of its size, then one of the same
-    family.
+    It has an equal task, level and picture kind, and another kind of attention. In a pair, another
+    variant of the attention is enough. The pair's partner comes first, then models of equal size,
+    then models of the same family.
     """
     others = []
     for one in cards.values():
@@ -204,13 +204,13 @@ def counterpart(card: Card, cards: Cards) -> Card | None:
 
 
 def about_areas(size: int, extent: str, largest_learned: int = 0, trained: int = 0) -> str:
-    """What the chosen size means, in words.
+    """Describe the effect of the chosen area size.
 
     Args:
-        size: of the largest area.
-        extent: what an area of a size holds, with "{size}" in it.
+        size: the size of the largest area.
+        extent: the extent of an area of a given size, with "{size}" in it.
         largest_learned: see `Card.largest_learned`.
-        trained: the size that the model was trained with, 0 where that is not known.
+        trained: the size in training, 0 if it is unknown.
     """
     reach = f"Areas hold up to {extent.format(size=size)}"
     if size in (AS_TRAINED, trained):

@@ -1,6 +1,7 @@
-"""What the widgets for a sound and for a clip share: a file of the reader's own, and a link to one.
+"""Uploaded files in the widgets for sounds and clips, and links to them.
 
-It stays in the session. A file that cannot be used leaves what was chosen and shows one sentence.
+A file stays in the session. If it cannot be used, the earlier choice is kept and one sentence says
+why.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.streamlit_private import is_gone
 
 OWN = "yours"
-"""How the name of what a reader brought begins."""
+"""The prefix of the names of uploaded files."""
 
 
 def not_here(noun: str, name: str) -> str:
-    """The sentence for a link that names what this session does not have."""
+    """Return the message for a link to an upload that this session does not have."""
     if name.startswith(f"{OWN}-"):
         return (
             f"The link's {noun} is of whoever made the link and is not stored; upload it again or"
@@ -30,13 +31,13 @@ def not_here(noun: str, name: str) -> str:
 
 
 def take_file(page: AnyPage, key: str, field: str, decode: Callable[[bytes, str], Any]) -> None:
-    """Choose what was brought, or hold the sentence that says why not.
+    """Select the uploaded file, or keep the sentence that says why it cannot be used.
 
     Args:
-        page: its state has `field` and `refusal`.
-        key: of the widget that holds the file.
-        field: what becomes the decoded file.
-        decode: from the file's bytes and the beginning of its name; raises InputError.
+        page: its state has the fields `field` and `refusal`.
+        key: the key of the upload widget.
+        field: the field that receives the decoded file.
+        decode: decodes the file's bytes, given the prefix for its name; raises InputError.
     """
     page.set(refusal="")
     file = st.session_state[key]

@@ -1,7 +1,7 @@
-"""The widget that chooses a picture: one of the app's samples, an uploaded file, or a photograph.
+"""The widget for choosing a picture: a sample, an uploaded file, or a photograph.
 
-The chosen picture is part of the page's state, so it survives reruns and other pages. A file that
-cannot be used leaves it as it is and shows one sentence.
+The chosen picture is part of the page's state, so it survives reruns and page changes. If a file
+cannot be used, the chosen picture is kept and one sentence says why.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from areaviz.ui.shell.streamlit_private import is_gone
 
 SAMPLE, UPLOAD, CAMERA = "Samples", "Upload", "Camera"
 PREVIEW = 150
-"""The longest side of the picture shown beside what was done to it, in pixels."""
+"""Longest side in pixels of the preview, which is next to notes on how the picture was changed."""
 
 _UPLOADED = "upload"
 
 
 @dataclass(frozen=True)
 class PictureState(State):
-    """What a page with a picture holds."""
+    """The state of a page with a picture."""
 
     chosen: Decoded | None = None
-    # Where a link has pictures come from, until the widget has been set to that.
+    # The source of pictures that a link requests, until the widget shows it.
     source: str = ""
-    # Why the file that is there cannot be used, in one sentence.
+    # Why the present file cannot be used, in one sentence.
     refusal: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With a link's picture; what was chosen before stays where that cannot be had."""
+        """Return this state with a link's picture; the present one stays if that is missing."""
         state = super().from_link(link)
         if link.problem:
             return state
@@ -76,7 +76,7 @@ class PictureState(State):
         return replace(state.showing(Decoded(sample(name), ())), source=SAMPLE)
 
     def showing(self, chosen: Decoded) -> Self:
-        """With another picture, in which nothing is locked yet."""
+        """Return this state with another picture, without a locked selection."""
         return replace(self.unlocked(), chosen=chosen, refusal="")
 
 
@@ -84,14 +84,15 @@ PicturePage = Page[PictureState]
 
 
 def picture_input(page: PicturePage, kinds: Sequence[str], first: str) -> Picture | None:
-    """Draw the widget; returns what is chosen, or None if nothing is and `first` is "".
+    """Draw the widget; return the chosen picture, or None if there is none and `first` is "".
 
-    A sample of another kind, chosen before, gives way to the first; an uploaded picture stays.
+    If the chosen sample is of another kind, the first sample replaces it. An uploaded picture is
+    kept.
 
     Args:
-        page: holds the picture.
-        kinds: of the samples, see `picture_samples.KINDS`.
-        first: the name of the sample to begin with.
+        page: its state has the picture.
+        kinds: the kinds of samples to offer, see `picture_samples.KINDS`.
+        first: the name of the first sample.
     """
     chosen = _chosen(page, names(*kinds), first)
     source = _source(page, chosen)
@@ -110,7 +111,7 @@ def picture_input(page: PicturePage, kinds: Sequence[str], first: str) -> Pictur
 
 
 def _chosen(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | None:
-    """What was chosen before, if it still can be, else the first sample."""
+    """Return the picture chosen before if it is still available, else the first sample."""
     chosen = page.state.chosen
     if chosen and (chosen.picture.name in offered or chosen.picture.name not in SAMPLES):
         return chosen
@@ -120,9 +121,9 @@ def _chosen(page: PicturePage, offered: Sequence[str], first: str) -> Decoded | 
 
 
 def _source(page: PicturePage, chosen: Decoded | None) -> str:
-    """Where pictures come from."""
+    """Let the user choose the source of pictures."""
     key, wanted = page.key("source"), page.state.source
-    # Not remembered across pages, so that no camera is switched on unasked.
+    # Do not keep this across pages, so that no camera is switched on unexpectedly.
     if not wanted and key not in st.session_state:
         is_own = chosen is not None and chosen.picture.name not in SAMPLES
         wanted = UPLOAD if is_own else SAMPLE
@@ -154,7 +155,7 @@ def _take_sample(page: PicturePage) -> None:
 
 def _uploader(page: PicturePage) -> None:
     key = page.key("file")
-    # No type is given: Streamlit would refuse other files in its own words, without advice.
+    # Accept all file types: Streamlit would otherwise reject files without advice.
     st.file_uploader(
         "Picture file",
         key=key,
@@ -171,7 +172,7 @@ def _uploader(page: PicturePage) -> None:
 
 
 def _take_file(page: PicturePage, key: str) -> None:
-    """Choose what was uploaded or photographed, or hold the sentence that says why not."""
+    """Select the uploaded picture or photograph, or keep the sentence that says why not."""
     page.set(refusal="")
     file = st.session_state[key]
     if file is None or is_gone(file):
@@ -183,7 +184,7 @@ def _take_file(page: PicturePage, key: str) -> None:
 
 
 def _preview(chosen: Decoded, is_older: bool) -> None:
-    """What is chosen, small, and what was done to it; `is_older` where a new one was refused."""
+    """Draw a preview and what was changed; `is_older` if a newer picture was refused."""
     picture = chosen.picture
     entry = SAMPLES.get(picture.name)
     title = entry.title if entry else "The chosen picture"
@@ -196,6 +197,6 @@ def _preview(chosen: Decoded, is_older: bool) -> None:
 
 
 def small_picture(picture: Picture, side: int, alt: str) -> None:
-    """A picture whose longest side has so many pixels."""
+    """Draw the picture resized so that its longest side has `side` pixels."""
     width = max(1, round(side * picture.width / max(picture.width, picture.height)))
     st.image(small_file(picture, side), width=width, alt=alt)

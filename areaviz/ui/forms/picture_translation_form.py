@@ -1,4 +1,4 @@
-"""What Translate with a picture asks: the picture, the sentence, and what the model is shown."""
+"""The form of Translate with a picture: picture, sentence, and the pictures to compare."""
 
 from __future__ import annotations
 
@@ -30,47 +30,47 @@ SIGHTS = {
     "other": "With another picture",
     "grey": "With a grey picture",
 }
-"""What a translator may be shown, by what a link calls it."""
+"""The pictures that a model may get, by their names in links."""
 USUAL = ["with", "without", "other"]
 CELLS = "{size} items of the sentence, {size} rows and {size} columns of cells"
 MOST_WORDS = 40
 CONTRARY = ("scene-20", "scene-34")
-"""Samples whose two ambiguous nouns mean something else than in each other."""
+"""Samples in which the two ambiguous nouns have different meanings."""
 
 
 @dataclass(frozen=True)
 class PictureTranslationState(PictureModelState, WhatIfState):
-    """What Translate with a picture holds."""
+    """The state of the page Translate with a picture."""
 
     text: str = ""
-    # Places of the hidden words, from 0.
+    # Positions of the hidden words, from 0.
     hidden: list[int] = field(default_factory=list)
-    # What the model is shown, keys of `SIGHTS`, and which of these runs are looked into.
+    # The chosen keys of `SIGHTS`, and the runs among them that are explored.
     seen: list[str] = field(default_factory=lambda: USUAL)
     looked: list[str] = field(default_factory=list)
-    # The name of the sample that is shown in place of the picture.
+    # The name of the sample that replaces the picture.
     other: str = ""
     # The picture whose sentence was offered.
     offered: str = ""
 
     @property
     def sights(self) -> list[str]:
-        """What the model is shown, in the order of `SIGHTS`."""
+        """The chosen pictures, in the order of `SIGHTS`."""
         return [sight for sight in SIGHTS if sight in (self.seen or ["with"])]
 
     @property
     def runs(self) -> list[str]:
-        """Those of the sights that give a model something: a sentence or a picture."""
+        """The choices that give a model some input: a sentence or a picture."""
         if self.text.strip():
             return self.sights
         return [sight for sight in self.sights if sight != "without"] or ["with"]
 
     def looked_into(self, runs: Sequence[str]) -> list[str]:
-        """Those of the runs that are looked into; the first if none was chosen."""
+        """Return the runs to explore; the first if none was chosen."""
         return [sight for sight in runs if sight in self.looked] or list(runs[:1])
 
     def from_link(self, link: Link) -> Self:
-        """With the sentence and the sights of a link."""
+        """Return this state with the sentence and the pictures of a link."""
         params = link.params
         state = replace(
             super().from_link(link),
@@ -87,6 +87,7 @@ class PictureTranslationState(PictureModelState, WhatIfState):
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
+        """Return the URL parameters, with the pictures to compare and the hidden words."""
         params = super().to_link(request, focus, view)
         if self.sights != USUAL:
             params["sees"] = ",".join(self.sights)
@@ -105,10 +106,10 @@ PictureTranslationPage = Page[PictureTranslationState]
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What to run.
+    """The requests to run.
 
     Args:
-        sights: a request for each sight, a key of `SIGHTS`.
+        sights: a request for each chosen key of `SIGHTS`.
         link: the request without hidden words and with the true picture.
     """
 
@@ -117,7 +118,7 @@ class Asked:
 
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
-    """Draw the form; returns what to run side by side, None while there is no picture."""
+    """Draw the form; return the requests to run side by side, None while there is no picture."""
     picture = fitting_picture(page, cards)
     _offer_sentence(page, picture.name if picture else "")
     page.widget(
@@ -140,17 +141,17 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
 
 
 def _sights(packed: str) -> list[str]:
-    """The sights of "with,other"; what is none is passed over."""
+    """Return the keys in a string such as "with,other"; unknown keys are ignored."""
     return [sight for sight in SIGHTS if sight in packed.split(",")]
 
 
 def _places(packed: str) -> list[int]:
-    """The places of "3,5", from 0; what is no number is passed over."""
+    """Return the positions in a string such as "3,5", from 0; other text is ignored."""
     return [int(part) - 1 for part in packed.split(",") if part.isascii() and part.isdecimal()]
 
 
 def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
-    """A new sample brings its sentence along, unless the reader wrote one of their own."""
+    """Set the sentence of a new sample, unless the user has written another one."""
     state = page.state
     if name == state.offered:
         return
@@ -162,7 +163,7 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:
-    """Let words be hidden; returns the text with a mark in place of each."""
+    """Let the user hide words; return the text with a mask token in place of each."""
     state = page.state
     words = state.text.split()
     if not words:
@@ -181,7 +182,7 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
 
 
 def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Picture:
-    """Choose what is looked at, side by side; returns which picture the other one is."""
+    """Let the user choose the pictures to compare; return the other picture."""
     kind = "photo" if picture and kind_of(picture.name) == "photos" else "scene"
     offered = [name for name in names(kind) if picture is None or name != picture.name]
     if page.state.other not in offered:
@@ -201,5 +202,5 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
 
 
 def _grey(picture: Picture) -> Picture:
-    """A picture of the same size that shows nothing."""
+    """Return an all-grey picture of equal size."""
     return Picture.of("grey", np.full((picture.height, picture.width, 3), 128, np.uint8))

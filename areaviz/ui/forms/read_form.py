@@ -1,4 +1,4 @@
-"""What Read asks: the text, the model, and whether the model goes on with the text."""
+"""The form of Read: the text, the model, and whether the model continues the text."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
 
 WRITES = "writes"
-"""The address parameter of a text that the model goes on with."""
+"""The URL parameter of a text that the model continues."""
 MODES: Mapping[bool, str] = {False: "Read the text", True: "Go on with it"}
 
 
 @dataclass(frozen=True)
 class ReadState(ModelState, WhatIfState):
-    """What Read holds."""
+    """The state of the page Read."""
 
     text: str = SAMPLES[0]
-    # Whether the model goes on with the text, where it can.
+    # Whether the model continues the text, if it can.
     writes: bool = False
 
     def from_link(self, link: Link) -> Self:
-        """With the text of a link."""
+        """Return this state with the text of a link."""
         text = link.params.get("text", self.text)
         return replace(super().from_link(link), text=text, writes=WRITES in link.params)
 
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
+        """Return the URL parameters, and whether the model continues the text."""
         params = super().to_link(request, focus, view)
         return {**params, WRITES: "1"} if self.writes else params
 
 
 def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run, two requests when comparing."""
+    """Draw the form; return the requests, two when comparing."""
     page.widget(st.text_area, "Text", "text", height=120, then=page.unlock)
     if any(map(_can_write, cards.values())):
         page.segments("The model shall", "writes", MODES)

@@ -1,4 +1,4 @@
-"""What Reason asks: a story with a question, points, or a sentence: what the chosen model reads."""
+"""The form of Reason: a story with a question, points, or a sentence, depending on the model."""
 
 from __future__ import annotations
 
@@ -29,29 +29,29 @@ SAMPLES = {one.title: one for one in STORIES}
 
 @dataclass(frozen=True)
 class ReasonState(WhatIfState):
-    """What Reason holds."""
+    """The state of the page Reason."""
 
     model: str = ""
-    # Of a story: its facts, one a line, and the question.
+    # The facts of a story, one per line, and the question.
     facts: str = "\n".join(STORIES[0].facts)
     question: str = STORIES[0].question
-    # The story's title, or the sentence, that was chosen, until it is the text.
+    # The title of the chosen story, or the chosen sentence, until it is copied into the text.
     sample: str | None = None
-    # What a tree is written of.
+    # The sentence to parse.
     sentence: str = SENTENCES[0]
-    # As a request has them, and how often the reader has clicked into the square.
+    # The points as in a request, and the number of clicks into the square.
     points: str = POINTS
     clicks: int = 0
-    # The text of a link, until it is known what its model reads.
+    # The text of a link, until the task of its model is known.
     brought: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With the model of a link, and its text for the form to take."""
+        """Return this state with the model and the text of a link."""
         state = super().from_link(link)
         return replace(state, model=link.request.model, brought=link.params.get("text", ""))
 
     def taking(self, task: str) -> Self:
-        """With the text of the link as what models of a task read."""
+        """Return this state with the link's text as input for models of a task."""
         text = self.brought
         if task == "questions":
             facts, question = _parts(text)
@@ -65,7 +65,7 @@ ReasonPage = Page[ReasonState]
 
 
 def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run."""
+    """Draw the form; return the requests."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
     page.segments("What to reason about", "model", {name: subject(cards[name]) for name in cards})
@@ -81,7 +81,7 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
 
 
 def subject(card: Card) -> str:
-    """What a model reasons about."""
+    """Return the kind of input about which a model reasons."""
     if card.task == "questions":
         return "A story"
     if card.task == "parsing":
@@ -90,7 +90,7 @@ def subject(card: Card) -> str:
 
 
 def story_text(facts: str, question: str) -> str:
-    """The text of a request: a line a fact; a stop is set where a line has none."""
+    """Return the text of a request: one line per fact, each with a full stop."""
     sentences = []
     for line in facts.splitlines():
         fact = line.strip()
@@ -103,7 +103,7 @@ def story_text(facts: str, question: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str]:
-    """The facts, one a line, and the question of a request's text."""
+    """Return the facts of a request's text, one per line, and the question."""
     try:
         facts, (start, end) = story(text)
     except InputError:
@@ -156,12 +156,12 @@ def _take_sentence(page: ReasonPage) -> None:
 
 
 def _points(page: ReasonPage) -> str:
-    """The square to click into, and the points as text, which needs no mouse."""
+    """Draw the square for clicks, and the points as text, which needs no mouse."""
     try:
         points_N2 = points_of(page.state.points)
     except InputError:
         points_N2 = np.zeros((0, 2), np.int64)
-    # A chart keeps what was clicked; a new one after every click is clicked into anew.
+    # A chart keeps its selection, so use a new chart after every click.
     key = page.key(f"board_{page.state.clicks}")
     st.plotly_chart(
         board(points_N2, MOST),

@@ -1,4 +1,4 @@
-"""Stories, points and sentences to begin with, written for the app."""
+"""Sample stories, points and sentences, written for the app."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ class Story:
     """A story with its question.
 
     Args:
-        title: what it is called.
+        title: the displayed title.
         facts: its sentences, the oldest first.
-        question: about them.
-        gold: the facts that answer it, from 0.
+        question: a question about them.
+        gold: indices of the facts that answer it, from 0.
     """
 
     title: str
@@ -23,7 +23,7 @@ class Story:
 
     @property
     def text(self) -> str:
-        """As a request has it."""
+        """The text of a request."""
         return " ".join((*self.facts, self.question))
 
 
@@ -75,10 +75,10 @@ STORIES = (
         (0,),
     ),
 )
-"""All words of these are known to the memory network."""
+"""Sample stories; the memory network knows all of their words."""
 
 POINTS = "120,240 300,820 480,130 520,560 700,900 860,420 640,300 250,500 900,700"
-"""Nine points to begin with."""
+"""Nine sample points."""
 
 SENTENCES = (
     "The old man saw a dog in the park.",
@@ -88,11 +88,11 @@ SENTENCES = (
     "The children who live next door like to sing.",
     "If it rains, we will stay at home.",
 )
-"""Sentences whose trees can be written."""
+"""Sample sentences for parsing."""
 
 
 def gold_of(text: str) -> tuple[int, ...]:
-    """The facts, from 0, that answer the question of a sample; none for other texts."""
+    """Return indices of the facts that answer a sample's question, () for other texts."""
     for story in STORIES:
         if story.text == text:
             return story.gold

@@ -1,4 +1,4 @@
-"""Sentences and pictures to begin with; the sentences are like captions of photographs."""
+"""Sample sentences and pictures; the sentences resemble captions of photographs."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ TRANSLATE, READ = "pages/translate.py", "pages/read.py"
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A ready view of a page.
+    """A ready-made view of a page.
 
     Args:
-        title: what it is called.
+        title: the displayed title.
         text: the sentence, "" for none.
-        note: why it is worth a look.
-        focus: what to look at; without items, the word whose heaviest span has the largest weight,
-            which is found when the pages' traces are stored.
+        note: why it is worth seeing.
+        focus: the selection; without items, the word whose top span has the largest weight, which
+            is computed when the pages' traces are stored.
         view: the view to draw, "" for the first.
-        area_size: the largest area, None for the trained one.
-        compare: what to compare with, as in a link.
-        picture: the sample's name, "" for none.
-        sound: the same of a recording.
-        clip: the same of a clip.
+        area_size: the largest area, None for the size in training.
+        compare: the model to compare with, as in a link.
+        picture: the name of a sample picture, "" for none.
+        sound: the name of a sample recording, "" for none.
+        clip: the name of a sample clip, "" for none.
         page: the path of the page.
-        hidden: places of words that are hidden from the model, from 1, as in a link.
-        level: of the model, as in `Card.level`; "" for the one that the page opens with.
-        writes: whether a language model goes on with the text.
+        hidden: positions of hidden words, from 1, as in a link.
+        level: the level of the model, as in `Card.level`; "" for the page's default model.
+        writes: whether a language model continues the text.
     """
 
     title: str
@@ -65,7 +65,7 @@ class Example:
 
     @property
     def slug(self) -> str:
-        """The title as a file's name."""
+        """The title in the form of a file name."""
         return "-".join(re.findall("[a-z]+", self.title.lower()))
 
 

@@ -1,7 +1,7 @@
-"""The widget that chooses a sound: one of the app's recordings, an uploaded file, or a new one.
+"""The widget for choosing a sound: a sample, an uploaded file, or a new recording.
 
-The chosen sound is part of the page's state, so it survives reruns and other pages. A file that
-cannot be used leaves it as it is and shows one sentence.
+The chosen sound is part of the page's state, so it survives reruns and page changes. If a file
+cannot be used, the chosen sound is kept and one sentence says why.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ FIRST = next(iter(SAMPLES))
 
 @dataclass(frozen=True)
 class SoundState(State):
-    """What a page with a sound holds."""
+    """The state of a page with a sound."""
 
-    # The sample that is chosen, and the reader's own sound, if they have one.
+    # The chosen sample, and the user's own sound if there is one.
     sound_sample: str = FIRST
     own_sound: DecodedSound | None = None
-    # Where sounds come from.
+    # The source of sounds: samples, files or recordings.
     sound_source: str = SAMPLE
-    # Why the file that is there cannot be used, in one sentence.
+    # Why the present file cannot be used, in one sentence.
     refusal: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """With a link's sound; what was chosen before stays where that cannot be had."""
+        """Return this state with a link's sound; the present one is kept if that is unavailable."""
         state = super().from_link(link)
         name = link.params.get("sound")
         own = self.own_sound
@@ -52,7 +52,7 @@ SoundPage = Page[SoundState]
 
 
 def sound_input(page: SoundPage) -> Sound:
-    """Draw the widget; returns what is chosen: of one's own the last, until there is none."""
+    """Draw the widget; return the chosen sound: the user's last one, or a sample."""
     sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD, RECORD: RECORD}
     source = page.segments("Sound", "sound_source", sources)
     own = page.state.own_sound
@@ -62,7 +62,7 @@ def sound_input(page: SoundPage) -> Sound:
         return sound_sample(name)
     key = page.key("sound_file" if source == UPLOAD else "sound_recorded")
     if source == UPLOAD:
-        # No type is given: Streamlit would refuse other files in its own words, without advice.
+        # Accept all file types: Streamlit would otherwise reject files without advice.
         st.file_uploader(
             "Sound file",
             key=key,

@@ -1,4 +1,4 @@
-"""What Translate asks: the text, the model and how it decodes. Every change is asked at once."""
+"""The form of Translate: text, model and decoding. Every change runs the model at once."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from areaviz.ui.what_if.state import WhatIfState
 
 @dataclass(frozen=True)
 class TranslateState(ModelState, WhatIfState):
-    """What Translate holds."""
+    """The state of the page Translate."""
 
     text: str = SAMPLES[0]
-    # The sentence that was chosen, until it has become the text.
+    # The chosen sample sentence, until it is copied into the text.
     sample: str | None = None
-    # Whether to run the model; not where a link cannot be followed.
+    # Whether to run the model; false if a link cannot be followed.
     is_asked: bool = True
 
     def from_link(self, link: Link) -> Self:
-        """With the text of a link, asked at once where the link can be followed."""
+        """Return this state with the text of a link; it runs at once if the link is valid."""
         text = link.params.get("text", self.text)
         return replace(super().from_link(link), text=text, sample=None, is_asked=not link.problem)
 
 
 def translate_form(page: Page[TranslateState], cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run, two requests when comparing."""
+    """Draw the form; return the requests, two when comparing."""
     take_text = partial(_take_text, page)
     sources = {card.recipe.get("source", "en") for card in cards.values()}
     label = "English text" if sources == {"en"} else "Text"

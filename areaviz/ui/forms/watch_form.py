@@ -1,4 +1,4 @@
-"""What Watch asks: the clip, the model, and how it decodes."""
+"""The form of Watch: clip, model and decoding."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from areaviz.ui.what_if.state import WhatIfState
 
 @dataclass(frozen=True)
 class WatchState(ClipState, ModelState, WhatIfState):
-    """What Watch holds."""
+    """The state of the page Watch."""
 
 
 WatchPage = Page[WatchState]
 
 
 def watch_form(page: WatchPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns what to run, two requests when comparing."""
+    """Draw the form; return the requests, two when comparing."""
     clip = clip_input(page)
     card, other = pickers(page, cards)
     return with_options(page, Request(card.name, "", clip=clip), other)

@@ -1,4 +1,4 @@
-"""What Four ways to look asks: the picture, and whether choices are drawn by chance."""
+"""The form of Four ways to look: the picture, and whether glimpses are sampled."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from areaviz.ui.shell.state import Cards, Link
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One of the survey's four.
+    """One of the survey's four attention mechanisms.
 
     Args:
         mechanism: as in `Card.mechanism`.
         title: its name.
-        what: it does, in one sentence.
+        what: what it does, in one sentence.
     """
 
     mechanism: str
@@ -49,12 +49,12 @@ WAYS = (
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """A model that reads digits by one of the ways.
+    """A digit classifier with one of the mechanisms.
 
     Args:
-        way: its kind of attention.
-        card: of the model.
-        title: the way's name, and where several models read the same pictures by it, the model's.
+        way: its mechanism.
+        card: the card of the model.
+        title: the mechanism's name, or the model's if several models share mechanism and pictures.
     """
 
     way: Way
@@ -64,13 +64,13 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """What models read.
+    """A kind of pictures that models read.
 
     Args:
-        kind: of their pictures, a key of `digit_scenes.KINDS`.
-        title: what the page calls them.
-        samples: the kind of the app's own pictures.
-        first: the sample that is shown at once.
+        kind: a key of `digit_scenes.KINDS`.
+        title: the displayed name.
+        samples: the kind of the sample pictures.
+        first: the sample that is shown first.
     """
 
     kind: str
@@ -92,22 +92,22 @@ ALL = {
 
 @dataclass(frozen=True)
 class WaysState(PictureState):
-    """What Four ways to look holds."""
+    """The state of the page Four ways to look."""
 
-    # What is read, a key of `ALL`.
+    # The kind of pictures, a key of `ALL`.
     kind: str = ""
-    # Whether choices are drawn by chance, and which draw this is.
+    # Whether choices are sampled, and the number of the sample.
     sample: bool = False
     seed: int = 0
-    # Which of the looks is shown, and where in what a model read; None for the default.
+    # The shown step, and the shown sample of its output; None for the default.
     look: int | None = None
     row: int | None = None
     column: int | None = None
-    # The model whose reading is looked at; a link may name the first of a mechanism by that.
+    # The model whose reading is explored; a link may name the mechanism for its first model.
     reading: str = ""
 
     def from_link(self, link: Link) -> Self:
-        """Stand where a link stands; what it cannot mean is passed over."""
+        """Return this state as a link describes it; invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
         kinds = (one.kind for one in ALL.values() if name in names(one.samples))
         return replace(
@@ -124,6 +124,7 @@ class WaysState(PictureState):
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
+        """Return the URL parameters, with the shown step, its sample and the explored model."""
         params = super().to_link(request, focus, view)
         for name in ("look", "row", "column"):
             if getattr(self, name) is not None:
@@ -135,7 +136,7 @@ WaysPage = Page[WaysState]
 
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
-    """Draw the form; returns one request for each model, nothing while there is no picture."""
+    """Draw the form; return one request per model, () while there is no picture."""
     pictures = _pictures(page, cards)
     picture = picture_input(page, (pictures.samples,), pictures.first)
     if picture is None:
@@ -150,7 +151,7 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
 
 
 def chance_picker(page: WaysPage) -> None:
-    """Draw the switch between the most probable choices and random ones, and another random run."""
+    """Draw the switch between most probable and sampled choices, and the button to resample."""
     with st.container(horizontal=True, vertical_alignment="center"):
         page.widget(
             st.toggle,
@@ -167,7 +168,7 @@ def chance_picker(page: WaysPage) -> None:
 
 
 def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
-    """The models that read pictures of a kind, way by way."""
+    """Return the models that read pictures of a kind, by mechanism."""
     readers: list[Reader] = []
     for way in WAYS:
         fitting: list[Card] = []
@@ -184,7 +185,7 @@ def readers_of(cards: Cards, kind: str) -> Sequence[Reader]:
 
 
 def _pictures(page: WaysPage, cards: Cards) -> Pictures:
-    """Let the reader choose what is read, of what there are models for."""
+    """Let the user choose the kind of pictures, among those with models."""
     known = {card.config.get("kind") for card in cards.values()}
     offered = [kind for kind in ALL if kind in known] or list(ALL)[:1]
     if len(offered) == 1:

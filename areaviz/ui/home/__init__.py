@@ -1,1 +1,1 @@
-"""The front page; its doors are in `sections`, and in `openings`, which stores what it shows."""
+"""The page Home: `sections` draws it, and `openings` stores the traces that it shows."""

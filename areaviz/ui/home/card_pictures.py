@@ -1,4 +1,4 @@
-"""The pictures of Home's cards, drawn from the traces that the examples open with."""
+"""The pictures of Home's cards, drawn from the stored traces of the examples."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ PRINTS: dict[str, Takeaway] = {
     "sound": listening.VIEW,
     "clip": watching.VIEW,
 }
-"""What is drawn of a memory of a kind; of all others the ribbon."""
+"""The figures to draw, by the kind of memory; all other kinds use the ribbon."""
 WIDE = {"sound": 560, "clip": 800}
-"""Kinds whose time runs to the right, with the width of their cards; sounds have fine grain."""
+"""Kinds with a horizontal time axis, with the widths of their cards; sounds need more pixels."""
 WIDTH, PICTURE_SIDE, DIGIT_SIDE = 800, 320, 150
-"""Of a card's picture at most, in pixels: of texts, of a picture's cells, of digits."""
+"""Largest sizes on a card in pixels: text width, side of a cell map, side of a digit picture."""
 
 
 def draw_cards(openings: Iterable[Opening], folder: Path) -> list[Path]:
-    """Draw a picture for every example, and one for each of the four ways to look."""
+    """Draw a picture for every example, and one for each of the four mechanisms."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.png"):
         path.unlink()
@@ -60,15 +60,15 @@ def _write(image: Image.Image, path: Path) -> None:
 
 
 def _attended(trace: Trace, focus: Focus) -> Image.Image:
-    """The print of what is pointed at, small, with few colours.
+    """Return the figure of an example's map, small and with few colours.
 
-    Of a text its items with the heads' key; of a picture and of points nothing but these: a key
-    would be too small to read.
+    A text keeps the key of the heads. A picture or points are drawn alone, because a key would be
+    too small to read.
     """
     kind = trace.fields[trace.maps[focus.site].memory].kind
     figure = PRINTS.get(kind, RIBBON).print(trace, focus)
     image = Image.open(io.BytesIO(figure_bytes(figure, "png"))).convert("RGB")
-    # Axes are placed when the figure is drawn; matplotlib counts from below.
+    # Axes get their positions when the figure is drawn; matplotlib counts from the bottom.
     axes = figure.axes[0]
     is_picture = kind == "picture"
     box = axes.images[0].get_window_extent() if is_picture else axes.get_window_extent()
@@ -85,7 +85,7 @@ def _attended(trace: Trace, focus: Focus) -> Image.Image:
 
 
 def _look(trace: Trace) -> Image.Image:
-    """What was read at the last look, on a card's width of the same black."""
+    """Return the last glimpse, centred on black in the width of a card."""
     look = Image.fromarray(look_picture(trace, steps(trace) - 1))
     look.thumbnail((DIGIT_SIDE, DIGIT_SIDE), Image.Resampling.LANCZOS)
     card = Image.new("RGB", (2 * DIGIT_SIDE, DIGIT_SIDE), "black")

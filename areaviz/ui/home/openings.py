@@ -1,6 +1,6 @@
-"""The stored traces that pages open with: asked for by opening every page and example once.
+"""The stored traces with which pages open, found by opening every page and example once.
 
-So whatever a page asks when it is opened is what is stored, without a second list of it.
+The requests of the pages themselves decide what is stored, so no second list is needed.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ PAGES = (
     "watch",
     "reason",
 )
-"""That run models when they are opened."""
+"""Pages that run models when they are opened."""
 LOOKED_AT = ("site", "layer", "items", "areas")
-"""Parameters of an address that say where to look."""
+"""URL parameters of the selection."""
 SECONDS = 600
 LARGEST = 512 * 2**10
-"""Bytes of a file that is kept: a larger trace, of a photograph, is left to the model."""
+"""Largest stored file in bytes; larger traces, such as those of photographs, are computed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What a page opens with.
+    """The first result of a page.
 
     Args:
-        page: its name.
-        example: that it was opened by, None for the page itself.
-        traces: that it shows.
+        page: the name of the page.
+        example: the example that opened it, None for the page itself.
+        traces: the traces that it shows.
     """
 
     page: str
@@ -56,20 +56,20 @@ class Opening:
 
     @property
     def focus(self) -> Focus:
-        """What is looked at: as the example says, else at the heaviest span."""
+        """The selection: that of the example, or else the top span."""
         if self.example is not None and self.example.focus.items:
             return self.example.focus
         return first_look(self.traces[0])
 
 
 def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening]:
-    """Run what the pages and the ready examples open with, and store it in `folder`.
+    """Run the requests with which pages and examples open, and store the traces in `folder`.
 
     Returns:
-        What they opened with, the pages first. Other traces of the folder are deleted.
+        The first results, pages first. Other traces in the folder are deleted.
 
     Raises:
-        BackendError: a page shows a problem instead of a result.
+        BackendError: a page shows a problem in place of a result.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("*.npz"):
@@ -86,7 +86,7 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening
 
 
 def _stored(opening: Opening) -> dict[str, object]:
-    """What Home has to know of an example: its models and, if it names no items, where to look."""
+    """Return Home's data for an example: its models, and the selection if it names no items."""
     models = dict.fromkeys(trace.request.model for trace in opening.traces)
     stored: dict[str, object] = {"models": list(models)}
     if opening.example is not None and not opening.example.focus.items:
@@ -96,20 +96,20 @@ def _stored(opening: Opening) -> dict[str, object]:
 
 
 def _opened() -> Iterator[Opening]:
-    """Every page that runs models, and every ready example, opened once."""
+    """Open every page that runs models and every example once, and yield their results."""
     for page in PAGES:
         yield Opening(page, None, _shown(page, {}))
     for example in EXAMPLES:
         page = Path(example.page).stem
         params = link_of(example)
         if not example.focus.items:
-            # Where to look is what is to be found out.
+            # Leave out the selection, because it is to be found.
             params = {name: params[name] for name in params if name not in LOOKED_AT}
         yield Opening(page, example, _shown(page, params))
 
 
 def _shown(page: str, params: Mapping[str, str]) -> tuple[Trace, ...]:
-    """The traces that a page shows at an address."""
+    """Return the traces that a page shows at a URL."""
     app = AppTest.from_file(str(APP), default_timeout=SECONDS)
     app.query_params.update(params)
     app.switch_page(f"pages/{page}.py").run()

@@ -1,4 +1,4 @@
-"""The front page: a stored example that can be pointed at, ready examples, kinds of attention."""
+"""The sections of Home: an interactive stored example, ready-made examples, kinds of attention."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from areaviz.ui.shell.state import LEVEL, link_params
 
 SITE = "encoder-decoder"
 WIDEST = 400
-"""Of a picture that is no text, in pixels."""
+"""Largest width in pixels of a picture other than text."""
 
 
 def picture() -> None:
-    """Draw the stored example in the real ribbon, with a span lit."""
+    """Draw the stored example in an interactive ribbon, with a selected span."""
     with show_errors("showing the example"), st.container(border=True):
         trace, focus = _stored(HOME.stat().st_mtime_ns)
         ribbon(trace, focus, key="home")
@@ -45,11 +45,11 @@ def _stored(modified: int) -> tuple[Trace, Focus]:
 
 
 def first_look(trace: Trace) -> Focus:
-    """Where to look first: at the output word for which the heads show spans with most weight.
+    """Return the first selection: the output word for which heads give spans most weight.
 
-    A head shows a span where its heaviest area has several items. Where no head does, as with means
-    for keys, spans alone are shown, at the word whose heaviest span has the largest weight; where
-    there are no spans, the word whose heaviest item has it.
+    A head counts if its top area has several items. If no head has such an area, as with mean keys,
+    the word whose top span has the largest weight is selected. Without spans it is the word whose
+    top item has the largest weight.
     """
     attention, output = trace.maps[SITE], trace.fields[trace.output.field]
     words = [query for query, label in enumerate(output.labels) if label.strip().isalpha()]
@@ -80,14 +80,14 @@ def _weight(
     least: int,
     smallest: int = 1,
 ) -> float:
-    """The weight of the heaviest area at a layer and query, 0 where it is not of that size.
+    """Return the weight of the top area at a layer and query, 0 if it has too few items.
 
     Args:
-        attention: of the output to what is read.
+        attention: the attention of the output to the input.
         place: layer and query.
-        head: None for their mean.
-        least: the fewest items of the areas that compete.
-        smallest: the fewest items of the winner, for its weight to count.
+        head: the head, None for the mean over heads.
+        least: the fewest items of the areas that are compared.
+        smallest: the fewest items of the top area for its weight to count.
     """
     found = top_areas(attention, place[0], head, place[1], 1, min_size=least)
     return found[0].weight if found and found[0].area.size >= smallest else 0.0
@@ -95,11 +95,11 @@ def _weight(
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What was found when an example was opened, by `areaviz openings`.
+    """Data of an example, found when `areaviz openings` opened it.
 
     Args:
-        models: that ran.
-        look: for an example that names no items, where to look, as an address has it.
+        models: the models that ran.
+        look: URL parameters of the selection, for an example that names no items.
     """
 
     models: tuple[str, ...] = ()
@@ -108,13 +108,13 @@ class Stored:
 
 @cache
 def stored_examples() -> Mapping[str, Stored]:
-    """What is stored of the examples, by their slugs."""
+    """Return the stored data of the examples, by their slugs."""
     found: dict[str, Any] = json.loads(LOOKS.read_text(encoding="utf-8"))
     return {slug: Stored(tuple(one["models"]), one.get("look", {})) for slug, one in found.items()}
 
 
 def gallery() -> None:
-    """Draw a card for each ready example, two a row; one whose models are missing says so."""
+    """Draw a card per example, two in a row; a card says which of its models are missing."""
     missing = {
         example.slug: missing_models(stored_examples().get(example.slug, Stored()).models)
         for example in EXAMPLES
@@ -129,7 +129,7 @@ def gallery() -> None:
 
 
 def _card(example: Example, missing: Sequence[str]) -> None:
-    """One example, with a link to its page unless models are missing."""
+    """Draw an example, with a link to its page unless models are missing."""
     st.subheader(example.title, anchor=False)
     _card_picture(example.slug, f"What the example “{example.title}” opens with")
     if example.text:
@@ -142,19 +142,20 @@ def _card(example: Example, missing: Sequence[str]) -> None:
 
 
 def _card_picture(slug: str, alt: str) -> None:
-    """The picture of a card, where it is there; `areaviz openings` draws it."""
+    """Draw the picture of a card, if `areaviz openings` has drawn one."""
     path = CARDS / f"{slug}.png"
     if path.is_file():
         content = path.read_bytes()
         width = int.from_bytes(content[16:20], "big")
-        # Texts take the whole width; pictures are shown at half their size, as screens are fine.
+        # Texts take the whole width. Other pictures are shown at half their size, for sharp
+        # screens.
         st.image(content, width="stretch" if width > WIDEST else width // 2, alt=alt)
 
 
 def link_of(example: Example) -> dict[str, str]:
-    """The address parameters of an example, which open its text, picture, settings and focus.
+    """Return the URL parameters of an example, which set its text, picture, options and selection.
 
-    The model is left to the page, which knows which ones there are.
+    The page chooses the model, because it knows which ones are available.
     """
     request = Request("", example.text, area_size=example.area_size)
     params = link_params(request, example.focus, example.view, example.compare)
@@ -174,7 +175,7 @@ def link_of(example: Example) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One field of the survey's map of attention."""
+    """One field of the survey's taxonomy of attention."""
 
     title: str
     what: str
@@ -185,11 +186,11 @@ class Kind:
 
     @property
     def slug(self) -> str:
-        """The mechanism as a file's name."""
+        """The mechanism in the form of a file name."""
         return self.title.lower().replace(", ", "-")
 
 
-# What is attended to (items, locations) and how (softly, by a hard choice): a row each.
+# Rows: attention to items or to locations. Columns: soft or hard attention.
 KINDS: tuple[tuple[Kind, Kind], ...] = (
     (
         Kind(
@@ -226,7 +227,7 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
 
 
 def taxonomy() -> None:
-    """Draw the kinds of attention as cards; each opens the page that shows it."""
+    """Draw the kinds of attention as cards; each links to the page that shows it."""
     for row in KINDS:
         for kind, place in zip(row, st.columns(2), strict=True):
             with place.container(border=True, height="stretch"):

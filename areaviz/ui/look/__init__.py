@@ -1,1 +1,1 @@
-"""Looking at results: `result_page.result_page` runs what is asked, `explore.explore` shows it."""
+"""Results on pages: `result_page.result_page` runs the requests, `explore.explore` shows traces."""

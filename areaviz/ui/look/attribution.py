@@ -1,4 +1,4 @@
-"""Attribution beside attention: the switch that asks for it, and how far it agrees with the map."""
+"""Attribution next to attention: its switch, and its agreement with the attention map."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HELP = (
 def with_attribution(
     page: WhatIfPage, cards: Cards, requests: Sequence[Request]
 ) -> tuple[Request, ...]:
-    """Requests that ask for it too, where the reader wants it and the model can."""
+    """Return the requests, with attribution where the user wants it and the model supports it."""
     wanted = page.state.attribution
     return tuple(
         replace(request, attribution=wanted and "attribution" in cards[request.model].can)
@@ -35,19 +35,19 @@ def with_attribution(
 
 
 def attribution(page: WhatIfPage, cards: Cards, asked: Request, trace: Trace, focus: Focus) -> None:
-    """Draw the switch, and what is to be said of the map that is looked at.
+    """Draw the switch, and sentences about the selected map.
 
     Args:
-        page: holds whether it is wanted.
-        cards: of the models.
-        asked: what the trace is of.
-        trace: what is looked into.
-        focus: at what.
+        page: its state says whether attribution is wanted.
+        cards: the cards of the models.
+        asked: the request of the trace.
+        trace: the trace.
+        focus: the selection.
     """
     if "attribution" not in cards[asked.model].can:
         return
     page.widget(st.toggle, LABEL, "attribution", help=HELP)
-    # This is part of a fragment: what is to be run anew needs the whole page.
+    # The panel is part of a fragment, but running a model requires the whole page.
     if page.state.attribution != asked.attribution:
         st.rerun()
     for sentence in _sentences(trace, focus):
@@ -55,7 +55,7 @@ def attribution(page: WhatIfPage, cards: Cards, asked: Request, trace: Trace, fo
 
 
 def _sentences(trace: Trace, focus: Focus) -> list[str]:
-    """What the reader should know of the map in focus, where attribution was asked for."""
+    """Return what the user should know about the selected map if attribution was requested."""
     if not trace.request.attribution or focus.site not in trace.maps:
         return []
     said = [f"{way}: {trace.details[way]}." for way in WAYS.values() if way in trace.details]

@@ -1,4 +1,4 @@
-"""What a model wrote, and one view of its trace: the picture, its question, its numbers."""
+"""The output of a model, and one view of its trace: chart, question, numbers and files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 
 def written(trace: Trace, title: str, key: str) -> None:
-    """The output as text, if there is one, with how sure the model was of it."""
+    """Draw the output as text, if there is one, with the model's confidence."""
     with st.container(key=f"translation_{key}", gap="small"):
         if title:
             st.caption(escaped(title))
@@ -37,7 +37,7 @@ def written(trace: Trace, title: str, key: str) -> None:
 
 
 def output_text(trace: Trace) -> None:
-    """The output, or that there is none."""
+    """Draw the output, or say that there is none."""
     st.text(visible(answer_of(trace)) or "The model wrote nothing.")
 
 
@@ -54,7 +54,7 @@ def warning(trace: Trace) -> None:
 
 
 def confidence(trace: Trace) -> str:
-    """In words: the geometric mean of the output's probabilities, and its least sure item."""
+    """Describe the geometric mean of the output's probabilities, and its least certain item."""
     likely = trace.output.probabilities
     if not len(likely):
         return "no confidence, as nothing was written"
@@ -67,9 +67,13 @@ def confidence(trace: Trace) -> str:
 def view_picker(
     page: AnyPage, trace: Trace, focus: Focus, above: Takeaway | None = None
 ) -> View | None:
-    """Choose one of the views that fit; None where none does.
+    """Let the user choose one of the views that apply; return None if none does.
 
-    above: what the page shows already, which is not offered again where there is another.
+    Args:
+        page: its state has the name of the chosen view.
+        trace: the trace.
+        focus: the selection.
+        above: the view that the page already shows; it is not offered if another one applies.
     """
     every = {name: view for name, view in VIEWS.items() if view.fits(trace, focus)}
     fitting = {name: view for name, view in every.items() if view is not above} or every
@@ -86,7 +90,7 @@ def view_picker(
 
 
 def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
-    """What a page opens with: the first of at least one fitting view that may lead."""
+    """Return the view with which a page opens: the first applicable view that may lead."""
     views = list(fitting)
     return next((view for view in views if view.leads(trace, focus)), views[0])
 
@@ -99,15 +103,15 @@ def chart(
     room: float = WIDE,
     top: float | None = None,
 ) -> None:
-    """The picture of a view, played if it is one that is, with its caption, numbers and files.
+    """Draw the chart of a view, animated if it is an animation, with caption, numbers and files.
 
     Args:
-        view: fits the trace at the focus.
-        trace: what is drawn.
-        focus: what is looked at in it.
-        key: unique on the page.
-        room: px that a chart has from its left to its right.
-        top: where its colour scale ends, where it is that of several charts.
+        view: a view that applies to the selection.
+        trace: the trace to draw.
+        focus: the selection in it.
+        key: a widget key that is unique on the page.
+        room: the width available for a chart in px.
+        top: the upper end of the colour scale if several charts share it.
     """
     label = f"{view.title}: {view.question}"
     if view.played:
@@ -121,7 +125,7 @@ def chart(
 
 
 def titled(figure: ScreenFigure, key: str, alt: str) -> None:
-    """A screen figure between its title, its note and its caption, which wrap at any width."""
+    """Draw a figure with its title, note and caption, which wrap at any width."""
     meta = figure.layout.meta
     note = meta["note"][:1].upper() + meta["note"][1:]
     with st.container(key=f"heading_{key}", gap="xxsmall"):
@@ -134,7 +138,7 @@ def titled(figure: ScreenFigure, key: str, alt: str) -> None:
 
 
 def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """How to read a picture, its numbers as a table, worked out when it is opened, and files."""
+    """Draw how to read a chart, its numbers as a table, computed when it is opened, and files."""
     if view.how_to_read:
         st.caption(f"**How to read this.** {view.how_to_read}")
     expander = st.expander(
@@ -152,7 +156,7 @@ def data_table(table: Table) -> None:
 
 
 def as_columns(table: Table) -> Mapping[str, list[str | int | float]]:
-    """A table as columns, with what cannot be seen in its texts made visible."""
+    """Return a table as columns, with invisible characters in its texts made visible."""
     columns: dict[str, list[str | int | float]] = {}
     for index, name in enumerate(table.columns):
         cells = [row[index] for row in table.rows]

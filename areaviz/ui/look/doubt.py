@@ -1,4 +1,4 @@
-"""Why to doubt what a model wrote: what it was asked, and how sure it was, beside what it knows."""
+"""Reasons to doubt an output: unusual input and low confidence, compared with the model's card."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from areaviz.trace.request import Request
 from areaviz.ui.forms.model_choice import mismatch
 
 UNSURE = 0.5
-"""A mean probability below it is said to be unsure."""
+"""Warn if the mean probability is below this value."""
 SURPRISED = 5.0
-"""How many times less probable than held-out texts a text is, piece by piece, to be told of."""
+"""Warn if the mean token probability is this many times lower than on held-out text."""
 LEAST_ADVANTAGE = 0.05
-"""How much more often a head has to point right than fixed places do, not to be warned of."""
+"""Warn if a head points correctly less than this much more often than fixed places do."""
 
 
 def doubts(card: Card | None, trace: Trace) -> list[str]:
-    """One sentence for each reason to doubt a run; of a model without a card, what can be said."""
+    """Return one sentence per reason to doubt a run; a model without a card allows fewer checks."""
     reasons = []
     if card is not None:
         reasons += [mismatch(card, trace.request.picture), attention_doubt(card)]
@@ -39,9 +39,10 @@ def doubts(card: Card | None, trace: Trace) -> list[str]:
 
 
 def _unsure(card: Card | None, trace: Trace) -> str:
-    """A sentence where a model finds its output, or the text it reads, improbable; "" else.
+    """Return a sentence if the model gives its output, or its input text, a low probability, or "".
 
-    No text is probable to a language model, piece by piece: what counts is what others have.
+    Every text has low token probabilities under a language model. The comparison is therefore with
+    the probability of held-out texts.
     """
     likely = mean_probability(trace)
     if not is_one_text(trace):
@@ -59,26 +60,26 @@ def _unsure(card: Card | None, trace: Trace) -> str:
 
 
 def is_strange(request: Request) -> bool:
-    """Whether it has a sound or a clip of the reader's own, of which nothing is known."""
+    """Return whether the request has an uploaded sound or clip, about which nothing is known."""
     sound, clip = request.sound, request.clip
     is_own_sound = sound is not None and sound.name not in RECORDINGS
     return is_own_sound or (clip is not None and clip.name not in CLIPS)
 
 
 def mean_probability(trace: Trace) -> float:
-    """The geometric mean of the probabilities of the output's items."""
+    """Return the geometric mean of the probabilities of the output's items."""
     likely = np.maximum(trace.output.probabilities, 1e-12)
     return float(np.exp(np.log(likely).mean()))
 
 
 def first_sentence(text: str) -> str:
-    """What stands before the first full stop, with it."""
+    """Return the text up to and including the first full stop."""
     before, stop, _ = text.partition(". ")
     return before + stop.strip()
 
 
 def attention_doubt(card: Card) -> str:
-    """A sentence where attention points no better than fixed places do; else ""."""
+    """Return a sentence if attention points no better than fixed places, or ""."""
     measured = card.attention.get("encoder-decoder, test", {})
     if not {"pointing", "pointing_position", "words"} <= measured.keys():
         return ""

@@ -1,4 +1,4 @@
-"""Files of what is shown, made when asked for: a page, the picture, its numbers, the trace."""
+"""Downloads of a view, created on demand: a page, the figure, its numbers and the trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ GROUPS = {
     "Its numbers": ("csv", "json"),
     "The trace; reopen it here any time": ("npz",),
 }
-"""What is offered together, in this order, under which title."""
+"""Groups of files in the order of the menu, by their titles."""
 
 TOO_LARGE = (
     f"A page of this would take more than the {PageOptions().limit // 2**20} MiB that are possible"
@@ -41,12 +41,12 @@ _REFUSALS, REMEMBERED = "page_refusals", 8
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that can be made.
+    """A file that can be created.
 
     Args:
-        name: of the file.
-        make: its bytes.
-        title: what its button says, "" for the ending of the name.
+        name: the name of the file.
+        make: returns its content.
+        title: the label of its button, "" for the extension of the name.
     """
 
     name: str
@@ -55,15 +55,17 @@ class File:
 
     @property
     def label(self) -> str:
+        """The label of its button."""
         return self.title or self.name.rpartition(".")[2].upper()
 
     @property
     def mime(self) -> str:
+        """Its MIME type."""
         return guess_type(self.name)[0] or "application/octet-stream"
 
 
 def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> Mapping[str, File]:
-    """The files of a view, by ending; making one touches no disk."""
+    """Return the files of a view by extension; creating one does not access the disk."""
     name, movie = file_stem(view.name, trace, focus), view.movie
 
     def picture(kind: str) -> File:
@@ -87,7 +89,7 @@ def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
 
 
 def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """A menu of files; before one is chosen, only whether a page is too large is worked out."""
+    """Draw a menu of files; only the page's size is checked before a file is chosen."""
     key = f"{view.name}_{key}"
     with st.popover("Download", key=f"files_{key}"):
         paper = _paper(key)
@@ -107,12 +109,12 @@ def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
 
 
 def trace_name(trace: Trace) -> str:
-    """What the file of a trace is called."""
+    """Return the name of a trace's file."""
     return f"{trace.request.model or 'attention'}_trace.npz"
 
 
 def _paper(key: str) -> Paper:
-    """Choose how large figures are."""
+    """Let the user choose the size of figures."""
     with st.container(horizontal=True):
         width = st.segmented_control(
             "Width of the picture",
@@ -133,9 +135,10 @@ def _paper(key: str) -> Paper:
 
 
 def page_refusal(trace: Trace) -> str:
-    """Why there is no page of a trace, in one sentence, or "".
+    """Return why a trace cannot be exported as a page, in one sentence, or "".
 
-    It is a guess: `_page` has the last word. It is remembered, as every run asks for it.
+    This is an estimate; `_page` decides. The result is cached, because every run of the page needs
+    it.
     """
     key = trace.request, tuple((site, one.weights.shape) for site, one in trace.maps.items())
     known: dict[object, str] = st.session_state.setdefault(_REFUSALS, {})
@@ -151,9 +154,9 @@ def page_refusal(trace: Trace) -> str:
 
 
 def _page(view: Takeaway, trace: Trace, focus: Focus) -> bytes:
-    """The page, or the sentence that says why there is none: a download cannot say it elsewhere.
+    """Return the page, or the sentence that says why there is none, as the content of the download.
 
-    A figure that follows from more than the trace, such as why a weight is what it is, comes along.
+    A figure that needs more than the trace, such as the explanation of a weight, is included.
     """
     try:
         also = [view] if isinstance(view, View) and view.name not in VIEWS else []

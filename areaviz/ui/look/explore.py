@@ -1,6 +1,6 @@
-"""Looking into traces: the ribbon, the views, the files and the link.
+"""Exploring traces: the ribbon, the views, the files and the link.
 
-All of it is one fragment, so that a click stays cheap: it does not run the page.
+All of it is one Streamlit fragment, so a click reruns only this part and not the page.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ from areaviz.views import VIEWS
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
 TOGETHER = "together"
-"""The name by which several ribbons on a page know each other."""
+"""The name by which several ribbons on a page are linked."""
 OVERVIEW = "overview"
 """The view of all heads."""
 HOW = ("unit", "areas", "reading", "mass", "against")
-"""The fields of a focus that say how its map is seen."""
+"""The fields of a selection that say how its map is displayed."""
 CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
-"""What is shown of a trace without any site: how sure the model was of what it wrote."""
+"""The view and selection for a trace without attention: the probabilities of its output."""
 Traces = Sequence[Trace]
 Titles = Sequence[str]
 Panel = Callable[[Trace, Focus], None]
-"""Drawn below what is pointed at: the first trace, and what is looked at in it."""
+"""Drawn below the interactive map, from the first trace and its selection."""
 
 
 @st.fragment
@@ -63,17 +63,17 @@ def explore(
     panel: Panel | None = None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Show traces side by side under one focus.
+    """Show traces side by side with one selection.
 
     Args:
-        page: holds the focus.
-        traces: the first is the one that the focus is of.
-        titles: one for each of them.
-        request: what a link restores; None where there is no link.
-        further: parameters of the link that the page's state does not have.
-        panel: what can be done with what is pointed at.
-        check: called first, also when only this part of the page runs; an error that it raises
-            is shown in place of the traces.
+        page: its state has the selection.
+        traces: the traces; the selection refers to the first.
+        titles: one for each trace.
+        request: the request that a link restores; None if there is no link.
+        further: URL parameters that are not in the page's state.
+        panel: draws actions for the selection.
+        check: called first, also if only this part of the page reruns; its errors replace the
+            traces.
     """
     with show_errors("drawing the attention"), turn(traces):
         if check is not None:
@@ -86,7 +86,7 @@ def explore(
             return
         with st.container(border=True):
             focus = current_focus(page, traces[0])
-            # Of one run alone, the line above says which it is.
+            # The line above already names a single run.
             headings = titles if len(traces) > 1 or request is None else [""]
             seen = _ribbons(page, traces, headings, focus)
             focus_picker(page, traces[0], focus.site)
@@ -101,7 +101,7 @@ def explore(
 
 
 def _compared(traces: Traces) -> dict[str, str]:
-    """The link's parameter of the model that the first is compared with, if there is one."""
+    """Return the URL parameter of the model that the first is compared with, if there is one."""
     first = traces[0].request.model
     for trace in traces:
         if trace.request.model != first:
@@ -110,7 +110,7 @@ def _compared(traces: Traces) -> dict[str, str]:
 
 
 def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
-    """The traces with attention in them; of the others, shows what was written and how surely."""
+    """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
         if sites(trace):
@@ -130,7 +130,7 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
 
 
 def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> list[Focus]:
-    """A ribbon for every trace; returns what is looked at in each, first the page's focus."""
+    """Draw a ribbon per trace; return the selection in each, first the page's selection."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
@@ -147,7 +147,7 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
         if after != focus:
             focus = after
             page.hold(page.state.locking(focus))
-            # The ribbons drawn so far do not know of it yet.
+            # The ribbons drawn so far do not show the new selection yet.
             if index:
                 st.rerun()
         if asked.site in trace.maps:
@@ -158,7 +158,7 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
 
 
 def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple[int, int, int]]]:
-    """Of each other trace's output where its words stand in this one's, by its text."""
+    """Return where this output's words occur in the other traces' outputs, by their texts."""
     found = {}
     own = trace.fields[trace.maps[focus.site].query]
     for other in traces:
@@ -171,7 +171,7 @@ def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple
 
 
 def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Takeaway]:
-    """What to point at, with its files; of a sound it is a view, which is then not drawn twice."""
+    """Return the interactive component and its files; a sound's is a view, not drawn twice."""
     attention = trace.maps.get(focus.site)
     if attention and trace.fields[attention.memory].kind == "picture":
         return grid, GRID
@@ -190,7 +190,7 @@ def _places(traces: Traces, key: str) -> Sequence[DeltaGenerator]:
 
 
 def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """What of a focus on `main` holds for `other`: of other texts the letters of common words."""
+    """Return the selection for `other`: in another text, the characters of the common words."""
     if focus.site not in sites(other):
         return Focus(sites(other)[0])
     items = focus.items if same_items(main, other, focus) else same_words(main, other, focus)
@@ -198,15 +198,15 @@ def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
 
 
 def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
-    """The items of `other` that stand for what is focused in `main`, in words that both have."""
+    """Return the items of `other` in the words that are selected in `main` and occur in both."""
     one, two = side_field(main, focus), side_field(other, focus)
     return counterparts(one, two, focus.items) if one.kind == two.kind == "text" else ()
 
 
 def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
-    """The page's focus after a click in `other` made `chosen` of `asked`.
+    """Return the page's selection after a click in `other` changed `asked` to `chosen`.
 
-    What is locked there is locked in `main` too, as far as `main` has it; else its own items stay.
+    Locked items are also locked in `main` if `main` has them. Otherwise its own items stay locked.
     """
     if chosen.site != focus.site:
         return focus
@@ -225,7 +225,7 @@ def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focu
 
 
 def alike(traces: Traces, seen: Sequence[Focus]) -> bool:
-    """Whether the focused items of all traces are the same, or none has any."""
+    """Return whether the selected items of all traces are equal, or no trace has any."""
     first = seen[0]
     for trace, focus in zip(traces[1:], seen[1:], strict=True):
         meant = shared(traces[0], trace, first).items
@@ -235,7 +235,7 @@ def alike(traces: Traces, seen: Sequence[Focus]) -> bool:
 
 
 def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
-    """Whether a focus is on the same pieces of the same text, or cells of one picture, in both."""
+    """Return whether both traces have the selected tokens of one text, or cells of one picture."""
     if focus.site not in sites(other):
         return False
     one, two = side_field(main, focus), side_field(other, focus)
@@ -248,12 +248,12 @@ def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
 
 
 def clicked(selection: Selection, focus: Focus) -> Focus:
-    """A focus after a click: site and layer stay."""
+    """Return the selection after a click; site and layer stay."""
     return replace(focus, **asdict(selection))
 
 
 def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
-    """One view of every trace, with its files; returns its name."""
+    """Draw one view of every trace with its files; return the name of the view."""
     _, above = _pointed(traces[0], seen[0])
     view = view_picker(page, traces[0], seen[0], above)
     if view is None:
@@ -282,7 +282,7 @@ def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus])
 
 
 def _heads(trace: Trace, focus: Focus, index: int) -> None:
-    """What the heads of the site do over a set, where the model's card says so."""
+    """Draw what the heads of the site do over a dataset, if the model's card says so."""
     card = engine().models().get(trace.request.model)
     if card is not None and focus.site in card.heads:
         with st.expander("What each head does over many examples", key=f"heads_over_{index}"):
@@ -291,7 +291,7 @@ def _heads(trace: Trace, focus: Focus, index: int) -> None:
 
 
 def _common_top(view: View, traces: Traces, seen: Sequence[Focus]) -> float | None:
-    """Where the colour scale of a view ends for several traces, None where each has its own."""
+    """Return the upper end of the traces' common colour scale, None if they have their own."""
     if len(traces) == 1 or view.played:
         return None
     figures = [view.figure(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
@@ -299,7 +299,7 @@ def _common_top(view: View, traces: Traces, seen: Sequence[Focus]) -> float | No
 
 
 def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
-    """Of two traces, where their maps differ, when it is asked for."""
+    """Draw the difference between two maps if the user has asked for it."""
     if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
         return
     with st.container(border=True):

@@ -1,4 +1,4 @@
-"""What is looked at in a trace, as links, widgets and the ribbon set it; fitted to the trace."""
+"""The selection in a trace, as set by links, widgets and the ribbon, fitted to the trace."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Name = Callable[[Any], str]
 
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
-    """What is looked at, fitted to `trace`; says in a caption what the trace does not have."""
+    """Return the selection fitted to `trace`; draw a caption about parts that the trace lacks."""
     site = _fitting(page, "site", "Attention", sites(trace), partial(site_name, trace))
     page.hold(page.state.opening_at(site))
     noun = layer_noun(site).capitalize()
@@ -34,16 +34,16 @@ def current_focus(page: AnyPage, trace: Trace) -> Focus:
     if focus != wanted:
         st.caption("Some of the selected items lie beyond the end of this text and were left out.")
     if not focus.items and focus.side == "query" and len(side_field(trace, focus)) == 1:
-        # There is nothing else to point at, so what it attends to is shown at once.
+        # There is nothing else to select, so show its attention at once.
         focus = replace(focus, items=(0,))
     return focus
 
 
 def focus_picker(page: AnyPage, trace: Trace, site: str) -> None:
-    """Draw the widgets that choose site, layer and head; items are chosen where they are drawn."""
+    """Draw the widgets for site, layer and head; items are selected in the map itself."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
-        # More options than the last number are a list. A choice of one is none and is not drawn;
-        # neither are "all heads" of one head.
+        # More options than the last number become a list. Fewer than the number before it are not
+        # drawn, because there is no choice: one site, one layer, or one head.
         _picker(page, "site", "Attention", sites(trace), partial(site_name, trace), 2, 4)
         noun = layer_noun(site).capitalize()
         _picker(page, "layer", noun, layers(trace, site), layer_name, 2, 32)
@@ -67,33 +67,33 @@ def _picker(
 
 
 def layers(trace: Trace, site: str) -> range:
-    """The layers of a site; a gaze has one."""
+    """Return the layers of a site; a gaze has one."""
     return range(trace.maps[site].layers if site in trace.maps else 1)
 
 
 def heads(trace: Trace, site: str) -> list[int]:
-    """All heads together, then each."""
+    """Return the options for heads: all heads together, then each head."""
     return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
 
 
 def layer_name(layer: int) -> str:
-    """A layer as counted on the page, from 1."""
+    """Return the name of a layer on the page, counted from 1."""
     return str(layer + 1)
 
 
 def head_name(head: int) -> str:
-    """A head as counted on the page, from 1."""
+    """Return the name of a head on the page, counted from 1."""
     return "All" if head == ALL_HEADS else str(head + 1)
 
 
 def side_field(trace: Trace, focus: Focus) -> Field:
-    """The field whose items a focus chooses."""
+    """Return the field in which a selection chooses items."""
     attention = trace.maps.get(focus.site) or trace.gazes[focus.site]
     return trace.fields[attention.query if focus.side == "query" else attention.memory]
 
 
 def fitted(trace: Trace, focus: Focus) -> Focus:
-    """A focus on a site of `trace`, without the layer, head and items that the trace lacks."""
+    """Return a selection on a site of `trace`, without a layer, head or items that it lacks."""
     length = len(side_field(trace, focus))
     return replace(
         focus,
@@ -104,14 +104,14 @@ def fitted(trace: Trace, focus: Focus) -> Focus:
 
 
 def _same_field(trace: Trace, side: str, *sites: str) -> bool:
-    """Whether these sites have the same items on that side."""
+    """Return whether these sites have equal items on that side."""
     if not all(site in trace.maps or site in trace.gazes for site in sites):
         return False
     return len({side_field(trace, Focus(site, side=side)).name for site in sites}) == 1
 
 
 def _fitting(page: AnyPage, name: str, label: str, options: Sequence[Any], of: Name) -> Any:
-    """What was chosen or linked before, if it is one of `options`, else the first of them."""
+    """Return the value chosen or linked before if it is one of `options`, else the first."""
     before = getattr(page.state, name)
     if before in options:
         return before

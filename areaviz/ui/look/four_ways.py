@@ -1,6 +1,6 @@
-"""The survey's four mechanisms at one and the same picture, look by look, and what they cost.
+"""The survey's four attention mechanisms on one picture, step by step, and their costs.
 
-Where several models read a picture by one mechanism, they stand side by side.
+Models with equal mechanisms are shown side by side.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ HOW_TO_READ = (
 
 
 def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence[Request]) -> None:
-    """Run what is asked, one request for each model, and draw all of them at the chosen look."""
+    """Run one request for each model, and draw all models at the chosen step."""
     asked = readers_of(cards, page.state.kind)
     result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
     traces = dict(zip(result.titles, result.traces, strict=True))
@@ -50,7 +50,7 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     shown = [reader for reader in asked if reader.card.name in traces]
     ways = {reader.way for reader in shown}
     missing = [way.title.lower() for way in WAYS if way not in ways]
-    # What is missing stands beside the models where a screen has room for it.
+    # Draw missing models next to the models if the screen has room.
     beside = bool(missing) and len(shown) < len(WAYS)
     with st.container(key="ways"):
         places = st.columns(len(shown) + beside, gap="small")
@@ -70,13 +70,13 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
 
 
 def _own_picture(request: Request, card: Card) -> None:
-    """Of a picture that is not the app's own, what the models know."""
+    """Say what the models know about a picture that is not one of the app's samples."""
     if request.picture is not None and request.picture.name not in SAMPLES:
         st.warning(escaped(first_sentence(card.limits)))
 
 
 def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
-    """The look that is shown, from 0."""
+    """Return the shown step, from 0."""
     most = max(map(steps, traces))
     if most < 2:
         return 0
@@ -85,7 +85,7 @@ def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
 
 
 def _against(page: WaysPage, traces: Sequence[Trace]) -> str:
-    """What the looks are lit against: nothing, or the average of all looks of a reader of cells."""
+    """Return what the steps are compared with: nothing, or the average of all steps."""
     if not any(trace.maps and steps(trace) > 1 for trace in traces):
         return "nothing"
     label = "Against the average of all looks"
@@ -96,7 +96,7 @@ def _against(page: WaysPage, traces: Sequence[Trace]) -> str:
 def _number(
     page: WaysPage, name: str, label: str, most: int, first: int, help: str | None = None
 ) -> int:
-    """A slider from 1 to `most`, which stands where it stood before as far as that is possible."""
+    """Draw a slider from 1 to `most`, which keeps its value if possible."""
     before = getattr(page.state, name) or first
     page.set(**{name: min(max(1, before), most)})
     return int(page.widget(st.slider, label, name, 1, most, help=help))
@@ -122,24 +122,24 @@ def _reading(reader: Reader, trace: Trace, step: int, against: str) -> None:
 
 
 def _digits_shown(trace: Trace) -> str:
-    """The digits that the picture shows, where that is known."""
+    """Return the digits in the picture, if they are known."""
     picture = trace.request.picture
     known = SAMPLES.get(picture.name) if picture else None
     return known.digits if known else ""
 
 
 def _truth(shown: str, wrong: bool) -> str:
-    """What stands behind a reading that is wrong."""
+    """Return the text that follows a wrong reading."""
     return f" – wrong, it shows {shown}" if wrong and shown else ""
 
 
 def _read(answer: str, done: int, looks: int) -> str:
-    """The digits of an answer after `done` of all looks, which take equal parts, or a dash."""
+    """Return the digits of an answer after `done` steps, which take equal parts, or a dash."""
     return " ".join(answer[: len(answer) * done // looks]) or "–"
 
 
 def _costs(shown: Sequence[Reader], traces: Mapping[str, Trace]) -> None:
-    """What the whole reading cost, and how often the model errs on held-out digits."""
+    """Draw the cost of the whole reading, and the error rate on held-out digits."""
     st.header("What each of them costs", anchor=False)
     table = {"Way to look": [escaped(reader.title) for reader in shown]}
     for key, title in COSTS.items():
@@ -166,14 +166,14 @@ def look_closer(
     step: int,
     request: Request | None,
 ) -> None:
-    """Choose one of the readings, and look at it in every view that fits it.
+    """Let the user choose one of the readings, and show it in every view that applies.
 
     Args:
-        page: holds what is looked at.
-        readers: those that have a trace.
-        traces: by model.
-        step: the look that is shown, from 0.
-        request: what a link restores; None where there is no link.
+        page: its state has the selection.
+        readers: the models with a trace.
+        traces: the traces by model.
+        step: the shown step, from 0.
+        request: the request that a link restores; None if there is no link.
     """
     st.header("Look closer", anchor=False)
     titles = {reader.card.name: reader.title for reader in readers}
@@ -195,7 +195,7 @@ def look_closer(
 
 
 def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
-    """Of a transformer, let one sample of what a look read be chosen; the middle one at first."""
+    """Let the user select one sample of a spatial transformer; the middle one is the default."""
     if focus.site != TRANSFORMER:
         return focus
     looks, _, rows, columns = trace.gazes[focus.site].seen.shape

@@ -1,4 +1,4 @@
-"""What a listener heard, beside what is said where that is known; then its attention."""
+"""The transcript of a speech recogniser, compared with the reference, and its attention."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from areaviz.views.listening import GOLD
 def show_heard(
     page: ListenPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
-    """Run what is asked, say what was heard, and look into it."""
+    """Run the requests, show the transcripts, and explore their attention."""
     apply_link(page, requests[0], requests[0])
     titles = [_title(request, requests, cards) for request in requests]
     result = up_to_date(page, backend, requests, titles)
@@ -42,7 +42,7 @@ def show_heard(
 
 
 def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
-    """The model; where it runs twice, how its scores become weights."""
+    """Return the name of the model; if it runs twice, the function that normalises its scores."""
     if len({one.model for one in requests}) == len(requests):
         return cards[request.model].title
     for change in request.changes:
@@ -52,7 +52,7 @@ def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:
 
 
 def with_gold(trace: Trace) -> Trace:
-    """A trace of one of the app's recordings, with the seconds at which its digits are said."""
+    """Add to a trace of a sample recording the times in seconds at which its digits are spoken."""
     sound = trace.request.sound
     sample = SAMPLES.get(sound.name) if sound else None
     if sample is None:
@@ -61,7 +61,7 @@ def with_gold(trace: Trace) -> Trace:
 
 
 def conclusion(trace: Trace) -> str:
-    """What was heard, in one sentence of Markdown, with how right it is where that is known."""
+    """Return the transcript in a Markdown sentence, with its accuracy if it is known."""
     digits = trace.fields[trace.output.field].raw.strip()
     heard = " ".join(digits) or "nothing"
     sound = trace.request.sound

@@ -1,4 +1,4 @@
-"""Files of attention: opened once, their weights on disk, and freed when their reader leaves."""
+"""Files of attention: opened once, with weights on disk, and freed when their user leaves."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from areaviz.ui.shell.budget import disk, memory
 from areaviz.ui.shell.reader import visitor
 
 MAX_MEGABYTES = 20
-"""Of an uploaded file of attention; Streamlit holds it in memory as long as its reader is there."""
+"""Limit on an uploaded file in MB; Streamlit keeps it in memory for the whole session."""
 SETTING = "AREAVIZ_TRACE"
-"""Environment variable: a file that everybody is shown, as `serve --trace FILE` sets it."""
+"""Environment variable: a file to show to all users, as `serve --trace FILE` sets it."""
 LARGE = 8 * 2**20
-"""Bytes of a layer above which the app works on one reader's trace at a time."""
+"""Bytes of a layer above which the app processes only one trace at a time."""
 
 
 def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
-    """The trace of an uploaded file; it is read once, however often the page runs.
+    """Return the trace in an uploaded file, which is read once for all runs of the page.
 
     Args:
-        file: what the widget gave.
-        area_size: of raw arrays, the largest area that is shown; None where only stored traces are
-            taken.
+        file: the uploaded file.
+        area_size: for raw arrays, the size of the largest area to show; None accepts only stored
+            traces.
 
     Raises:
-        InputError: it cannot be used.
+        InputError: the file cannot be used.
         BackendError: the app has no room for it.
     """
     if file.size > MAX_MEGABYTES * 2**20:
@@ -54,7 +54,7 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
 
 
 def stored_trace() -> Trace | None:
-    """A stored trace that the reader opened, or None; raises as `opened`."""
+    """Return a stored trace that the user has opened, or None; raises as `opened`."""
     with st.popover("Open a stored trace (.npz)", key="stored", type="tertiary"):
         file = st.file_uploader(
             "A trace downloaded from this page",
@@ -66,19 +66,19 @@ def stored_trace() -> Trace | None:
 
 
 def served() -> Path | None:
-    """The file that the app was started with, None where there is none."""
+    """Return the file with which the app was started, None if there is none."""
     given = os.environ.get(SETTING, "")
     return Path(given) if given else None
 
 
 def served_is_trace(path: Path) -> bool:
-    """Whether the file that the app was started with is a stored trace; raises as `opened`."""
+    """Return whether the app was started with a stored trace; raises as `opened`."""
     with _file_of_all(path) as file:
         return holds_trace(file, OPERATOR)
 
 
 def opened_served(path: Path, area_size: int = 1) -> Trace:
-    """The trace of the file that the app was started with, for all sessions; raises as `opened`."""
+    """Return the trace in the file of `serve --trace`, shared by sessions; raises as `opened`."""
     with _file_of_all(path) as file:
         about = os.fstat(file.fileno())
         found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
@@ -101,7 +101,7 @@ def _file_of_all(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def turn(traces: Sequence[Trace]) -> Iterator[None]:
-    """Wait until nobody else works on a large trace, so that few layers are in memory at once."""
+    """Wait for the turn to process a large trace, so that few layers are in memory at once."""
     if all(_layer_bytes(trace) < LARGE for trace in traces):
         yield
         return
@@ -115,7 +115,7 @@ def _layer_bytes(trace: Trace) -> int:
 
 @st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the file")
 def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace | InputError:
-    """A refusal is remembered too: to find it out may take as long."""
+    """Read a file; errors are cached too, because finding one may take equally long."""
     try:
         with _turn():
             reserve = partial(disk().reserve, owner=visitor())
@@ -139,7 +139,7 @@ def _served(
 
 @st.cache_resource(max_entries=2, show_spinner=False)
 def opened_example(area_size: int) -> Trace:
-    """The trace of the example."""
+    """Return the trace of the example."""
     return from_npz(example_file(), area_size)
 
 

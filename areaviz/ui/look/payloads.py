@@ -1,6 +1,6 @@
-"""What the browser gets of a trace, site and layer: made once for all sessions.
+"""The browser's data for a trace, site and layer: created once for all sessions.
 
-A payload is found again by the content of what it is made of.
+A payload is identified by a digest of its inputs.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ import streamlit as st
 from areaviz.trace.record import Trace
 
 MAX_BYTES = 32 * 2**20
-"""Of all payloads together: a sentence's takes some 50 KB, the largest 2 MB."""
+"""Limit on all payloads together in bytes. A sentence takes some 50 KB, the largest 2 MB."""
 LIFETIME = 600.0
-"""Seconds after which a payload that nobody asked for is dropped."""
+"""Seconds before an unrequested payload expires."""
 
 Payload = Mapping[str, Any]
 Make = Callable[[Trace, str, int], Payload]
@@ -36,14 +36,14 @@ class _Entry:
 
 
 class Payloads:
-    """Payloads by the digest of what they are made of; safe for several threads.
+    """Payloads by the digest of their inputs; safe for several threads.
 
-    A trace's digests are remembered for as long as it lives, but nothing here keeps it alive.
+    The digests of a trace are cached for as long as it lives; the cache does not keep it alive.
 
     Args:
-        most: bytes at once; what was not asked for the longest is dropped first.
-        seconds: after which what was not asked for is dropped.
-        clock: seconds that only grow.
+        most: the largest number of bytes; the least recently requested payload is dropped first.
+        seconds: the time after which an unrequested payload expires.
+        clock: returns a number of seconds that never decreases.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Payloads:
         self._lock, self._makers = threading.RLock(), weakref.WeakValueDictionary[str, _Maker]()
 
     def get(self, kind: str, trace: Trace, site: str, layer: int, make: Make) -> Payload:
-        """The payload of a kind ("ribbon", "grid"); two readers who ask at once share one."""
+        """Return the payload of a kind ("ribbon", "grid"); simultaneous requests share one."""
         key = f"{kind} {self._digest(trace, site, layer)}"
         with self._lock:
             maker = self._makers.setdefault(key, _Maker())
@@ -73,7 +73,7 @@ class Payloads:
 
     @property
     def size(self) -> int:
-        """Bytes that are held."""
+        """The number of bytes held."""
         with self._lock:
             return sum(one.size for one in self._entries.values())
 
@@ -111,7 +111,7 @@ class Payloads:
 
 
 class _Maker:
-    """Its lock is held by whoever makes a payload; others wait for it."""
+    """A lock that is held while a payload is created, so that other requests wait for it."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -119,12 +119,12 @@ class _Maker:
 
 @st.cache_resource(max_entries=1, show_spinner=False)
 def payloads() -> Payloads:
-    """Those of this process."""
+    """Return the payloads of this process."""
     return Payloads()
 
 
 def digest(trace: Trace, site: str, layer: int) -> str:
-    """SHA-256 of all that a payload of this site and layer is made of."""
+    """Return the SHA-256 of all inputs of a payload of this site and layer."""
     attention, picture = trace.maps[site], trace.request.picture
     fields = [trace.fields[name] for name in dict.fromkeys((attention.query, attention.memory))]
     about = (

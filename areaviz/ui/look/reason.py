@@ -1,4 +1,4 @@
-"""What a model concluded: the answer in a sentence, beside what is right; then its attention."""
+"""The answer of a reasoning model, compared with the right answer, and its attention."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from areaviz.views.facts import GOLD
 def show_reason(
     page: ReasonPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
-    """Run what is asked, say what came of it, and look into it."""
+    """Run the requests, show the answers, and explore their attention."""
     apply_link(page, requests[0], requests[0])
     result = up_to_date(page, backend, requests, [cards[requests[0].model].title])
     traces = [with_gold(trace) for trace in result.traces]
@@ -37,7 +37,7 @@ def show_reason(
 
 
 def with_gold(trace: Trace) -> Trace:
-    """A trace of one of the app's own stories, with the facts that answer its question."""
+    """Add to a trace of a sample story the facts that answer its question."""
     gold = gold_of(trace.request.text)
     if not gold:
         return trace
@@ -46,7 +46,7 @@ def with_gold(trace: Trace) -> Trace:
 
 
 def conclusion(trace: Trace) -> str:
-    """The answer in one sentence of Markdown, with how good it is where that is known."""
+    """Return the answer in a Markdown sentence, with its quality if it is known."""
     if "kind" not in trace.details:
         return _answer(trace) if "question" in trace.fields else _tree(trace)
     details = trace.details
@@ -64,7 +64,7 @@ def conclusion(trace: Trace) -> str:
 
 
 def _tree(trace: Trace) -> str:
-    """Whether the tree is whole, and how large."""
+    """Describe whether the tree is complete, and its size."""
     source = next(iter(trace.maps.values())).memory
     words = len(trace.fields[source].raw.split())
     tree = read_tree(trace.fields[trace.output.field].raw.split())
@@ -87,7 +87,7 @@ def _tree(trace: Trace) -> str:
 
 
 def _answer(trace: Trace) -> str:
-    """The answer to a question, and the fact that the last hop read most."""
+    """Describe the answer to a question, and the fact with most attention in the last hop."""
     attention = next(iter(trace.maps.values()))
     field = trace.fields[attention.memory]
     question = escaped(trace.fields[attention.query].raw)

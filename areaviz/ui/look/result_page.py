@@ -1,6 +1,6 @@
-"""A page that asks for something and shows what came of it: link, form, result.
+"""A page that runs models and shows the result: link, form, result.
 
-What is shown always belongs to what is asked. A session holds the result of one page at a time.
+The result always belongs to the present request. A session keeps the result of one page at a time.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ A = TypeVar("A")
 _RESULT = "result"
 CHANGE = "**Change what is asked**"
 LONGEST, COMPARED = 70, 2
-"""Of the line that stands for the form: letters of a text, and models that are named."""
+"""Limits for the summary of the collapsed form: characters of text, and number of models."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,10 @@ class ResultPage(Page[S_co], Generic[S_co, A]):
     """A page that runs models.
 
     Args:
-        task: of the models that are offered, as in `Card.task`.
+        task: the task of the offered models, as in `Card.task`.
         also: further tasks whose models are offered.
-        form: draws what is asked; returns it, or nothing while something is missing.
-        show: runs what is asked and shows the result.
+        form: draws the form; returns the requests, or nothing while something is missing.
+        show: runs the requests and shows the result.
     """
 
     task: str
@@ -63,14 +63,14 @@ class ResultPage(Page[S_co], Generic[S_co, A]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What one page ran last.
+    """The last result of a page.
 
     Args:
-        page: its name.
-        titles: of the requests.
-        requests: what was run.
-        traces: of the requests.
-        is_current: whether that is what is asked now, and not what was asked before.
+        page: the name of the page.
+        titles: the titles of the requests.
+        requests: the requests.
+        traces: the traces of the requests.
+        is_current: whether these are the present requests, not earlier ones.
     """
 
     page: str
@@ -81,18 +81,18 @@ class Result:
 
 
 def result_page(page: ResultPage[S_co, A]) -> None:
-    """Draw the page; only what stands above a problem is not lost by it."""
+    """Draw the page; a problem does not remove what is drawn above it."""
     page_frame(page)
     with show_errors("opening the models"):
         backend = engine()
         models, cards = backend.models(), dict[str, Card]()
-        # The page's own task first, whose model it opens with.
+        # The page's own task comes first; the page opens with its model.
         for task in (page.task, *page.also):
             cards |= {name: card for name, card in models.items() if card.task == task}
         for sentence in backend.problems():
             problem(sentence)
         if not cards and models:
-            # A wheel, or a folder of one's own, may have the models of other pages alone.
+            # A wheel, or a custom folder of models, may lack all models for this page.
             problem(f"No model here does what this page is for; {to_get_models()}.")
         with show_errors("reading the link"):
             page.follow(cards)
@@ -111,10 +111,10 @@ def result_page(page: ResultPage[S_co, A]) -> None:
 
 
 def _form_line(page: AnyPage, cards: Cards) -> DeltaGenerator:
-    """Where the form goes: folded under one line that says what was asked, until it is opened.
+    """Draw the collapsed form under a one-line summary of the request, and return its place.
 
-    The fold has the same words in every run. Streamlit takes one with other words for another one
-    and draws all that is in it anew; what is being typed there would be lost.
+    The expander has a constant label. Streamlit treats an expander with another label as a new one
+    and redraws its content, which would delete text that is being typed.
     """
     key, older = page.key("form"), _older(page)
     if st.session_state.get(key) != page.state.is_form_open:
@@ -131,7 +131,7 @@ def _form_line(page: AnyPage, cards: Cards) -> DeltaGenerator:
 
 
 def asked_words(requests: Sequence[Request], cards: Cards) -> str:
-    """What was asked, on one line of Markdown: the text, the picture, the models, the options."""
+    """Return a one-line Markdown summary of the request: text, picture, models and options."""
     first = requests[0]
     parts = []
     card = cards.get(first.model)
@@ -142,7 +142,7 @@ def asked_words(requests: Sequence[Request], cards: Cards) -> str:
     if first.picture is not None:
         known = SAMPLES.get(first.picture.name)
         title = known.title if known else "your picture"
-        # A scene's title may be the sentence itself.
+        # The title of a scene may be the sentence itself.
         if title.lower() != first.text.lower():
             parts.append(escaped(shortened(title, LONGEST)))
     if first.sound is not None:
@@ -168,7 +168,7 @@ def asked_words(requests: Sequence[Request], cards: Cards) -> str:
 def show_traces(
     page: WhatIfPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
-    """The traces of requests beside one another, the first also changed."""
+    """Show the traces of requests side by side, the first also with the user's changes."""
     apply_link(page, requests[0], requests[0])
     titles = [cards[request.model].title for request in requests]
     requests = with_attribution(page, cards, requests)
@@ -191,15 +191,15 @@ def explore_changed(
     link: Request,
     beside: Panel | None = None,
 ) -> None:
-    """Look into traces, and into the first of them under the reader's changes.
+    """Explore traces, and the first of them with the user's changes.
 
     Args:
-        page: holds the changes.
-        backend: runs what is changed.
-        traces: of what was asked.
-        titles: one for each of them.
-        request: what the first trace is of.
-        link: what the link restores.
+        page: its state has the changes.
+        backend: runs the changed requests.
+        traces: the traces of the requests.
+        titles: one for each trace.
+        request: the request of the first trace.
+        link: the request that the link restores.
         beside: drawn above the panel.
     """
     run = experiment(page, backend, request, traces[0])
@@ -218,11 +218,10 @@ def explore_changed(
 def up_to_date(
     page: AnyPage, backend: Backend, requests: Sequence[Request], titles: Sequence[str]
 ) -> Result:
-    """The result of exactly these requests, run if there is none yet.
+    """Return the result of exactly these requests; run them if there is none yet.
 
-    While it runs, progress stands where the older result stood, so an older result is never taken
-    for this one. Where the input cannot be used, a sentence says so and the page's older result
-    stays, named as what it is.
+    During the run, a progress bar replaces the older result, so that nobody takes it for the new
+    one. If the input cannot be used, a sentence says so, and the older result stays with a label.
 
     Raises:
         InputError: the input cannot be used, and there is no older result.
@@ -245,11 +244,11 @@ def up_to_date(
         return replace(older, is_current=False)
     st.session_state[_RESULT] = Result(page.name, tuple(titles), asked, traces)
     page.set(has_just_run=True, is_form_open=False)
-    # Once more, so that the result stands where it stands in every later run.
+    # Rerun, so that the result is in its final place on the page.
     st.rerun()
 
 
 def _older(page: AnyPage) -> Result | None:
-    """What this page ran last."""
+    """Return the last result of this page."""
     older: Result | None = st.session_state.get(_RESULT)
     return older if older and older.page == page.name else None

@@ -1,4 +1,4 @@
-"""One sentence translated with different sights, side by side, and some of them to look into."""
+"""A sentence translated with different pictures, side by side, with attention on demand."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import apply_link
 
 SIDE = 132
-"""Longest side of the small pictures, in pixels."""
+"""Longest side of the small pictures in pixels."""
 
 
 def side_by_side(
     page: PictureTranslationPage, backend: Backend, cards: Cards, asked: Asked
 ) -> None:
-    """Run what is asked; show what was written with each sight, and look into some of them."""
+    """Run the requests, show the translation with each picture, and explore some of them."""
     requests = with_attribution(page, cards, list(asked.sights.values()))
     sights = dict(zip(asked.sights, requests, strict=True))
     result = up_to_date(page, backend, requests, list(sights))
@@ -54,7 +54,7 @@ def side_by_side(
 
 
 def _sight(trace: Trace, title: str, first: Trace) -> None:
-    """One run: what was shown, what was written, and how that differs from the first."""
+    """Draw one run: its picture, its output, and the difference from the first output."""
     st.caption(title)
     with st.container(key=f"translation_sight_{title}", gap="small"):
         if trace.request.picture is None:
@@ -73,7 +73,7 @@ def _output(trace: Trace) -> str:
 
 
 def _difference(written: str, first: str) -> str:
-    """Which words differ from those of the first translation, in words."""
+    """Describe which words differ from those of the first translation."""
     if written == first:
         return "the same as the first"
     new, missing = _only(written, first), _only(first, written)
@@ -85,13 +85,13 @@ def _difference(written: str, first: str) -> str:
 
 
 def _only(one: str, other: str) -> str:
-    """The words of one sentence that are not in the other, in quotes."""
+    """Return the words of one sentence that are not in the other, in quotes."""
     known = other.split()
     return ", ".join(f"“{word}”" for word in dict.fromkeys(one.split()) if word not in known)
 
 
 def _chosen(page: PictureTranslationPage, runs: Sequence[str]) -> list[str]:
-    """Which of the runs to look into; one at least."""
+    """Let the user choose the runs to explore, at least one."""
     chosen = page.state.looked_into(runs)
     if len(runs) > 1:
         page.set(looked=chosen)

@@ -1,4 +1,4 @@
-"""The steps of a pointer network, one after the other: what is pointed at in its traces."""
+"""The steps of a pointer network, one after another; the selection in its traces."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from areaviz.ui.components.ribbon import Selection
 from areaviz.views import VIEWS
 
 POINTS = Takeaway(name="points", table=VIEWS["points"].table, print=VIEWS["points"].print)
-"""The picture of a step as files."""
+"""The figure of a step, for downloads."""
 
 
 def steps(
     trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
 ) -> Selection:
-    """Let a step be chosen; returns it as what is locked. At first it is the last one.
+    """Let the user choose a step, and return it as the locked selection; the last is the default.
 
     Args:
-        trace: of points.
-        focus: gives the first step; a different one later on moves the slider to it.
-        key: unique on the page.
-        link: is there because other components have it; steps of two models are moved one by one.
-        matches: the same; points have no words in common.
+        trace: a trace of points.
+        focus: has the first step; a changed step moves the slider.
+        key: a widget key that is unique on the page.
+        link: unused; other components have it. Steps of two models move independently.
+        matches: unused; points have no words in common.
     """
     last = len(trace.fields[trace.maps[focus.site].query])
     asked = min(focus.items, default=last - 1) + 1 if focus.side == "query" else last

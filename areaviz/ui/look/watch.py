@@ -1,4 +1,4 @@
-"""What a watcher saw, beside what happens where that is known; then its attention."""
+"""The description by a video model, compared with the actual event, and its attention."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from areaviz.views.watching import GOLD
 def show_watched(
     page: WatchPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
-    """Run what is asked, say what was seen, and look into it."""
+    """Run the requests, show the descriptions, and explore their attention."""
     apply_link(page, requests[0], requests[0])
     titles = [cards[request.model].title for request in requests]
     requests = with_attribution(page, cards, requests)
@@ -44,7 +44,7 @@ def show_watched(
 
 
 def with_gold(trace: Trace) -> Trace:
-    """A trace of one of the app's clips, with the frames in which its digit acts."""
+    """Add to a trace of a sample clip the frames in which its digit acts."""
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None
     if sample is None:
@@ -53,7 +53,7 @@ def with_gold(trace: Trace) -> Trace:
 
 
 def conclusion(trace: Trace) -> str:
-    """What was seen, in one sentence of Markdown, with how right it is where that is known."""
+    """Return the description in a Markdown sentence, with its accuracy if it is known."""
     seen = trace.fields[trace.output.field].raw.strip() or "nothing"
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None

@@ -1,4 +1,4 @@
-"""Why an area has its weight: the panel that follows what is locked."""
+"""Why an area has its weight: a panel for the locked selection."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TITLE = "Why this weight"
 
 
 def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
-    """Draw the panel, where what the weights are made of can be known."""
+    """Draw the panel, if the terms of the logits can be known."""
     if not _is_offered(trace, focus):
         return
     key = page.key("why")
@@ -44,7 +44,7 @@ def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
 
 
 def _is_offered(trace: Trace, focus: Focus) -> bool:
-    """Only where queries and keys were seen, or a model that is here has them."""
+    """Return whether queries and keys were recorded, or an available model can compute them."""
     attention = trace.maps.get(focus.site)
     if attention is None:
         return False
@@ -62,7 +62,7 @@ def _panel(page: AnyPage, trace: Trace, focus: Focus) -> None:
 
 
 def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
-    """Which query, head and areas are meant; says what is missing."""
+    """Return the chosen query, head and areas; say what is missing."""
     attention = trace.maps[focus.site]
     if focus.side != "query" or not focus.items:
         st.caption("Click what attends above first: a word or a cell on the attending side.")
@@ -94,7 +94,7 @@ def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
 
 
 def _logits(trace: Trace, focus: Focus) -> Logits:
-    """What the logits are made of: as the trace says, else as the model says."""
+    """Return the logit terms recorded in the trace, or computed by the model."""
     known = known_logits(trace, focus.site, focus.layer)
     if known is not None:
         return known

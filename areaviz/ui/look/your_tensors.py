@@ -1,4 +1,4 @@
-"""Attention of others: arrays or a stored trace from a file, shown as everything else is."""
+"""External attention: arrays or a stored trace from a file, shown like every other trace."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 
 @dataclass(frozen=True)
 class TensorsState(State):
-    """What Your own attention holds."""
+    """The state of the page Your own attention."""
 
-    # Whether the example was asked for, and up to which size sums over areas are shown.
+    # Whether the example was requested, and the size of the largest area to sum over.
     is_example: bool = False
     size: int = 3
 
@@ -52,7 +52,7 @@ TensorsPage = Page[TensorsState]
 
 
 def your_tensors(page: TensorsPage) -> None:
-    """The page: a file or the example, how large areas may be, and what is in it."""
+    """Draw the page: a file or the example, the size of areas, and its content."""
     with show_errors("reading your file"):
         found = _found(page)
         if found:
@@ -60,7 +60,7 @@ def your_tensors(page: TensorsPage) -> None:
 
 
 def _found(page: TensorsPage) -> tuple[Trace, str] | None:
-    """The trace to show, with its title: of the reader's file, of the example or of the app's."""
+    """Return the trace to show with its title: from a file, the example, or the app's trace."""
     file = _chosen(page)
     _schema()
     if file is not None:
@@ -79,7 +79,7 @@ def _found(page: TensorsPage) -> tuple[Trace, str] | None:
 
 
 def _chosen(page: TensorsPage) -> UploadedFile | None:
-    """The reader's file; also draws how to ask for the example."""
+    """Return the user's file; also draw the button for the example."""
     file = st.file_uploader(
         "A file of attention weights",
         key=page.key("file"),
@@ -103,7 +103,7 @@ def _chosen(page: TensorsPage) -> UploadedFile | None:
 
 
 def _look_anew(page: TensorsPage) -> None:
-    """Look at the default, as there is another trace."""
+    """Reset the selection for a new trace."""
     page.hold(page.state.looking_at(None))
 
 

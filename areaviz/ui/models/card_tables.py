@@ -1,4 +1,4 @@
-"""Tables of what models measured, cells in words: quality, gates, and what attention follows."""
+"""Tables of measured values of models as text: quality, targets, and alignment of attention."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.table import read_table
 
 Columns = dict[str, list[str]]
-# Site or set -> measure -> value, as in `Card.attention`.
+# Site or dataset -> metric -> value, as in `Card.attention`.
 Attention = Mapping[str, Mapping[str, float]]
 
 SETS = {
@@ -25,14 +25,14 @@ SETS = {
     "val": "Validation, which chose the checkpoint",
 }
 COUNTS = {"sentences": "Sentences", "captions": "Pictures", "pictures": "Pictures", "beam": "Beam"}
-# What an area may be to words, and the ends of keys of what it is compared with.
+# Linguistic units that an area may match, and the suffixes of the keys of their baselines.
 KINDS = {
     "purity": "lies within one word",
     "cover": "holds a whole word",
     "exact": "is exactly one word",
 }
 BASELINES = {"": "Measured", "_random": "Random places", "_position": "Positions alone"}
-# Beginnings of keys: whether all areas count by their weight, or the heaviest of several items.
+# Prefixes of keys: all areas counted by their weight, or the top areas of several items.
 WEIGHTED, HEAVIEST = "weighted_", "multi_"
 WHAT_IS_COUNTED = {
     WEIGHTED: (
@@ -54,13 +54,13 @@ SIZES = {
 
 
 def draw_table(columns: Columns) -> None:
-    """Draw a table whose cells are text, whatever they hold."""
+    """Draw a table whose cells are plain text."""
     safe = {name: [escaped(cell) for cell in cells] for name, cells in columns.items()}
     read_table(safe)
 
 
 def measure_name(key: str) -> str:
-    """The key of a measure or a setting as words."""
+    """Return the key of a metric or an option as words."""
     for task in TASKS.values():
         if key in task.measures:
             return task.measures[key]
@@ -68,14 +68,14 @@ def measure_name(key: str) -> str:
 
 
 def measured(task: str, key: str, value: object) -> str:
-    """A measure of a task as a reader wants it: shares in percent."""
+    """Format a metric of a task; shares are in per cent."""
     if isinstance(value, float) and key in TASKS[task].percent:
         return f"{value:.2%}"
     return number(value, TASKS[task].decimals.get(key, 2))
 
 
 def number(value: object, decimals: int = 2) -> str:
-    """A value with so many decimals if it is no whole number; a dash where there is none."""
+    """Format a value with `decimals` decimals unless it is whole; a dash if it is missing."""
     match value:
         case None:
             return "–"
@@ -87,13 +87,13 @@ def number(value: object, decimals: int = 2) -> str:
 
 
 def columns_of(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Columns:
-    """A table of rows as columns by their heads."""
+    """Return a table of rows as columns by their headers."""
     return {head: [row[place] for row in rows] for place, head in enumerate(heads)}
 
 
 def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns:
-    """What one model measured: a row for each set of examples and condition, test sets first."""
-    # The sets that have a title come first, in the order of `SETS`.
+    """Return the metrics of one model: one row per dataset and condition, test sets first."""
+    # Datasets with a title come first, in the order of `SETS`.
     names = [name for name in SETS if name in figures]
     names += [name for name in figures if name not in SETS]
     places, rows = [], []
@@ -107,7 +107,7 @@ def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns
 
 
 def task_table(task: str, cards: Sequence[Card]) -> Columns:
-    """Models of a task beside each other: a row for each model and condition."""
+    """Compare the models of a task: one row per model and condition."""
     about = TASKS[task]
     models, rows = [], []
     for card in cards:
@@ -124,13 +124,13 @@ def _measures(
     titles: Mapping[str, str],
     always: Collection[str] = (),
 ) -> Columns:
-    """The columns of conditions, where a task has several, and of measures.
+    """Return the columns of metrics, and of conditions if a task has several.
 
     Args:
         task: a key of `TASKS`.
         rows: condition and values.
-        titles: of measures.
-        always: measures that have a column even where no row has them.
+        titles: the titles of the metrics.
+        always: metrics that get a column even if no row has them.
     """
     columns = {}
     if len(TASKS[task].conditions) > 1:
@@ -142,19 +142,19 @@ def _measures(
 
 
 def gate_table(gates: Sequence[Judged]) -> Columns:
-    """What a model had to reach before it was shipped, one row a gate."""
+    """Return the targets that a model had to reach before release, one row per target."""
     verdicts = {True: "reached", False: "missed", None: "not measured yet"}
     rows = [(gate.what, gate.wanted, gate.measured, verdicts[gate.reached]) for gate in gates]
-    # Some targets were set later, and say so.
+    # Some targets were set later, and their text says so.
     before = not any("set after training" in gate.what for gate in gates)
     target = "Target set before training" if before else "Target"
     return columns_of((target, "Needed", "Result", "Verdict"), rows)
 
 
 def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
-    """How well looks lie on what is meant, beside looks that know nothing."""
+    """Return how well glimpses match the target regions, compared with blind baselines."""
     rows = [(place, key) for place in attention for key in looks.shares if key in attention[place]]
-    # A place is a site and a set, such as "encoder-decoder, test".
+    # A key is a site and a dataset, such as "encoder-decoder, test".
     return {
         "Measured on": [SETS.get(place.split(", ")[-1], place) for place, _ in rows],
         "Share": [looks.shares[key] for _, key in rows],
@@ -163,12 +163,12 @@ def quality_table(attention: Attention, looks: LookMeasures) -> Columns:
 
 
 def attention_table(attention: Attention, counted: str, names: Mapping[str, str]) -> Columns:
-    """How attention follows words, and how by chance: a row for each site and kind that is known.
+    """Return how often areas match words, with chance levels: one row per site and known kind.
 
     Args:
-        attention: site -> measure -> value.
+        attention: site -> metric -> value.
         counted: WEIGHTED or HEAVIEST.
-        names: of sites, see `site_names`.
+        names: the displayed names of sites, see `site_names`.
     """
     rows, kinds, lifts = [], [], []
     for site, values in attention.items():
@@ -185,7 +185,7 @@ def attention_table(attention: Attention, counted: str, names: Mapping[str, str]
 def _shares(
     attention: Attention, rows: Sequence[tuple[str, str]], endings: Mapping[str, str]
 ) -> Columns:
-    """A column of shares for each ending of the rows' keys that is known of some row."""
+    """Return a column of shares for each suffix that some row's key has."""
     columns = {}
     for ending, title in endings.items():
         cells = [_share(attention[site].get(key + ending)) for site, key in rows]
@@ -195,7 +195,7 @@ def _shares(
 
 
 def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
-    """How large areas are and how spread their weights: one row a site."""
+    """Return the size of areas and the spread of their weights: one row per site."""
     attention = {site: values for site, values in attention.items() if "area_size" in values}
     columns = {"Attention": [names.get(site, site) for site in attention]}
     for key, title in SIZES.items():
@@ -205,7 +205,7 @@ def size_table(attention: Attention, names: Mapping[str, str]) -> Columns:
 
 
 def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:
-    """Every measure as a row, every site as a column."""
+    """Return every metric as a row and every site as a column."""
     names = list(dict.fromkeys(name for values in attention.values() for name in values))
     columns = {"Measure": [measure_name(name) for name in names]}
     for site, values in attention.items():
@@ -214,10 +214,10 @@ def all_measures(attention: Attention, sites: Mapping[str, str]) -> Columns:
 
 
 def site_names(card: Card) -> Mapping[str, str]:
-    """What a reader knows the sites of a card's attention by."""
+    """Return the displayed names of the sites in a card's attention."""
     task = TASKS[card.task]
     names = TEXT_SITES if "source" in task.inputs else PICTURE_SITES
-    # What reads a text alone writes no translation.
+    # A model with only one text has no translation.
     return names | ONE_TEXT if task.given == "" else names
 
 

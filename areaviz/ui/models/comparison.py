@@ -1,4 +1,4 @@
-"""Models beside each other: our figures beside the papers', and what different keys learn."""
+"""Comparison of models with each other and with the papers, and what different keys learn."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ WHAT_DIFFERS = (
     " than news, so compare regular with area attention, never ours with theirs; differences of a"
     " few tenths are noise."
 )
-# Level, size and mechanism: where the paper's table has a model of ours.
+# Level, size and mechanism: a cell of the paper's table for which we have a model.
 Place = tuple[str, str, str]
 
 
 def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
-    """The cards of each task that has any, in the order of `TASKS`."""
+    """Return the cards by task, in the order of `TASKS`, without tasks that have no card."""
     groups: dict[str, list[Card]] = {task: [] for task in TASKS}
     for card in cards:
         if card.task in groups:
@@ -39,7 +39,7 @@ def by_task(cards: Iterable[Card]) -> Mapping[str, list[Card]]:
 
 
 def beside(task: str, cards: Sequence[Card]) -> None:
-    """Draw our figures of a task and the papers'; models of others have none."""
+    """Draw our results for a task and those of the paper; external models are left out."""
     cards = [card for card in cards if card.trained_on]
     if not cards:
         return
@@ -57,7 +57,7 @@ def beside(task: str, cards: Sequence[Card]) -> None:
 
 
 def what_areas_change(task: Task, cards: Iterable[Card]) -> str:
-    """Whether areas help: the first measure of each pair that differs in its attention alone."""
+    """Say whether areas help: the first metric of each pair that differs only in attention."""
     pairs: dict[str, dict[str, Card]] = {}
     for card in cards:
         pairs.setdefault(card.pair, {})[card.mechanism] = card
@@ -75,9 +75,9 @@ def what_areas_change(task: Task, cards: Iterable[Card]) -> str:
 
 
 def _by_network(task: Task, cards: Sequence[Card]) -> None:
-    """A table of every kind of network of the paper with our models in it, and one of the others.
+    """Draw a table for each kind of network in the paper with our models, and one for other models.
 
-    The first kind stands there always, any other only where one of our models has a place.
+    The first kind is always drawn, any other kind only if one of our models belongs to it.
     """
     if sentence := what_areas_change(task, cards):
         st.write(sentence)
@@ -100,20 +100,23 @@ def _by_network(task: Task, cards: Sequence[Card]) -> None:
 
 
 def beside_the_paper(task: Task, cards: Iterable[Card]) -> Mapping[Place, Card]:
-    """The first of our models for each place in the paper's tables; others have none there."""
+    """Return our first model for each cell of the paper's tables, without external models."""
     places: dict[Place, Card] = {}
     for card in cards:
         paper = task.by_size.get((card.level, card.size))
         if paper and card.is_as_published and paper.of(card.mechanism) is not None:
-            # Of models that differ in their seed alone, the first takes the place.
+            # If models differ only in their seed, the first one counts.
             places.setdefault((card.level, card.size, card.mechanism), card)
     return places
 
 
 def comparison_table(task: Task, places: Mapping[Place, Card], network: str) -> Columns:
-    """Every size of the paper with ours beside it; a dash where there is no such model of ours.
+    """Return the paper's results for every size next to ours; a dash if we have no such model.
 
-    network: the kind, a key of `Task.by_network`.
+    Args:
+        task: the task.
+        places: our models by level, size and mechanism.
+        network: the kind of network, a key of `Task.by_network`.
     """
     rows = []
     for (level, size), paper in task.by_network[network].items():
@@ -129,7 +132,7 @@ def comparison_table(task: Task, places: Mapping[Place, Card], network: str) -> 
 
 
 def _gain(regular: float | None, area: float | None) -> str:
-    """What areas add, signed; a dash where either is missing."""
+    """Return the signed gain by areas; a dash if a value is missing."""
     return "–" if regular is None or area is None else number_text(area - regular, "+.2f")
 
 
@@ -139,7 +142,7 @@ def _bleu(task: Task, card: Card | None) -> float | None:
 
 
 def lengths(task: str, cards: Sequence[Card]) -> None:
-    """Draw quality by the length of sentences, with and without attention, where it is known."""
+    """Draw quality by sentence length, with and without attention, if it was measured."""
     compared = with_and_without(task, cards)
     if not compared:
         return
@@ -150,7 +153,7 @@ def lengths(task: str, cards: Sequence[Card]) -> None:
 
 
 def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
-    """Draw the survey's Table 1 with our readers in it."""
+    """Draw the survey's Table 1 with our digit classifiers added."""
     figure = pairs_figure(cards)
     titled(figure, f"pairs_{task}", figure.layout.meta["title"])
     with st.expander("Show as table", key=f"pairs_table_{task}", type="compact"):
@@ -158,7 +161,7 @@ def pairs_of_digits(task: str, cards: Sequence[Card]) -> None:
 
 
 def trained_forms() -> None:
-    """Draw what different keys learn, by seed, where that was measured."""
+    """Draw what different keys learn, by seed, if it was measured."""
     shown = False
     for table in FORM_TABLES.values():
         rows = read_forms(table)

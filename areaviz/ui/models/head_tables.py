@@ -1,4 +1,4 @@
-"""What every head of a model does over a set: its name, how far it depends on its query, spans."""
+"""Statistics of every head of a model over a dataset: name, query dependence and spans."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ MEASURES = {
     "long_exact_lift": "times chance",
     "aer": "Alignment error (%)",
 }
-"""The measures of `Card.heads` that are shown, in this order; those in percent are shares."""
+"""Shown metrics of `Card.heads` in order; those with (%) in the title are stored as shares."""
 LEAST = 2
-"""Decimals of what is no share."""
+"""Number of decimals of values that are not shares."""
 WHAT_NAMES_MEAN = (
     "A head has a name where one thing explains much of what it does: previous item or position, if"
     " its heaviest item lies there in half of the queries; sink, if one item has more than half of"
@@ -48,7 +48,7 @@ SPAN_BASELINES = {
 
 
 def heads_table(figures: Figures, site: str) -> Cells:
-    """A row a head, layers and heads counted from 1; shares in percent."""
+    """Return one row per head; layers and heads count from 1, shares are in per cent."""
     places = []
     for layer, row in enumerate(figures["dependence"]):
         places += [(layer, head) for head in range(len(row))]
@@ -61,7 +61,8 @@ def heads_table(figures: Figures, site: str) -> Cells:
         "Name": names,
     }
     for key, title in MEASURES.items():
-        # Of pictures, whose cells are the same places in all examples, "cell" says more.
+        # For pictures, whose cells have fixed positions in all examples, "cell" is more
+        # informative.
         if key not in figures or key == "sink" and "cell" in figures:
             continue
         values = [figures[key][layer][head] for layer, head in places]
@@ -76,7 +77,7 @@ def _shown(value: float | None, title: str) -> float | None:
 
 
 def about_heads(figures: Figures) -> str:
-    """What the dependence of a site's heads is to be compared with."""
+    """Describe the scale for the query dependence of a site's heads."""
     return (
         f"Over {figures['examples']:,} validation examples. Query dependence: how much an item"
         " that is attended to tells of the query, 0 where every query looks at the same place. A"
@@ -87,7 +88,7 @@ def about_heads(figures: Figures) -> str:
 
 
 def draw_heads(card: Card, site: str, key: str) -> None:
-    """Draw what the heads of a site do; nothing where that was not measured."""
+    """Draw the statistics of a site's heads, if they were measured."""
     figures = card.heads.get(site)
     if not figures:
         return
@@ -101,7 +102,7 @@ def draw_heads(card: Card, site: str, key: str) -> None:
 
 
 def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """Error rates against links made by hand, the lowest is best; {} where not measured."""
+    """Return alignment error rates against manual alignments, lowest is best; {} if unknown."""
     found = attention.get("word links", {})
     known = [name for name in LINK_BASELINES if name in found]
     if not known:
@@ -113,9 +114,9 @@ def links_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
 
 
 def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
-    """How often spans hold the word linked by hand, beside what else does; {} where not measured.
+    """Return how often spans contain the manually aligned word, with baselines; {} if unknown.
 
-    "Whole" counts those alone that hold all items of a linked word.
+    "Whole" counts only spans that contain all items of an aligned word.
     """
     found = attention.get("linked words", {})
     if "span" not in found and "best_pair" not in found:
@@ -131,7 +132,7 @@ def linked_words_table(attention: Mapping[str, Mapping[str, float]]) -> Columns:
 
 
 def draw_links(card: Card) -> None:
-    """Draw how a translator's attention links words, where that was measured."""
+    """Draw how a translation model's attention aligns words, if it was measured."""
     links, words = links_table(card.attention), linked_words_table(card.attention)
     if not (links or words):
         return

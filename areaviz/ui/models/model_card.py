@@ -1,4 +1,4 @@
-"""One model on a card: what it is, what it measured, how it learned, and where its limits are."""
+"""The card of a model: description, results, training and limits."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ PAGE_OF = {
     "parsing": "reason",
     "questions": "reason",
 }
-"""The page that runs a model of a task."""
+"""The page that runs the models of a task."""
 
 
 def choose_card(task: str, group: Sequence[Card]) -> Card:
-    """Let one of a task's models be chosen, to be shown in full; their table shows them all."""
+    """Let the user choose one of a task's models, whose card is shown in full."""
     by_name = {card.name: card for card in group}
     if len(group) == 1:
         return group[0]
     key = f"card_{task}"
-    # The model that was chosen may be gone since.
+    # The chosen model may no longer exist.
     if st.session_state.get(key) not in by_name:
         st.session_state[key] = group[0].name
     st.pills(
@@ -71,7 +71,7 @@ def choose_card(task: str, group: Sequence[Card]) -> Card:
 
 @st.fragment
 def model_card(card: Card, cards: Mapping[str, Card]) -> None:
-    """Draw the card of a model; `cards` are those of all, as some are measured against others."""
+    """Draw the card of a model; `cards` has all models, because some are baselines of others."""
     with st.container(border=True, key=f"model_{card.name}"):
         st.subheader(escaped(card.title), anchor=False)
         if doubt := attention_doubt(card):
@@ -103,7 +103,7 @@ def _link(card: Card) -> None:
         pictures = ALL.get(str(card.config.get("kind")))
         if pictures is None or card.mechanism == "none":
             return
-        # There a picture brings along all who read such pictures; this one is looked at.
+        # This page runs all models for the picture, so select this model among them.
         asked = {"picture": pictures.first, "reading": card.name}
     page_link(f"pages/{PAGE_OF[card.task]}.py", "Try this model", asked)
 
@@ -124,7 +124,7 @@ def _summary(card: Card) -> str:
 
 
 def _gates(card: Card, cards: Mapping[str, Card]) -> None:
-    """What the model had to reach, whether it did, and why not."""
+    """Draw the targets of the model, whether it reached them, and why not."""
     gates = judged(card, cards)
     if gates:
         draw_table(gate_table(gates))
@@ -134,7 +134,7 @@ def _gates(card: Card, cards: Mapping[str, Card]) -> None:
 
 
 def _figures(card: Card) -> None:
-    """The measures of the task: those of the test set that counts stand out."""
+    """Draw the metrics of the task, those of the main test set first."""
     task = TASKS[card.task]
     figures = card.figures.get(task.headline, {})
     with st.container(horizontal=True):
@@ -168,7 +168,7 @@ def _training(card: Card) -> None:
 
 
 def _attention(card: Card) -> None:
-    """What the attention follows, beside what chance would give."""
+    """Draw what the attention aligns with, compared with chance."""
     if TASKS[card.task].follows_words:
         draw_links(card)
         _follows_words(card.attention, site_names(card))
@@ -183,7 +183,7 @@ def _attention(card: Card) -> None:
 
 
 def _heads(card: Card) -> None:
-    """What every head does, a table a site."""
+    """Draw the statistics of every head, one table per site."""
     names = site_names(card)
     if opened := _opened("What does each head do?", f"heads_{card.name}"):
         with opened:
@@ -206,12 +206,12 @@ def _follows_words(attention: Attention, names: Mapping[str, str]) -> None:
 
 
 def _has_key(attention: Attention, ending: str | tuple[str, ...]) -> bool:
-    """Whether some measure's key ends so."""
+    """Return whether the key of some metric has this suffix."""
     return any(key.endswith(ending) for values in attention.values() for key in values)
 
 
 def _recipe(card: Card) -> None:
-    """Everything else that the card has."""
+    """Draw all other content of the card."""
     opened = _opened("Data, recipe, configuration and all measures", f"recipe_{card.name}")
     if opened is None:
         return
@@ -230,6 +230,6 @@ def _recipe(card: Card) -> None:
 
 
 def _opened(label: str, key: str) -> DeltaGenerator | None:
-    """A part of the page that is drawn when it is opened, since many are never; else None."""
+    """Draw an expander; return its container if it is open, else None, so that drawing is lazy."""
     expander = st.expander(label, key=key, type="compact", on_change="rerun")
     return expander if expander.open else None

@@ -75,6 +75,7 @@ class Page(Generic[S_co]):
 
     @property
     def title(self) -> str:
+        """The heading of the page."""
         return self.heading or TITLES[self.name]
 
     @property

@@ -22,7 +22,7 @@ _ODDS = "what_if_odds"
 
 
 def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) -> Contrast | None:
-    """Ask for a word and a foil and show how probable both are; returns them, if both are known."""
+    """Let the user choose a word and an alternative; return both if they have probabilities."""
     trace = run.before
     if not _can_be_given(trace):
         return None
@@ -40,13 +40,13 @@ def contrast(page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus) 
 
 
 def _can_be_given(trace: Trace) -> bool:
-    """Whether the output is a text that was written item by item."""
+    """Return whether the output is a text that was produced item by item."""
     output = trace.fields[trace.output.field]
     return "history" in trace.fields and output.kind == "text" and bool(output_words(output))
 
 
 def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
-    """A word of the output, at first the one that is locked, and what stands against it."""
+    """Let the user choose a word of the output, by default the locked one, and an alternative."""
     output = trace.fields[trace.output.field]
     words = {first: (first, last) for first, last in output_words(output)}
     if page.state.word not in words:
@@ -85,17 +85,17 @@ def _asked(page: WhatIfPage, trace: Trace, focus: Focus) -> Contrast | None:
 
 
 def _others(trace: Trace, first: int, last: int) -> list[str]:
-    """What the model nearly wrote in place of a word; nothing where a word has several items."""
+    """Return the model's next most probable words; [] if the word has several items."""
     if last - first > 1:
         return []
     labels = [label for label, _ in trace.output.alternatives[first]]
     own = trace.fields[trace.output.field].labels[first]
-    # The end and other symbols stand for no text.
+    # The end symbol and other special symbols are not words.
     return [one for one in labels if one.strip() and not one.startswith("⟨") and one != own]
 
 
 def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> int:
-    """The word that holds a locked item of the output, else the first."""
+    """Return the word that contains a locked item of the output, else the first word."""
     later = _later(trace, focus)
     is_output = trace.maps[focus.site].query == trace.output.field or later
     for first, last in words.values():
@@ -106,15 +106,15 @@ def _locked(trace: Trace, focus: Focus, words: dict[int, tuple[int, int]]) -> in
 
 
 def _later(trace: Trace, focus: Focus) -> int:
-    """How much later an item of the output stands in the text that attends.
+    """Return the offset between the items of the output and the text that attends.
 
-    The decoders of others attend from the text they read, whose first item follows nothing.
+    Decoders of external models attend from their input text, whose first item has no predecessor.
     """
     return int(trace.maps[focus.site].query == "history")
 
 
 def _odds(backend: Backend, trace: Trace, asked: Contrast, changed: Trace | None) -> Odds:
-    """Worked out once for what is asked last, as the panel is drawn often."""
+    """Return the probabilities; cache the latest ones, because the panel is redrawn often."""
     requests = trace.request, None if changed is None else changed.request
     held: dict[tuple[Request, Request | None, Contrast], Odds] = st.session_state.get(_ODDS, {})
     key = (*requests, asked)
@@ -143,5 +143,5 @@ def _table(trace: Trace, asked: Contrast, found: list[tuple[str, Odds]]) -> None
 
 
 def _share(probability: float) -> str:
-    """With more digits where it is small, as foils are."""
+    """Format a probability; small values, which are typical of alternatives, get more digits."""
     return f"{probability:.3f}" if probability >= 0.001 else f"{probability:.6f}"

@@ -1,4 +1,4 @@
-"""One run, and the same input decoded again under the reader's interventions."""
+"""A run, and the result of decoding its input again under the user's interventions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _RUNS = "what_if_runs"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Experiment:
-    """One run and what became of it.
+    """A run and its repetition under interventions.
 
     Args:
-        request: what was asked, unchanged.
+        request: the unchanged request.
         before: its trace.
-        decoded: the interventions it was decoded with, if any.
-        runs: decoded again under these, and the changed model over the output of `before`.
-        failure: why there are none, in one sentence, or "".
+        decoded: the interventions with which it was decoded again, if any.
+        runs: the new decoding, and the changed model applied to the output of `before`.
+        failure: one sentence that says why there are none, or "".
     """
 
     request: Request
@@ -38,7 +38,7 @@ class Experiment:
 
 
 def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Trace) -> Experiment:
-    """Decode again with what the reader wants done otherwise, if anything."""
+    """Decode again with the user's interventions, if there are any."""
     wanted = decoded(page, request)
     run = Experiment(request, before, wanted)
     if not wanted:
@@ -58,6 +58,6 @@ def experiment(page: WhatIfPage, backend: Backend, request: Request, before: Tra
 
 
 def reads_output(model: str) -> bool:
-    """Whether a model can be given an output; of one that is gone, so it seems."""
+    """Return whether a model can be given an output; true for a model that is gone."""
     card = known_card(model)
     return card is None or "target" in card.can

@@ -1,4 +1,4 @@
-"""What can be hidden from a model: words, facts, points, frames, cells, or a moment of a sound."""
+"""Inputs to hide from a model: words, facts, points, frames, cells, or a part of a sound."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ WHOLE = {
     "facts": "Its place in the story stays, so facts before it are as old as they were.",
     "points": "The model has read it all the same; a tour comes to it when no other is left.",
 }
-"""Inputs whose items are hidden one by one, with what hiding leaves."""
+"""Inputs whose items can be hidden one by one, with the effect of hiding."""
 ITEMS = {"clip": "frames"}
-"""What the items of an input are called, where that is not its name."""
+"""Names of the items of an input, where they differ from the input's name."""
 STEP = 0.05
-"""Seconds between two places at which a moment of a sound can begin or end."""
+"""Step in seconds for the start and end of a hidden part of a sound."""
 
 
 def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
-    """Words of the sentence, each with all its items."""
+    """Let the user choose words of the sentence to hide, each with all its items."""
     source = run.before.fields[text_of(run)]
     runs = word_runs(source)
     if len(runs) > MOST_WORDS:
@@ -50,12 +50,12 @@ def hide_words(page: WhatIfPage, run: Experiment, _: Focus) -> Change | None:
 
 
 def text_of(run: Experiment) -> str:
-    """The name of the text that is read: of a decoder, which has no other, its history."""
+    """Return the name of the input text; for a decoder without one, its history."""
     return "history" if is_one_text(run.before) else "source"
 
 
 def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    """Facts, points or frames, each by its label."""
+    """Let the user choose facts, points or frames to hide, by their labels."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
     names = {item: escaped(readable(label)) for item, label in enumerate(memory.labels)}
     noun = ITEMS.get(memory.name, memory.name)
@@ -65,9 +65,9 @@ def hide_items(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None
 
 
 def hide_moment(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    """What is heard between two seconds of a sound."""
+    """Let the user choose a part of a sound to hide, in seconds."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
-    # Down to whole steps, so that the end can be chosen.
+    # Round down to whole steps, so that the end can be chosen.
     longest = int(memory.anchors[-1, 1] / RATE / STEP) * STEP
     start, end = (min(second, longest) for second in page.state.seconds)
     page.set(seconds=(start, end))
@@ -84,7 +84,7 @@ def hide_moment(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | Non
 
 
 def hide_cells(_: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
-    """Cells that are chosen in the picture, or those that a chosen word attends to most."""
+    """Let the user hide the selected cells, or those to which a selected word attends most."""
     attention = run.before.maps[focus.site]
     items, which = focus.items, "the chosen cells"
     if focus.side == "query":

@@ -1,4 +1,4 @@
-"""The panel "What if": choose an intervention where one points, and decode again."""
+"""The panel "What if": choose an intervention for the selection, and decode again."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 
 
 def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
-    """Draw it for the first of the traces that are looked into, if that is the one that was run."""
-    # The panel is part of a fragment: what is to be decoded anew needs the whole page.
+    """Draw the panel for the first trace, if that is the trace of the run."""
+    # The panel is part of a fragment, but decoding again requires the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    # What was attributed, no head attends to: there is nothing to change.
+    # An attribution map is not attention, so there is nothing to change.
     is_attributed = focus.site.endswith(tuple(WAYS))
     if trace is not run.before or focus.site not in trace.maps or is_attributed or not _able(run):
         return
@@ -78,7 +78,7 @@ def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, foc
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
-    """What to change, and how; every choice becomes a line of the list."""
+    """Draw the choice of changes; every chosen change becomes a line of the list."""
     kinds = _kinds(run, focus)
     titles = {kind: title for kind, (title, _) in kinds.items()}
     kind = page.segments("Change", "kind_of_change", titles)
@@ -93,7 +93,7 @@ def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:
 
 
 def _able(run: Experiment) -> frozenset[str]:
-    """The kinds of changes that the model can be asked for; of one that is gone, all."""
+    """Return the kinds of changes that the model supports; all for a model that is gone."""
     card = known_card(run.request.model)
     return frozenset(KINDS) if card is None else card.can & KINDS.keys()
 
@@ -102,10 +102,10 @@ Chooser = Callable[[WhatIfPage, Experiment, Focus], Change | None]
 
 
 def _kinds(run: Experiment, focus: Focus) -> dict[str, tuple[str, Chooser]]:
-    """The kinds of changes that this run allows, with the label and the form of each."""
+    """Return the kinds of changes that this run allows, with the label and the form of each."""
     memory = run.before.fields[run.before.maps[focus.site].memory]
     kinds: dict[str, tuple[str, Chooser]] = {"area": ("Weigh an area", _weigh)}
-    # A pointer's weights are its output: there is nothing that a head reads.
+    # The weights of a pointer network are its output, so gating a head has no effect.
     if "gate" in _able(run):
         kinds["head"] = "Switch heads off", _gate
     if text_of(run) in run.before.fields:
@@ -157,7 +157,7 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     head = focus.head if where == "this head" else None
     site, derived = base_site(focus.site)
     if overlapping or derived:
-        # Where areas are derived, the model itself attends to their items.
+        # If areas are derived, the model itself attends to their items.
         return Weigh(site, grid.items_of(area), (), factor, layer, head)
     return Weigh(site, (), (area,), factor, layer, head)
 
@@ -196,7 +196,7 @@ def _swap(page: WhatIfPage, run: Experiment, _: Focus) -> None:
 
 
 def _draft_list(page: WhatIfPage, run: Experiment) -> None:
-    """What is to be done otherwise, with a button that removes each; and the one that decodes."""
+    """Draw the list of chosen changes with buttons to remove them, and the button to decode."""
     wanted = draft(page, run.request)
     for number, change in enumerate(wanted.changes):
         others = wanted.changes[:number] + wanted.changes[number + 1 :]
@@ -225,7 +225,7 @@ def _draft_list(page: WhatIfPage, run: Experiment) -> None:
 
 
 def _line(page: WhatIfPage, run: Experiment, key: str, words: str, rest: Interventions) -> None:
-    """An intervention, with a button that leaves the rest of them."""
+    """Draw an intervention with a button that removes it."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         rest_of = page, run.request, rest
         st.button("Remove", key=key, type="tertiary", on_click=set_draft, args=rest_of)

@@ -1,4 +1,4 @@
-"""What came of a change: both outputs, their probabilities, and how faithful a map is."""
+"""The result of a change: both outputs, their probabilities, and the faithfulness of a map."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BY = {False: "The output", True: "The word against the other"}
 
 
 def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
-    """Both outputs, and the probability of the original one before and after."""
+    """Draw both outputs, and the probability of the original output before and after."""
     one = before.fields[before.output.field].raw
     two = after.fields[after.output.field].raw
     with st.container(key="what_if_outcome", gap="small"):
@@ -61,7 +61,7 @@ def outcome(before: Trace, after: Trace, forced: Trace, focus: Focus) -> None:
 
 
 def _odds(before: Trace, forced: Trace) -> str:
-    """The mean probability of the original output's items, before and after."""
+    """Describe the mean probability of the original output's items, before and after."""
     items = len(before.output.probabilities)
     means = []
     for trace in (before, forced):
@@ -76,14 +76,14 @@ def _odds(before: Trace, forced: Trace) -> str:
 def faithful(
     page: WhatIfPage, backend: Backend, run: Experiment, focus: Focus, contrast: Contrast | None
 ) -> None:
-    """The faithfulness of the map that is looked at, measured when asked for.
+    """Draw the faithfulness of the selected map, which is measured on demand.
 
     Args:
-        page: holds what was measured.
+        page: its state says what was measured.
         backend: runs the model without parts of the map.
-        run: what was asked, and the trace of the map.
+        run: the request, and the trace of the map.
         focus: the map.
-        contrast: a word and a foil, by which it can be measured, too.
+        contrast: a word and an alternative for an additional measurement.
     """
     trace = run.before
     attention = trace.maps[focus.site]
@@ -102,7 +102,7 @@ def faithful(
         probe = Probe(focus.site, focus.layer, focus.head, k, unit)
         if by_contrast:
             probe = replace(probe, contrast=contrast)
-        # As it was asked: a model may have seen a part of its picture.
+        # Use the original request: the model may have received only a part of its picture.
         asked = run.request.checked()
         request = replace(asked, target=output_given(trace))
         subject = request, probe
@@ -119,7 +119,7 @@ def faithful(
 
 
 def _measured(backend: Backend, request: Request, probe: Probe) -> Faithfulness:
-    """How faithful the map is; raises InputError or BackendError."""
+    """Measure the faithfulness of the map; raises InputError or BackendError."""
     done, which = 0.0, ""
     with waiting("Measuring") as report:
 

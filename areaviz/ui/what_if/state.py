@@ -1,4 +1,4 @@
-"""What a reader wants done otherwise: for every input a draft, and what was decoded with last."""
+"""The user's interventions: for every input a draft, and the interventions decoded last."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Link, State
 
 SWAP = "swap"
-"""The address parameter that names another picture."""
+"""The URL parameter that names another picture."""
 FOIL = "foil"
-"""That of a word that is asked about: its first item, from 1, a dot, and its foil."""
+"""The URL parameter for a word and its alternative: its first item, from 1, a dot, the other."""
 MOST_INPUTS = 8
-"""Inputs whose interventions a session holds."""
+"""Largest number of inputs whose interventions a session keeps."""
 
 _Input = tuple[str, str, str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Interventions:
-    """What is done otherwise in a run.
+    """The changes of a run.
 
     Args:
-        changes: to the model's attention.
-        picture: the sample that takes the place of the picture, "" for none.
+        changes: changes of the model's attention.
+        picture: the sample that replaces the picture, "" for none.
     """
 
     changes: tuple[Change, ...] = ()
@@ -42,13 +42,13 @@ class Interventions:
         return bool(self.changes or self.picture)
 
     def of(self, request: Request) -> Request:
-        """The request with all of it, after what its form has changed already."""
+        """Return the request with these interventions, after the changes of its form."""
         picture = sample(self.picture) if self.picture else request.picture
         return replace(request, changes=(*request.changes, *self.changes), picture=picture)
 
     @property
     def params(self) -> dict[str, str]:
-        """What a link says of it besides the request's changes."""
+        """Return the URL parameters of the interventions, besides the request's changes."""
         return {SWAP: self.picture} if self.picture else {}
 
 
@@ -57,40 +57,40 @@ NOTHING = Interventions()
 
 @dataclass(frozen=True)
 class WhatIfState(State):
-    """What a page with the panel What if holds."""
+    """The state of a page with the panel What if."""
 
-    # For every input the draft and what was decoded with, the latest last.
+    # For every input the draft and the interventions decoded last; the latest input comes last.
     experiments: Mapping[_Input, tuple[Interventions, Interventions]] = field(default_factory=dict)
     # The link whose interventions wait until its input is there.
     linked: Link | None = None
-    # What the panel shows: the kind of change, ...
+    # The content of the panel: the kind of change, ...
     kind_of_change: str = "area"
-    # ... the area that is weighed, with those that overlap it or without, and where, ...
+    # ... the area to reweight, with or without overlapping areas, and its position, ...
     area: Any = None
     overlapping: bool = False
     where: str = "all layers"
     factor: float = 0.0
-    # ... places of the words that are hidden, the sample that replaces the picture, ...
+    # ... positions of the hidden words, the sample that replaces the picture, ...
     words: list[int] = field(default_factory=list)
     swap: str | None = None
-    # ... the seconds of a sound that are hidden, ...
+    # ... the hidden part of a sound in seconds, ...
     seconds: tuple[float, float] = (0.0, 0.0)
-    # ... the first item of the word that is asked about, what stands against it, whether the map is
-    # measured by that, ...
+    # ... the first item of the chosen word, its alternative, whether the map is measured by their
+    # contrast, ...
     word: int | None = None
     foil: str | None = None
     is_contrast: bool = False
-    # ... and of what, and how many, the map is measured by.
+    # ... and the unit and the number of parts by which the map is measured.
     unit: str = ""
     k: int = 5
-    # Which map was asked about last, and what was measured of the last one.
+    # The latest question about a map, and the latest measurement.
     measured: tuple[Request, Probe] | None = None
     faithfulness: Mapping[tuple[Request, Probe], Faithfulness] = field(default_factory=dict)
-    # Whether attribution stands beside attention.
+    # Whether attribution is shown next to attention.
     attribution: bool = False
 
     def from_link(self, link: Link) -> Self:
-        """With a link's interventions, of the link's input alone."""
+        """Return this state with a link's interventions, for the link's input only."""
         state, name = super().from_link(link), link.params.get(SWAP, "")
         if link.problem:
             return state
@@ -108,7 +108,7 @@ class WhatIfState(State):
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
-        """With the word that is asked about, and its foil."""
+        """Return the URL parameters with the chosen word and its alternative."""
         params = super().to_link(request, focus, view)
         if self.word is not None and self.foil:
             params[FOIL] = f"{self.word + 1}.{self.foil}"
@@ -116,7 +116,7 @@ class WhatIfState(State):
 
 
 def _contrast(code: str) -> tuple[int | None, str | None]:
-    """Word and foil of a link; neither where it has none, or what is no such pair."""
+    """Return the word and the alternative of a link; None for both if they are invalid."""
     item, _, foil = code.partition(".")
     if not foil or not re.fullmatch("[1-9][0-9]{0,4}", item):
         return None, None
@@ -127,14 +127,14 @@ WhatIfPage = Page[WhatIfState]
 
 
 def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
-    """Take a link's interventions for those of this input, if that is the link's.
+    """Apply a link's interventions to this input, if it is the input of the link.
 
-    Until the link's input is asked they wait: its picture, for instance, has to be uploaded again.
+    They wait until the link's input is given, for example until its picture is uploaded again.
 
     Args:
-        page: holds the interventions.
+        page: its state has the interventions.
         request: the input.
-        asked: the same as a link has it.
+        asked: the input in the form that a link has.
     """
     link = page.state.linked
     if link is not None and _is_about(link, asked):
@@ -145,7 +145,7 @@ def apply_link(page: WhatIfPage, request: Request, asked: Request) -> None:
 
 
 def _is_about(link: Link, request: Request) -> bool:
-    """Whether a request is of a link's input; what the link does not name may be anything."""
+    """Return whether a request has a link's input; fields missing from the link are ignored."""
     names = {"model": request.model}
     for key in ("picture", "sound", "clip"):
         part = getattr(request, key)
@@ -156,22 +156,22 @@ def _is_about(link: Link, request: Request) -> bool:
 
 
 def draft(page: WhatIfPage, request: Request) -> Interventions:
-    """What is wanted for this input now."""
+    """Return the present draft for this input."""
     return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[0]
 
 
 def decoded(page: WhatIfPage, request: Request) -> Interventions:
-    """What this input was decoded with last."""
+    """Return the interventions with which this input was decoded last."""
     return page.state.experiments.get(_input(request), (NOTHING, NOTHING))[1]
 
 
 def set_draft(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
-    """Want something else; nothing is decoded before `decode`."""
+    """Replace the draft; nothing is decoded before `decode`."""
     _hold(page, request, wanted, decoded(page, request))
 
 
 def decode(page: WhatIfPage, request: Request, wanted: Interventions) -> None:
-    """Want something, and decode with it."""
+    """Replace the draft, and decode with it."""
     _hold(page, request, wanted, wanted)
 
 
@@ -184,6 +184,6 @@ def _hold(page: WhatIfPage, request: Request, wanted: Interventions, done: Inter
 
 
 def _input(request: Request) -> _Input:
-    """What positions in interventions are of: another decoding of the same input keeps them."""
+    """Return the key of the input to which positions refer; it ignores decoding options."""
     part = request.picture or request.sound or request.clip
     return request.model, request.text, part.digest if part else "", request.area_size

@@ -1,4 +1,4 @@
-"""Changes in words, and the areas that can be changed where the reader points."""
+"""Changes in words, and the areas of the selection that can be changed."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
 CANDIDATES = 3
-"""Areas offered of each item that is pointed at, the heaviest first."""
+"""Number of top areas offered per selected item."""
 
 
 def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
-    """The areas that can be changed, with their names: what the focused queries attend to most.
+    """Return the areas that can be changed with their names: top areas of the selected queries.
 
-    Where memory items are focused, each of them is an area of its own.
+    If memory items are selected, each of them is an area.
     """
     attention = trace.maps[focus.site]
     memory, grid = trace.fields[attention.memory], attention.grid
@@ -26,7 +26,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
         return {area: area_words(memory, grid, area) for area in areas}
     found: dict[Area, float] = {}
     least = smallest_area(attention, focus)
-    # Where single items may win, the heaviest spans are offered beside them.
+    # If single items may be top areas, also offer the top spans.
     sizes = (least,) if least > 1 or grid.count == grid.items else (least, 2)
     for query in focus.items:
         for size in sizes:
@@ -43,7 +43,7 @@ def candidates(trace: Trace, focus: Focus) -> dict[Area, str]:
 
 
 def change_words(trace: Trace, change: Change) -> str:
-    """A change in words, for a trace of the same input; markup unescaped."""
+    """Describe a change for a trace of the same input; markup is not escaped."""
     if isinstance(change, Hide):
         return f"Hidden: {_items(trace, change.field, change.items)}"
     if isinstance(change, Share):
@@ -67,7 +67,7 @@ def change_words(trace: Trace, change: Change) -> str:
 
 
 def share_words(change: Share) -> str:
-    """How scores become weights, in words."""
+    """Describe the normalisation of scores."""
     done = ["Smoothed" if change.smooth else "Softmax"]
     if change.factor != 1:
         done.append(f"scores times {change.factor:g}")
@@ -77,7 +77,7 @@ def share_words(change: Share) -> str:
 
 
 def place_words(trace: Trace, site: str, layer: int | None, head: int | None) -> str:
-    """Site, layer and head in words."""
+    """Describe site, layer and head."""
     noun = layer_noun(site)
     layers = f"all {noun}s" if layer is None else f"{noun} {layer + 1}"
     heads = "all heads" if head is None else f"head {head + 1}"
