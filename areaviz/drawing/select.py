@@ -22,6 +22,7 @@ _NAMES = {
     "source": "source",
     "target": "output",
     "history": "output so far",
+    "pictures": "row of pictures",
 }
 LABELLED = {"facts": "“{}”", "points": "point {}", "clip": "{}"}
 """For kinds of fields whose items are named one by one: the format of an item's label."""

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from areaviz.drawing.select import fits_spans
 from areaviz.drawing.sites import site_name, sites
@@ -241,17 +243,22 @@ def initial_focus(
     return None if opening is None else plain_focus(opening)
 
 
-def longest_word(field: Field) -> tuple[int, ...]:
+def longest_word(field: Field, allowed: Container[int] | None = None) -> tuple[int, ...]:
     """Return the items of a text's longest word without surrounding punctuation.
 
     The first of several words counts. The result is () if the field is not text or has no word.
+
+    Args:
+        field: the text.
+        allowed: items of which the word must have at least one; None for all.
     """
     longest: tuple[int, ...] = ()
     length = 0
     for start, end in words(field) if field.kind == "text" else ():
         texts = [field.raw[first:last] for first, last in field.anchors[start:end].tolist()]
         lettered = [item for item, text in enumerate(texts) if any(map(str.isalnum, text))]
-        if lettered:
+        is_allowed = allowed is None or any(item in allowed for item in range(start, end))
+        if lettered and is_allowed:
             trimmed = range(lettered[0], lettered[-1] + 1)
             size = sum(len(texts[item]) for item in trimmed)
             if size > length:
@@ -264,7 +271,11 @@ def _first_focus(trace: Trace, place: Place) -> Focus:
     field = trace.fields[place.query]
     # Select something even if the output has no words.
     first = (0,) if field.kind == "text" and len(field) else ()
-    return Focus(place.site, place.layers[-1], items=longest_word(field) or first)
+    # Words before a picture attend to none of it.
+    weights_HQA = trace.maps[place.site].weights[place.layers[-1]]
+    attending = set(np.flatnonzero(np.asarray(weights_HQA).any(axis=(0, 2))).tolist())
+    word = longest_word(field, attending) or longest_word(field)
+    return Focus(place.site, place.layers[-1], items=word or first)
 
 
 def plain_focus(focus: Focus) -> dict[str, Any]:

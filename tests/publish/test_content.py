@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from areaviz.publish.content import initial_focus, longest_word, places
+from areaviz.publish.content import initial_focus, longest_word, opening_focus, places
 from areaviz.publish.options import PageOptions
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -49,6 +50,22 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
         "layer": 1,
         "selection": wordless | plainly,
     }
+
+
+def test_the_word_that_is_lit_attends() -> None:
+    """Words before a picture attend to none of it."""
+    trace = fakes.caption_trace()
+    shown = places(trace, PageOptions())
+    before = opening_focus(trace, shown, None)
+    assert before is not None and before.items
+    one = trace.maps[before.site]
+    weights = np.array(one.weights)
+    weights[:, :, before.items] = 0
+    silent = replace(trace, maps={**trace.maps, before.site: replace(one, weights=weights)})
+    after = opening_focus(silent, shown, None)
+    assert after is not None and after.site == before.site and after.items
+    assert set(after.items).isdisjoint(before.items)
+    assert weights[after.layer][:, after.items].any()
 
 
 def test_a_focus_reaches_the_page_whole() -> None:
