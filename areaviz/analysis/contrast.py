@@ -40,20 +40,23 @@ class Gram:
         return float(np.log((self.second + 1) / (self.first + 1)))
 
 
-def grams(table: pd.DataFrame, size: int) -> tuple[list[Gram], list[Gram]]:
-    """Return the n-grams that the first model matches more often, and those of the second model.
+def grams(
+    table: pd.DataFrame, size: int, pair: tuple[int, int] = (0, 1)
+) -> tuple[list[Gram], list[Gram]]:
+    """Return the n-grams that the first model has right more often, and those of the second.
 
     The most one-sided n-grams come first. An n-gram is matched as often as both output and
     reference contain it.
 
     Args:
-        table: two runs, as `table_of` returns them.
+        table: two or more runs, as `table_of` returns them.
         size: the number of words per n-gram.
+        pair: the numbers of the two compared runs.
     """
     first_total: Counter[str] = Counter()
     second_total: Counter[str] = Counter()
     places: dict[str, list[int]] = defaultdict(list)
-    texts = table[["reference", "output_0", "output_1"]]
+    texts = table[["reference", *(f"output_{run}" for run in pair)]]
     for place, *columns in texts.itertuples():
         wanted, first, second = (_counted(str(text), size) for text in columns)
         first, second = first & wanted, second & wanted
@@ -135,15 +138,19 @@ def _columns_of(table: pd.DataFrame, measure: str) -> list[str]:
     return names
 
 
-def corpus_change(table: pd.DataFrame) -> Mapping[str, Comparison]:
-    """Compare the corpus BLEU and chrF of both models by approximate randomisation.
+def corpus_change(table: pd.DataFrame, pair: tuple[int, int] = (0, 1)) -> Mapping[str, Comparison]:
+    """Compare the corpus BLEU and chrF of two models by approximate randomisation.
 
-    All references are used. The result is empty if no example has a reference.
+    All references count. The result is empty if no example has a reference.
+
+    Args:
+        table: of two or more runs, as `table_of` makes it.
+        pair: the numbers of the runs; the second one is compared with the first.
     """
     known = table[table["reference"] != ""]
     if known.empty:
         return {}
-    second, first = list(known["output_1"]), list(known["output_0"])
+    first, second = (list(known[f"output_{run}"]) for run in pair)
     return compare(second, first, references_of(known), RESAMPLES)
 
 

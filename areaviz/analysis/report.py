@@ -22,12 +22,12 @@ def report_page(report: Report) -> str:
     """Return the report as HTML.
 
     Raises:
-        InputError: there are no examples to report, or there are more than two systems.
+        InputError: there are no examples to report, or there are too many systems.
     """
     if len(report.systems) > MAX_SYSTEMS:
         raise InputError(
-            f"A report is of at most {MAX_SYSTEMS} systems but {len(report.systems)} were given;"
-            " leave some out."
+            f"A report compares at most {MAX_SYSTEMS} systems, but there are"
+            f" {len(report.systems)}. Leave some out."
         )
     if report.frame.empty:
         raise InputError("There are no examples to report; choose a slice or a search with some.")

@@ -1,4 +1,4 @@
-"""The examples of a report: where both systems fail, where one wins, and rated examples."""
+"""The examples of a report: where all systems fail, where one wins, and rated examples."""
 
 from __future__ import annotations
 
@@ -8,37 +8,49 @@ import numpy as np
 
 from areaviz.analysis.buckets import BUCKETINGS, bucket_table
 from areaviz.analysis.report_parts import example_card
-from areaviz.analysis.reported import MAX_SYSTEMS, Report
+from areaviz.analysis.reported import Report
 from areaviz.drawing.labels import counted
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import three_digits
 
-# Number of examples shown per kind, per bucket, and with ratings.
-EXAMPLES, OF_BUCKET, JUDGED = 6, 3, 12
+# Number of examples shown per kind, per pair of several systems, per bucket, and with ratings.
+EXAMPLES, OF_PAIR, OF_BUCKET, JUDGED = 6, 3, 3, 12
 
 
 def examples(report: Report) -> list[Markup]:
-    """Return the most telling examples: both fail, one wins, the worst ones, and rated ones."""
+    """Return the most telling examples: all fail, one wins, the worst ones, and rated ones."""
     if not report.leading:
         return _judged(report)
     measure, frame = report.measures[report.leading], report.frame
     parts: list[Markup] = []
-    if len(report.runs) == MAX_SYSTEMS:
-        parts += _both_fail(report)
-        change = frame[f"{report.leading}_change"].dropna().sort_values(kind="stable")
-        if measure.better == "low":
-            change = -change[::-1]
-        first, second = report.names
-        gains = [int(place) for place in change[change > 0].index[::-1]]
-        losses = [int(place) for place in change[change < 0].index]
-        parts += _cards(report, f"{second} is better, by {measure.title}", gains[:EXAMPLES])
-        parts += _cards(report, f"{first} is better, by {measure.title}", losses[:EXAMPLES])
+    if report.pairs:
+        parts += _all_fail(report)
+        for pair in report.pairs:
+            parts += _better(report, pair)
     else:
         values = frame[f"{report.leading}_0"].dropna().sort_values(kind="stable")
         places = [int(place) for place in values.index]
         worst = places[::-1] if measure.better == "low" else places
         parts += _cards(report, f"Worst by {measure.title}", worst[:EXAMPLES])
     return [*parts, *_judged(report)]
+
+
+def _better(report: Report, pair: tuple[int, int]) -> list[Markup]:
+    """Show the examples in which one of two systems is better by most, for each of the two."""
+    measure = report.measures[report.leading]
+    columns = [report.frame[f"{report.leading}_{number}"] for number in pair]
+    change = (columns[1] - columns[0]).dropna().sort_values(kind="stable")
+    if measure.better == "low":
+        change = -change[::-1]
+    gains = [int(place) for place in change[change > 0].index[::-1]]
+    losses = [int(place) for place in change[change < 0].index]
+    first, second = (report.names[number] for number in pair)
+    than = [f" than {name}" if len(report.pairs) > 1 else "" for name in (first, second)]
+    count = EXAMPLES if len(report.pairs) == 1 else OF_PAIR
+    return [
+        *_cards(report, f"{second} is better{than[0]}, by {measure.title}", gains[:count]),
+        *_cards(report, f"{first} is better{than[1]}, by {measure.title}", losses[:count]),
+    ]
 
 
 def _judged(report: Report) -> list[Markup]:
@@ -52,18 +64,18 @@ def _judged(report: Report) -> list[Markup]:
     return _cards(report, "With errors that raters marked", places[:JUDGED])
 
 
-def _both_fail(report: Report) -> list[Markup]:
-    """Return examples of each length bucket in which both systems fail."""
+def _all_fail(report: Report) -> list[Markup]:
+    """Return examples of each length bucket in which all systems fail."""
     failing, limit = report.failing
     measure = report.measures[report.leading]
     if not failing:
         return []
     beyond = "at least" if measure.better == "low" else "at most"
     about = (
-        f"{counted(len(failing), 'example')}: the {measure.title} of both is {beyond}"
-        f" {three_digits(limit)}, as that of the worst quarter of all outputs is."
+        f"{counted(len(failing), 'example')}: the {measure.title} of {report.everybody.lower()} is"
+        f" {beyond} {three_digits(limit)}, as that of the worst quarter of all outputs is."
     )
-    parts = [element("h3", "Both fail"), element("p", about)]
+    parts = [element("h3", f"{report.everybody} fail"), element("p", about)]
     how = BUCKETINGS["length"]
     for row in bucket_table(report.frame, how, report.leading, len(report.runs)).to_dict("records"):
         here = [place for place in failing if place in row["places"]]

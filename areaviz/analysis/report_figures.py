@@ -10,8 +10,8 @@ from areaviz.analysis.buckets import bucket_table, bucketings, by_metadata, word
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.judged import Agreement, agreement, kinds_of_errors
 from areaviz.analysis.report_parts import figure, table
-from areaviz.analysis.reported import MAX_SYSTEMS, USUAL, Report
-from areaviz.analysis.table import WHOLE, metadata_of, summary
+from areaviz.analysis.reported import USUAL, Report
+from areaviz.analysis.table import WHOLE, metadata_of, summary, with_changes
 from areaviz.drawing.markup import Markup, element
 from areaviz.drawing.numbers import number_text
 
@@ -39,16 +39,25 @@ def whole_set(report: Report) -> list[Markup]:
 
 
 def against(report: Report) -> list[Markup]:
-    """Return wins, ties and losses with confidence intervals, and tests of the whole dataset."""
-    if len(report.runs) != MAX_SYSTEMS:
-        return []
+    """Compare each other system with the baseline: wins and losses, and tests of the whole set."""
+    parts: list[Markup] = []
+    for pair in report.pairs:
+        if len(report.pairs) > 1:
+            first, second = (report.names[number] for number in pair)
+            parts.append(element("h3", f"{second} compared with {first}"))
+        parts += _compared(report, pair)
+    return parts
+
+
+def _compared(report: Report, pair: tuple[int, int]) -> list[Markup]:
     rows: list[tuple[object, ...]] = []
+    frame = with_changes(report.frame, *pair)
     for name, measure in report.measures.items():
-        change = report.frame[f"{name}_change"].to_numpy(float)
+        change = frame[f"{name}_change"].to_numpy(float)
         if measure.better and np.isfinite(change).any():
             mean, low, high = (number_text(value, "+.3g") for value in mean_change(change))
             rows.append((measure.title, *wins(change, measure.better), mean, f"{low} to {high}"))
-    first, second = report.names
+    first, second = (report.names[number] for number in pair)
     about = (
         f"Wins are examples in which {second} is better than {first}. The interval holds the mean"
         " change of 95 % of 1,000 sets drawn anew from these examples (bootstrap, seed 1); where it"
@@ -56,7 +65,7 @@ def against(report: Report) -> list[Markup]:
     )
     heads = ("Measure", "Wins", "Ties", "Losses", "Mean change", "95 % interval")
     parts = [element("p", about), table(heads, rows)]
-    for name, one in corpus_change(report.frame).items():
+    for name, one in corpus_change(frame, pair).items():
         title = "BLEU" if name == "bleu" else "chrF"
         parts.append(
             element(
@@ -94,8 +103,8 @@ def buckets(report: Report) -> list[Markup]:
         parts.append(figure(names, values, axes, f"{title} by {how.caption}"))
         heads = [how.title, "Examples", *values]
         rows = [[*row] for row in zip(names, found["examples"], *values.values(), strict=True)]
-        if runs == MAX_SYSTEMS:
-            heads.append("Both fail")
+        if runs > 1:
+            heads.append(f"{report.everybody} fail")
             for row, places in zip(rows, found["places"], strict=True):
                 row.append(len(failing.intersection(places)))
         parts.append(table(heads, rows))
@@ -118,16 +127,20 @@ def words(report: Report) -> list[Markup]:
             list(zip(found["bucket"], found["words"], *values.values(), strict=True)),
         ),
     ]
-    if len(report.runs) != MAX_SYSTEMS:
-        return parts
-    sides: list[Markup] = []
-    for size, noun in ((1, "Words"), (2, "Pairs of words")):
-        for some, title in zip(grams(frame, size), report.names, strict=True):
-            if some:
-                rows = [(gram.text, gram.first, gram.second) for gram in some]
-                head = element("h3", f"{noun} that {title} gets right more often")
-                sides.append(element("div", head, table((noun, *report.names), rows)))
-    return [*parts, element("div", *sides, class_="sides")]
+    for pair in report.pairs:
+        names = [report.names[number] for number in pair]
+        sides: list[Markup] = []
+        for size, noun in ((1, "Words"), (2, "Pairs of words")):
+            for some, title, other in zip(
+                grams(frame, size, pair), names, names[::-1], strict=True
+            ):
+                if some:
+                    rows = [(gram.text, gram.first, gram.second) for gram in some]
+                    said = f"{noun} that {title} gets right more often"
+                    said += f" than {other}" if len(report.pairs) > 1 else ""
+                    sides.append(element("div", element("h3", said), table((noun, *names), rows)))
+        parts.append(element("div", *sides, class_="sides"))
+    return parts
 
 
 def errors(report: Report) -> list[Markup]:

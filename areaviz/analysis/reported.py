@@ -1,4 +1,4 @@
-"""The content of a report: a dataset, one or two systems, and their ratings."""
+"""The content of a report: a dataset, its systems, and their ratings."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from areaviz.analysis.themes.theme import Themes
 from areaviz.data.examples import Dataset
 from areaviz.notes.error_spans import Judgement
 
-MAX_SYSTEMS = 2
+# Systems of a report; nobody can compare more columns than these. The page has six and a model.
+MAX_SYSTEMS = 8
 # The metric that tells good examples from bad ones if the dataset has references.
 USUAL = "chrf"
 
@@ -50,6 +51,7 @@ class Report:
         corpus: word frequencies of a corpus; None uses those of the references.
         themes: themes of failure, () if they were not computed.
         causes: findings about the themes in the attention of the models.
+        baseline: the number of the system that the others are compared with, from 0.
     """
 
     dataset: Dataset
@@ -63,6 +65,7 @@ class Report:
     corpus: Frequency | None = None
     themes: Sequence[Themes] = ()
     causes: Causes = field(default_factory=dict)
+    baseline: int = 0
 
     @cached_property
     def written(self) -> list[Written]:
@@ -99,10 +102,21 @@ class Report:
                 return name
         return next(iter(known), "")
 
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The baseline with each other system, by their numbers."""
+        numbers = range(len(self.runs))
+        return [(self.baseline, number) for number in numbers if number != self.baseline]
+
+    @property
+    def everybody(self) -> str:
+        """What the systems are called together, where there are several."""
+        return "Both" if len(self.runs) == 2 else "All"
+
     @cached_property
     def failing(self) -> tuple[tuple[int, ...], float]:
-        """The examples in which both of two systems fail, and the limit; see `both_fail`."""
-        if len(self.runs) != MAX_SYSTEMS or not self.leading:
+        """The examples where all of several systems fail, and the limit; see `both_fail`."""
+        if len(self.runs) < 2 or not self.leading:
             return (), float("nan")
         return both_fail(self.frame, self.leading, self.measures[self.leading].better)
 

@@ -107,6 +107,20 @@ def table_of(dataset: Dataset, runs: Sequence[Rows]) -> pd.DataFrame:
     return pd.DataFrame(table, index=index)
 
 
+def with_changes(table: pd.DataFrame, first: int, second: int) -> pd.DataFrame:
+    """Return a table of runs with the changes of all measures from one run to another.
+
+    Args:
+        table: as `table_of` and `with_scores` make it; it stays as it is.
+        first: the number of a run, from 0.
+        second: the number of the run that is compared with it.
+    """
+    changes = {}
+    for name in measures_of(table):
+        changes[f"{name}_change"] = table[f"{name}_{second}"] - table[f"{name}_{first}"]
+    return table.assign(**changes)
+
+
 def with_scores(
     table: pd.DataFrame, scores: Sequence[Mapping[str, Sequence[float]]]
 ) -> pd.DataFrame:

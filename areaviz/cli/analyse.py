@@ -119,6 +119,10 @@ def analyse(
             " first three: hundreds of runs a theme.",
         ),
     ] = False,
+    baseline: Annotated[
+        str,
+        typer.Option(help="The system that all others are compared with; else the first one."),
+    ] = "",
     beam: Beam = 1,
     area_size: AreaSize = None,
     checkpoints: Checkpoints = CHECKPOINTS,
@@ -160,7 +164,9 @@ def analyse(
     # models run, which can take hours.
     from areaviz.cli.analyse_report import Asked, checked, tell
 
-    asked = Asked(corpus, errors or [], by, where or [], table, report, themes or causes, causes)
+    asked = Asked(
+        corpus, errors or [], by, where or [], table, report, themes or causes, causes, baseline
+    )
     prepared = checked(asked, brought, titles)
     request = Request("", "", *decoding(beam), area_size)
     runs: list[Rows] = [

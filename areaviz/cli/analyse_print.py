@@ -19,7 +19,7 @@ from areaviz.analysis.buckets import (
 )
 from areaviz.analysis.contrast import corpus_change, grams, mean_change, wins
 from areaviz.analysis.measures import MEASURES
-from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary
+from areaviz.analysis.table import SCORE, Rows, measures_of, metadata_of, summary, with_changes
 from areaviz.analysis.themes.causes_of_lists import Causes, cause_key
 from areaviz.analysis.themes.listed import METHOD, NOTHING, list_title, rare_note, split_parts
 from areaviz.analysis.themes.theme import Themes
@@ -51,9 +51,20 @@ def print_scores(frame: pd.DataFrame, names: Sequence[str]) -> None:
             typer.echo(f"{measure.title}, mean: {', '.join(texts)}")
 
 
-def print_comparison(frame: pd.DataFrame) -> None:
-    """Print for two runs how often the second is better, and whether that could be chance."""
-    typer.echo("The second against the first:")
+def print_comparison(
+    frame: pd.DataFrame, pair: tuple[int, int], names: tuple[str, str] = ("first", "second")
+) -> None:
+    """Print how often the second of two runs is better, and whether that could be chance.
+
+    Args:
+        frame: of all runs.
+        pair: the numbers of the two, from 0.
+        names: what they are called.
+    """
+    frame = with_changes(frame, *pair)
+    first, second = names
+    is_named = names != ("first", "second")
+    typer.echo(f"{second} against {first}:" if is_named else "The second against the first:")
     for name, measure in measures_of(frame).items():
         if not measure.better:
             continue
@@ -67,16 +78,17 @@ def print_comparison(frame: pd.DataFrame) -> None:
             f"  {name.removeprefix(SCORE)}: {better:,} better, {same:,} as good, {worse:,} worse;"
             f" mean change {mean:+.3g}, 95 % from {low:+.3g} to {high:+.3g}"
         )
-    for name, change_of in corpus_change(frame).items():
+    for name, change_of in corpus_change(frame, pair).items():
         typer.echo(
             f"  corpus_{name}: {change_of.difference:+.2f}, by chance with p ="
             f" {change_of.p_value:.3f}"
             " (approximate randomisation)"
         )
-    for whose, found in zip(("first", "second"), grams(frame, 1), strict=True):
+    for whose, found in zip(names, grams(frame, 1, pair), strict=True):
         words = [f"{one.text} ({one.first:,} to {one.second:,})" for one in found[:MAX_WORDS]]
         if words:
-            typer.echo(f"  Words that the {whose} gets right more often: {', '.join(words)}")
+            who = whose if is_named else f"the {whose}"
+            typer.echo(f"  Words that {who} gets right more often: {', '.join(words)}")
 
 
 def print_buckets(

@@ -51,6 +51,8 @@ class Asked:
     # Whether to find themes of failure, and their causes in the attention of models.
     themes: bool = False
     causes: bool = False
+    # The system with which the others are compared, "" for the first.
+    baseline: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,8 @@ def checked(asked: Asked, brought: Brought, titles: Sequence[str]) -> Prepared:
             f"A report compares at most {MAX_SYSTEMS} systems, but there are {len(titles)}. Set"
             ' the role of some outputs to "ignore", or leave out --report.'
         )
+    if asked.baseline:
+        choice("baseline", asked.baseline, titles)
     for path in (asked.table, asked.report):
         if path:
             _check_writable(path)
@@ -153,11 +157,15 @@ def tell(
         prepared.judgements,
         places,
         corpus=prepared.corpus,
+        baseline=titles.index(asked.baseline) if asked.baseline else 0,
     )
     frame = reported.frame
     print_scores(frame, titles)
-    if len(runs) == MAX_SYSTEMS:
-        print_comparison(frame)
+    for pair in reported.pairs:
+        if len(runs) == 2 and not asked.baseline:
+            print_comparison(frame, pair)
+        else:
+            print_comparison(frame, pair, (titles[pair[0]], titles[pair[1]]))
     if asked.by:
         print_buckets(frame, asked.by, titles, prepared.corpus)
     if asked.themes:

@@ -36,7 +36,7 @@ BO = replace(ADA, rater="Bo", spans=SPANS[:1], score=70.0)
 
 def report(outputs: tuple[tuple[str, ...], ...] = (FIRST, SECOND), **more: object) -> Report:
     runs = [rows_of_outputs(SET, one) for one in outputs]
-    names = ["one", "two"][: len(outputs)]
+    names = ["one", "two", "three"][: len(outputs)]
     scores = [score_columns({"COMET": (0.1, 0.2, 0.3, 0.4)}) for _ in outputs]
     made = Report(SET, names, names, runs, scores, (ADA, BO))
     return replace(made, **more)  # type: ignore[arg-type]
@@ -61,6 +61,22 @@ def test_it_holds_figures_buckets_wins_words_errors_and_examples() -> None:
         assert part in text, part
     # Of lengths and rarest words there is one bucket each, which needs no figure.
     assert html.count('<img class="figure"') == 1
+
+
+def test_report_compares_every_further_system_with_the_baseline() -> None:
+    text = read(report_page(report((FIRST, SECOND, REFERENCES), baseline=1))).text
+    for part in (
+        "(1) one compared with (2) two",
+        "(3) three compared with (2) two",
+        "Words that (3) three gets right more often than (2) two",
+        "(3) three is better than (2) two, by chrF",
+        "(2) two is better than (1) one, by chrF",
+        "(3) three",
+    ):
+        assert part in text, part
+    assert "compared with (1) one" not in text and "compared with (3) three" not in text
+    # The third system has no failure, so all of them never fail together.
+    assert "All fail" in text and "Both fail" not in text
 
 
 def test_it_fetches_nothing_and_runs_nothing() -> None:
@@ -92,8 +108,8 @@ def test_a_part_of_the_set_and_one_system_are_reported() -> None:
     assert "Example 3" not in html
     with pytest.raises(InputError, match="no examples to report"):
         report_page(report(places=()))
-    with pytest.raises(InputError, match="at most 2 systems but 3"):
-        report_page(report((FIRST, SECOND, FIRST), systems="abc", titles="abc"))
+    with pytest.raises(InputError, match="at most 8 systems, but there are 9"):
+        report_page(report((FIRST,) * 9, systems="abcdefghi", titles="abcdefghi"))
 
 
 def test_examples_are_chosen_by_the_measure_that_is_asked_for() -> None:

@@ -164,6 +164,25 @@ def test_scores_errors_and_a_corpus_join_and_all_is_one_report(
     assert "<mark" in html and "Fluency/Grammar" in html and "Which is better" in html
 
 
+def test_three_systems_are_compared_with_the_baseline(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [str(place / "a.en"), "--reference", str(place / "a.de")]
+    for name, text in {"one": "Ein\nKatze", "two": "Ein Hund.\nx", "three": "y\nz"}.items():
+        (place / f"{name}.txt").write_text(f"{text}\n")
+        asked += ["--outputs", str(place / f"{name}.txt")]
+    assert run(*asked) == 0
+    said = capsys.readouterr().out
+    assert "two.txt against one.txt:" in said and "three.txt against one.txt:" in said
+    assert run(*asked, "--baseline", "three.txt", "--report", str(place / "r.html")) == 0
+    said = capsys.readouterr().out
+    assert "one.txt against three.txt:" in said and "three.txt against" not in said
+    html = (place / "r.html").read_text()
+    assert "(2) two.txt compared with (3) three.txt" in html
+    assert run(*asked, "--baseline", "four") == 1
+    assert '"baseline" is "four"' in capsys.readouterr().err
+
+
 def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
     place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

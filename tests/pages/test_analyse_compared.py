@@ -50,13 +50,28 @@ def test_three_systems_are_side_by_side(open_page: Open) -> None:
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     assert not app.error and not app.exception
     assert {"Output (1)", "Output (2)", "Output (3)", "chrF (3)"} <= set(listed(app).columns)
-    assert next(one for one in app.download_button if "Report" in one.label).disabled
+    assert not next(one for one in app.download_button if "Report" in one.label).disabled
     app = hold(app, example=0)
     assert not app.error and not app.exception
     seen = texts(app)
     assert {"**(1) hyp.a.txt**", "**(2) hyp.b.txt**", "**(3) hyp.c.txt**"} <= set(seen)
     assert ":red-background[~~Ein~~] Hund." in seen
     assert any("chrF 100" in one.value for one in app.caption)
+
+
+def test_two_of_three_systems_are_chosen_to_be_compared(open_page: Open) -> None:
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
+    assert state_of(app).measure == "chrf_change"
+    app = app.selectbox(key="analyse_second").set_value(2).run()
+    assert list(app.selectbox(key="analyse_first").options) == ["(1) hyp.a.txt", "(2) hyp.b.txt"]
+    app = app.selectbox(key="analyse_first").set_value(1).run()
+    assert not app.error and not app.exception
+    assert app.button_group(key="analyse_order").options[0] == "(3) worse first"
+    seen = listed(app)
+    changes = seen["chrF (3)"].astype(float) - seen["chrF (2)"].astype(float)
+    assert seen["chrF, change"].astype(float).tolist() == pytest.approx(changes.tolist(), abs=0.6)
+    said = shown(hold(app, search="")).replace("\\", "")
+    assert "Changes, wins and losses are those of the first of these against the second" in said
 
 
 def test_systems_can_be_left_out(open_page: Open) -> None:

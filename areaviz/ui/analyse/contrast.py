@@ -8,10 +8,11 @@ import pandas as pd
 import streamlit as st
 
 from areaviz.analysis.contrast import Gram, corpus_change, grams, mean_change, wins
-from areaviz.analysis.table import measures_of
+from areaviz.analysis.table import measures_of, with_changes
 from areaviz.drawing.numbers import number_text
 from areaviz.ui.analyse.state import AnalysePage, Kept, keep_rows
 from areaviz.ui.components.rows import Column, Rows, clicked_row, rows
+from areaviz.ui.shell.markdown import escaped, visible
 from areaviz.ui.shell.table import read_table
 
 # Keys of widgets.
@@ -21,12 +22,42 @@ TEST = "analyse_test"
 SIZES = {1: "1", 2: "2", 3: "3", 4: "4"}
 
 
+def choose_pair(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> pd.DataFrame:
+    """Let two of several systems be chosen, and return the table with the changes between them.
+
+    Args:
+        page: holds the choice.
+        table: of the examples.
+        titles: of all systems.
+    """
+    if len(titles) < 3:
+        page.set(first=0, second=1)
+        return table
+    names = {number: _numbered(number, title) for number, title in enumerate(titles)}
+    with st.container(horizontal=True, gap="medium"):
+        second = page.choose(st.selectbox, "Compare", "second", names, width=260)
+        others = {number: name for number, name in names.items() if number != second}
+        first = page.choose(st.selectbox, "With", "first", others, width=260)
+    st.caption("Changes, wins and losses are those of the first of these against the second.")
+    return with_changes(table, first, second)
+
+
+def _numbered(number: int, title: str) -> str:
+    return f"({number + 1}) {visible(title)}"
+
+
+def _marks(page: AnalysePage) -> tuple[str, str]:
+    """Return what the two compared systems are called, such as "(1)" and "(3)"."""
+    return f"({page.state.first + 1})", f"({page.state.second + 1})"
+
+
 def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> None:
     """Draw how often each of two systems wins, whether this may be chance, and telling words."""
-    if len(titles) != 2 or table.empty:
+    if len(titles) < 2 or table.empty:
         return
+    first, second = page.state.first, page.state.second
     opened = st.expander(
-        "Compare the two systems",
+        "Compare the two systems" if len(titles) == 2 else "Compare the two chosen systems",
         key=AGAINST,
         type="compact",
         on_change="rerun",
@@ -34,15 +65,17 @@ def against(page: AnalysePage, table: pd.DataFrame, titles: Sequence[str]) -> No
     if not opened.open:
         return
     with opened:
+        names = [escaped(f"({number + 1}) {titles[number]}") for number in (first, second)]
         st.caption(
-            "Wins are examples in which (2) is better than (1). The interval holds the mean change"
-            " of 95 % of 1,000 sets drawn anew from these examples (bootstrap, seed 1); where it"
-            " leaves out 0, the change is hardly chance."
+            f"Wins are examples in which {names[1]} is better than {names[0]}. The interval holds"
+            " the mean change of 95 % of 1,000 sets drawn anew from these examples (bootstrap,"
+            " seed 1); where it leaves out 0, the change is hardly chance."
         )
         read_table(_changes(table))
         if bool((table["reference"] != "").any()):
-            st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table,))
-            _tested(table)
+            pair = first, second
+            st.button("Test BLEU and chrF of the whole set", on_click=_test, args=(table, pair))
+            _tested(table, pair)
             _grams(page, table)
 
 
@@ -60,14 +93,14 @@ def _changes(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=heads)
 
 
-def _test(table: pd.DataFrame) -> None:
+def _test(table: pd.DataFrame, pair: tuple[int, int]) -> None:
     with st.spinner("Drawing 1,000 sets"):
-        st.session_state[TEST] = (_mark(table), corpus_change(table))
+        st.session_state[TEST] = (_mark(table, pair), corpus_change(table, pair))
 
 
-def _tested(table: pd.DataFrame) -> None:
+def _tested(table: pd.DataFrame, pair: tuple[int, int]) -> None:
     mark, found = st.session_state.get(TEST, (None, {}))
-    if mark != _mark(table):
+    if mark != _mark(table, pair):
         return
     for name, title in (("bleu", "BLEU"), ("chrf", "chrF")):
         one = found[name]
@@ -79,18 +112,20 @@ def _tested(table: pd.DataFrame) -> None:
         )
 
 
-def _mark(table: pd.DataFrame) -> int:
-    """Return a hash that identifies these outputs."""
-    return hash((tuple(table.index), tuple(table["output_0"]), tuple(table["output_1"])))
+def _mark(table: pd.DataFrame, pair: tuple[int, int]) -> int:
+    """Return what tells these outputs from others."""
+    first, second = (tuple(table[f"output_{run}"]) for run in pair)
+    return hash((tuple(table.index), first, second))
 
 
 def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
     """Draw the words that one system matches more often; a click filters the examples."""
     size = page.segments("Words in a row", "gram", SIZES)
-    sides = grams(table, size)
+    sides = grams(table, size, (page.state.first, page.state.second))
+    marks = _marks(page)
     for side, (column, found) in enumerate(zip(st.columns(2, gap="medium"), sides, strict=True)):
         with column:
-            right, wrong = ("(1)", "(2)") if side == 0 else ("(2)", "(1)")
+            right, wrong = marks if side == 0 else marks[::-1]
             st.caption(f"Words that {right} gets right more often than {wrong}")
             if found:
                 _words(page, found, side, size)
@@ -100,7 +135,8 @@ def _grams(page: AnalysePage, table: pd.DataFrame) -> None:
 
 def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> None:
     """Draw a table of words; a click on a row filters the examples."""
-    key, chart = f"{WORDS}_{side}", f"{WORDS} {side} {size}"
+    marks = _marks(page)
+    key, chart = f"{WORDS}_{side}", f"{WORDS} {side} {size} {marks}"
     kept = page.state.kept
     chosen = kept.chart[1] if kept and kept.chart[0] == chart else None
 
@@ -113,7 +149,7 @@ def _words(page: AnalysePage, found: Sequence[Gram], side: int, size: int) -> No
         keep_rows(page, Kept(title, gram.examples, (chart, number)))
 
     columns = [Column("Words")]
-    columns += [Column(title, is_number=True) for title in ("(1)", "(2)", "Examples")]
+    columns += [Column(title, is_number=True) for title in (*marks, "Examples")]
     cells = []
     for gram in found:
         counts = (gram.first, gram.second, len(gram.examples))

@@ -58,7 +58,9 @@ def searched(page: AnalysePage, table: pd.DataFrame, runs: int) -> pd.DataFrame:
             width=200,
         )
         colour = _chosen_colour(page, table)
-        page.choose(st.segmented_control, "Order", "order", _orders(table, chosen), required=True)
+        page.choose(
+            st.segmented_control, "Order", "order", _orders(page, table, chosen), required=True
+        )
     table = _found(table, wanted)
     if table.empty:
         return table
@@ -231,10 +233,11 @@ def _better(table: pd.DataFrame, column: str) -> str:
     return measure.better if measure else ""
 
 
-def _orders(table: pd.DataFrame, column: str) -> dict[str, str]:
+def _orders(page: AnalysePage, table: pd.DataFrame, column: str) -> dict[str, str]:
     """Return the orders by a metric with their labels."""
     if _better(table, column) and column.endswith("_change"):
-        return {WORST: "(2) worse first", BEST: "(2) better first", AS_GIVEN: "As given"}
+        who = f"({page.state.second + 1})"
+        return {WORST: f"{who} worse first", BEST: f"{who} better first", AS_GIVEN: "As given"}
     if _better(table, column):
         return {WORST: "Worst first", BEST: "Best first", AS_GIVEN: "As given"}
     return {WORST: "Lowest first", BEST: "Highest first", AS_GIVEN: "As given"}

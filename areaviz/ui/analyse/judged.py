@@ -113,6 +113,7 @@ def report_button(
         corpus,
         themes,
         known_causes(page.state.themes),
+        page.state.first,
     )
     store = note_store().judgements
 

@@ -147,7 +147,7 @@ def _outputs(page: AnalysePage, chosen: ChosenSet, cards: Cards) -> tuple[Analys
             names,
             max_selections=MAX_OUTPUTS,
             format_func=visible,
-            help="Choose two to see what the second does worse, wins, losses and a report.",
+            help="With two, themes are about where one is worse than the other.",
         )
         names = [name for name in names if name in page.state.outputs]
     found = []

@@ -14,7 +14,7 @@ from areaviz.analysis.themes.theme import Themes
 from areaviz.backend.base import Backend
 from areaviz.ui.analyse.blind import show_key, without_measures
 from areaviz.ui.analyse.by_bucket import by_bucket
-from areaviz.ui.analyse.contrast import against
+from areaviz.ui.analyse.contrast import against, choose_pair
 from areaviz.ui.analyse.examples import examples_list, open_example, table_button
 from areaviz.ui.analyse.filter import failing_rows, in_order, kept_rows, searched, with_metadata
 from areaviz.ui.analyse.guest import can_write
@@ -56,6 +56,7 @@ def result(
         show_key(dataset.digest, analyses)
         raters(judgements, analyses, runs)
         slice_table(runs, slices)
+        whole = choose_pair(page, whole, titles)
         themes = show_themes(page, backend, analyses, dataset, whole)
     st.header("Example by example", anchor=False)
     with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):

@@ -78,6 +78,9 @@ class AnalyseState(ModelState):
     # The index of the open example in the dataset, and the first row of the table's page.
     example: int | None = None
     first_row: int = 0
+    # The numbers of the systems that are compared: how the second one differs from the first.
+    first: int = 0
+    second: int = 1
     # The kind of buckets, the metric shown for them, and the number of words per n-gram.
     bucket: str = "length"
     bucket_shown: str = ""
