@@ -54,7 +54,7 @@ def slowly(
     return context, weights
 
 
-def test_each_context_is_the_weighted_sum_of_the_items_that_may_be_read() -> None:
+def test_context_is_weighted_sum_of_readable_items() -> None:
     made, (query, items) = attention(), inputs()
     contexts, weights = made.ask(query, made.remember(items, PADDING))
     for example, query_KW in enumerate(query):
@@ -65,7 +65,7 @@ def test_each_context_is_the_weighted_sum_of_the_items_that_may_be_read() -> Non
             assert contexts[example, place].tolist() == pytest.approx(context)
 
 
-def test_weights_are_multiplied_and_what_is_read_is_gated() -> None:
+def test_changes_multiply_weights_and_gate_contexts() -> None:
     made, (query, items) = attention(), inputs()
     changed = LayerInterventions(
         1, (Weigh("s", (1,), factor=3.0), Weigh("s", (0,))), (Gate("s", factor=0.5),)
@@ -76,14 +76,14 @@ def test_weights_are_multiplied_and_what_is_read_is_gated() -> None:
     assert contexts[1, 0].tolist() == pytest.approx([0.5 * number for number in context])
 
 
-def test_a_query_with_every_item_banned_reads_nothing() -> None:
+def test_query_with_every_item_banned_reads_nothing() -> None:
     made, (query, items) = attention(), inputs()
     changed = LayerInterventions(1, (Weigh("s", tuple(range(5))),))
     for part in made.ask(query, made.remember(items, PADDING, changed)):
         assert not part.any()
 
 
-def test_a_change_of_one_query_leaves_the_others() -> None:
+def test_change_of_one_query_affects_only_it() -> None:
     made, (query, items) = attention(), inputs()
     changed = LayerInterventions(1, (Weigh("s", (2,), query=1),))
     memory = made.remember(items, interventions=changed, times=3)
@@ -92,7 +92,7 @@ def test_a_change_of_one_query_leaves_the_others() -> None:
 
 
 @given(st.permutations(range(5)))
-def test_the_order_of_items_does_not_matter(order: list[int]) -> None:
+def test_order_of_items_does_not_matter(order: list[int]) -> None:
     made, (query, items) = attention(), inputs()
     plain, weights = made.ask(query, made.remember(items))
     other, moved = made.ask(query, made.remember(items[:, order]))
@@ -100,7 +100,7 @@ def test_the_order_of_items_does_not_matter(order: list[int]) -> None:
     torch.testing.assert_close(moved, weights[..., order])
 
 
-def test_gradients_are_those_of_small_differences() -> None:
+def test_gradients_match_finite_differences() -> None:
     made, (query, items) = attention(), inputs()
 
     def read(query: Tensor, items: Tensor) -> tuple[Tensor, Tensor]:

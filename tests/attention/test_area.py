@@ -96,7 +96,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(case=cases())
 @settings(max_examples=40, deadline=None)
-def test_all_four_equal_the_slow_loops_with_their_gradients(case: Case) -> None:
+def test_all_implementations_equal_slow_loops_with_gradients(case: Case) -> None:
     expected = case.expected()
     pull = torch.randn_like(expected.output)
     slopes = _slopes(expected.output, pull, case)
@@ -115,7 +115,7 @@ def _slopes(output: Tensor, pull: Tensor, case: Case) -> tuple[Tensor, ...]:
 
 @given(case=cases())
 @settings(max_examples=30, deadline=None)
-def test_weights_and_coverage_are_those_of_the_loops(case: Case) -> None:
+def test_weights_and_coverage_equal_slow_loops(case: Case) -> None:
     expected = case.expected()
     for impl in IMPLS:
         found = case.run(impl, need_weights=True)
@@ -125,7 +125,7 @@ def test_weights_and_coverage_are_those_of_the_loops(case: Case) -> None:
 
 @given(case=cases(), modes=st.sampled_from(MODES))
 @settings(max_examples=40, deadline=None)
-def test_every_key_and_value_mode_equals_the_loops(case: Case, modes: tuple[str, str]) -> None:
+def test_every_key_and_value_mode_equals_slow_loops(case: Case, modes: tuple[str, str]) -> None:
     output = case.run("auto", key_mode=modes[0], value_mode=modes[1])
     torch.testing.assert_close(output, case.expected(*modes).output, atol=1e-9, rtol=1e-9)
 
@@ -166,7 +166,7 @@ def test_areas_of_one_item_are_regular_attention(impl: str, causal: bool) -> Non
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_the_worked_example(impl: str) -> None:
+def test_worked_example_is_reproduced(impl: str) -> None:
     query = torch.tensor([[[1.0, 0], [0, 2]]])
     key = torch.tensor([[[1.0, 0], [0, 1], [1, 1], [2, -1]]])
     value = torch.tensor([[[1.0, 2], [3, 4], [5, 6], [7, 8]]])
@@ -176,7 +176,7 @@ def test_the_worked_example(impl: str) -> None:
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_a_query_that_may_see_nothing_gets_zeros_and_zero_gradients(impl: str) -> None:
+def test_fully_masked_query_gets_zeros_and_zero_gradients(impl: str) -> None:
     inputs = [torch.randn(2, 1, 4, 3, requires_grad=True) for _ in range(3)]
     padding = torch.tensor([[True] * 4, [False] * 4])
     output = attended(*inputs, area_size=2, key_padding_mask=padding, impl=impl)
@@ -187,7 +187,7 @@ def test_a_query_that_may_see_nothing_gets_zeros_and_zero_gradients(impl: str) -
 
 @pytest.mark.parametrize("impl", IMPLS)
 @pytest.mark.parametrize("poison", [torch.nan, torch.inf])
-def test_what_a_masked_item_holds_never_leaks(impl: str, poison: float) -> None:
+def test_values_of_masked_items_never_leak(impl: str, poison: float) -> None:
     torch.manual_seed(2)
     clean = [torch.randn(1, 2, 7, 3) for _ in range(3)]
     padding = torch.arange(7)[None] >= 5
@@ -201,7 +201,7 @@ def test_what_a_masked_item_holds_never_leaks(impl: str, poison: float) -> None:
 
 
 @pytest.mark.parametrize("impl", ["pooled", "streamed"])
-def test_half_precision_keeps_sums_in_full(impl: str) -> None:
+def test_half_precision_accumulates_in_single_precision(impl: str) -> None:
     torch.manual_seed(3)
     full = [torch.randn(1, 2, 64, 8) for _ in range(3)]
     half = [x.bfloat16() for x in full]
@@ -213,9 +213,7 @@ def test_half_precision_keeps_sums_in_full(impl: str) -> None:
 
 @pytest.mark.parametrize("impl", IMPLS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_autocast_leaves_sums_and_weights_as_wide_as_promised(
-    impl: str, dtype: torch.dtype
-) -> None:
+def test_autocast_keeps_precision_of_sums_and_weights(impl: str, dtype: torch.dtype) -> None:
     torch.manual_seed(3)
     inputs = [torch.randn(1, 2, 16, 8).to(dtype) for _ in range(3)]
     expected = attend(*inputs, area_size=3, need_weights=True, impl=impl)
@@ -226,7 +224,7 @@ def test_autocast_leaves_sums_and_weights_as_wide_as_promised(
     assert found[1].dtype == found[2].dtype == torch.float32
 
 
-def test_learned_area_keys_are_attended_to_under_autocast() -> None:
+def test_learned_area_keys_work_under_autocast() -> None:
     """There keys come in half precision and the parameters of Eq. 9 in single."""
     torch.manual_seed(3)
     features = AreaFeatures(8, (1, 3))
@@ -259,7 +257,7 @@ def test_padding_may_hide_more_than_causality(impl: str) -> None:
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_padding_may_leave_less_than_the_largest_area(impl: str) -> None:
+def test_padding_may_leave_less_than_largest_area(impl: str) -> None:
     query, key, value = (torch.randn(1, 1, n, 3) for n in (4, 9, 9))
     padding = torch.arange(9)[None] >= 2
     found = attended(query, key, value, area_size=6, key_padding_mask=padding, impl=impl)
@@ -269,7 +267,7 @@ def test_padding_may_leave_less_than_the_largest_area(impl: str) -> None:
 
 @pytest.mark.parametrize("impl", ["auto", *IMPLS])
 @pytest.mark.parametrize("lead", [(0, 2, 3), (2, 2, 0)], ids=["no batch", "no queries"])
-def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> None:
+def test_empty_queries_give_empty_outputs(impl: str, lead: tuple[int, int, int]) -> None:
     query, key, value = (
         torch.randn(*lead, 4),
         torch.randn(*lead[:2], 6, 4),
@@ -285,7 +283,7 @@ def test_nothing_asked_gives_nothing(impl: str, lead: tuple[int, int, int]) -> N
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
+def test_area_multipliers_broadcast_over_queries(impl: str) -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, n, 4) for n in (3, 5, 5))
     factors = torch.rand(1, 9)
@@ -296,7 +294,7 @@ def test_factors_of_areas_alone_hold_for_every_query(impl: str) -> None:
     )
 
 
-def test_areas_of_one_item_take_the_fused_kernels_of_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_areas_of_one_item_use_torch_fused_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
     kernel = F.scaled_dot_product_attention
 
@@ -309,7 +307,7 @@ def test_areas_of_one_item_take_the_fused_kernels_of_torch(monkeypatch: pytest.M
     assert taken == [1]
 
 
-def test_masks_mean_what_they_say() -> None:
+def test_boolean_padding_and_float_masks_agree() -> None:
     query, key, value = (torch.randn(2, 1, 5, 3) for _ in range(3))
     keep = torch.tensor([True, True, True, False, True])
     kept = attended(query, key, value, area_size=2, attn_mask=keep)
@@ -320,7 +318,7 @@ def test_masks_mean_what_they_say() -> None:
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_a_float_mask_is_averaged_over_the_area(impl: str) -> None:
+def test_float_mask_is_averaged_over_the_area(impl: str) -> None:
     torch.manual_seed(4)
     query, key, value = (torch.randn(1, 1, 4, 2, dtype=torch.float64) for _ in range(3))
     bias = torch.randn(4, 4, dtype=torch.float64)
@@ -385,7 +383,7 @@ def test_dropout_drops_weights_and_keeps_their_mean() -> None:
         ({"area_size": 2, "attn_mask": torch.zeros(5)}, "must broadcast"),
     ],
 )
-def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:
+def test_mismatched_argument_is_named(options: dict[str, Any], told: str) -> None:
     x = torch.randn(1, 1, 6, 2)
     with pytest.raises(ValueError, match=told):
         attended(x, x, x, **options)

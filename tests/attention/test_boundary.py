@@ -133,7 +133,7 @@ def cases(draw: st.DrawFn) -> Case:
 
 @given(case=cases())
 @settings(max_examples=60, deadline=None)
-def test_every_form_equals_the_slow_loops_with_all_gradients(case: Case) -> None:
+def test_every_form_equals_slow_loops_with_gradients(case: Case) -> None:
     expected = case.expected().output
     pull = torch.randn_like(expected)
     slopes = _slopes(expected, pull, case)
@@ -146,7 +146,7 @@ def test_every_form_equals_the_slow_loops_with_all_gradients(case: Case) -> None
 
 @given(case=cases())
 @settings(max_examples=40, deadline=None)
-def test_weights_and_coverage_are_those_of_the_loops(case: Case) -> None:
+def test_weights_and_coverage_equal_slow_loops(case: Case) -> None:
     for impl in IMPLS:
         for own, other in zip(case.run(impl, need_weights=True), case.expected(), strict=True):
             torch.testing.assert_close(own, other, atol=1e-9, rtol=1e-9)
@@ -188,7 +188,7 @@ def test_gradients_pass_gradcheck(impl: str, shape: tuple[int, int], causal: boo
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_block_size_does_not_change_the_result(impl: str, monkeypatch: pytest.MonkeyPatch) -> None:
     torch.manual_seed(0)
     keys = BoundaryKeys(4, (1, 4))
     inputs = [torch.randn(3, 2, n, 4, requires_grad=True) for n in (130, 70, 70)]
@@ -211,7 +211,7 @@ def test_blocks_of_any_size_give_the_same(impl: str, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_logits_far_above_every_item_do_not_overflow(impl: str) -> None:
+def test_large_logits_do_not_overflow(impl: str) -> None:
     """No item bounds an area: a bias of a thousand on pairs must be the shift."""
     query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
     bias = torch.tensor([0.0, 1000.0])
@@ -220,7 +220,7 @@ def test_logits_far_above_every_item_do_not_overflow(impl: str) -> None:
     torch.testing.assert_close(output[0, 0], pairs.mean(0))
 
 
-def test_mean_keys_never_put_a_span_above_its_best_item_and_both_mends_do() -> None:
+def test_boundary_keys_or_size_bias_let_spans_win() -> None:
     torch.manual_seed(0)
     query, key, value = (torch.randn(1, n, 8) for n in (200, 12, 12))
     plain = attend(query, key, value, area_size=3, need_weights=True).weights
@@ -238,7 +238,7 @@ def test_mean_keys_never_put_a_span_above_its_best_item_and_both_mends_do() -> N
 
 
 @pytest.mark.parametrize("impl", IMPLS)
-def test_half_precision_keeps_logits_in_full(impl: str) -> None:
+def test_half_precision_keeps_logits_in_single_precision(impl: str) -> None:
     torch.manual_seed(0)
     keys = BoundaryKeys(16, (1, 5))
     inputs = [torch.randn(2, n, 16) for n in (20, 40, 40)]
@@ -278,7 +278,7 @@ def test_temperature_top_k_and_factors_apply() -> None:
 
 @given(st.integers(1, 3), st.integers(1, 4), st.data())
 @settings(max_examples=30, deadline=None)
-def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
+def test_area_logits_sum_parts_and_adjoint_is_transpose(
     height: int, width: int, data: st.DataObject
 ) -> None:
     grid = AreaGrid(
@@ -313,7 +313,7 @@ def test_area_logits_are_their_sum_and_the_adjoint_is_its_transpose(
         ({"size_bias": torch.zeros(2)}, "must broadcast"),
     ],
 )
-def test_what_does_not_fit_is_named(options: dict[str, Any], told: str) -> None:
+def test_mismatched_argument_is_named(options: dict[str, Any], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         attended(
             torch.zeros(1, 2, 4), torch.zeros(1, 5, 4), torch.zeros(1, 5, 4), area_size=3, **options

@@ -36,14 +36,14 @@ def arm_gradients(logits: Tensor, baseline: float) -> Tensor:
 
 
 @pytest.mark.parametrize("baseline", [0.0, 2.5, -7.0])
-def test_on_average_over_both_arms_the_gradient_is_the_exact_one(baseline: float) -> None:
+def test_reinforce_gradient_is_exact_on_average(baseline: float) -> None:
     logits = torch.tensor([0.4, -0.3], requires_grad=True)
     chances = torch.softmax(logits, 0)
     exact = torch.autograd.grad(chances @ REWARDS, logits)[0]
     torch.testing.assert_close(chances.detach() @ arm_gradients(logits, baseline), exact)
 
 
-def test_the_expected_reward_as_baseline_lowers_the_variance() -> None:
+def test_expected_reward_as_baseline_lowers_the_variance() -> None:
     logits = torch.tensor([0.4, -0.3], requires_grad=True)
     chances = torch.softmax(logits, 0).detach()
     variance = []
@@ -53,7 +53,7 @@ def test_the_expected_reward_as_baseline_lowers_the_variance() -> None:
     assert variance[1] < variance[0] / 20
 
 
-def test_two_choices_in_a_row_with_a_baseline_that_knows_the_first() -> None:
+def test_two_choices_with_dependent_baseline_are_unbiased() -> None:
     """Every pair of choices is enumerated; what is known before a choice may enter its baseline."""
     logits = torch.tensor([[0.2, -0.5], [1.0, 0.3]], dtype=torch.float64, requires_grad=True)
     rewards = torch.tensor([[1.0, 4.0], [-2.0, 0.5]], dtype=torch.float64)
@@ -72,7 +72,7 @@ def test_two_choices_in_a_row_with_a_baseline_that_knows_the_first() -> None:
     torch.testing.assert_close(expected, exact)
 
 
-def test_choices_are_summed_and_pictures_averaged() -> None:
+def test_reinforce_sums_choices_and_averages_pictures() -> None:
     logs, reward = -torch.rand(3, 4), torch.rand(3, 4)
     baseline = torch.rand(3, 4)
     wanted = (
@@ -85,7 +85,7 @@ def test_choices_are_summed_and_pictures_averaged() -> None:
     assert reinforce(logs, reward, baseline).item() == pytest.approx(wanted + error, abs=1e-5)
 
 
-def test_choices_and_baseline_teach_each_other_nothing() -> None:
+def test_choices_and_baseline_do_not_train_each_other() -> None:
     logs, baseline = (
         torch.tensor([[-0.5, -1.5]], requires_grad=True),
         torch.tensor([[0.2, 0.9]], requires_grad=True),
@@ -98,7 +98,7 @@ def test_choices_and_baseline_teach_each_other_nothing() -> None:
 
 
 @pytest.mark.parametrize("scale", [0.1, 3.0], ids=["inside", "cut to the picture"])
-def test_a_place_has_the_log_probability_of_its_draw(scale: float) -> None:
+def test_place_has_the_log_probability_of_its_draw(scale: float) -> None:
     mean = (torch.rand(64, 2) * 2 - 1).mul(scale).requires_grad_()
     torch.manual_seed(7)
     places, logs = sample_place(mean, 0.2, sample=True)
@@ -118,7 +118,7 @@ def test_places_scatter_around_their_mean() -> None:
     assert places.std(0).tolist() == pytest.approx([0.1, 0.1], abs=0.005)
 
 
-def test_without_sampling_the_place_is_its_mean() -> None:
+def test_place_without_sampling_is_its_mean() -> None:
     mean = torch.tensor([[0.25, -3.0], [0.5, 0.75]])
     places, logs = sample_place(mean, 0.3, sample=False)
     assert places.tolist() == [[0.25, -1.0], [0.5, 0.75]]
@@ -135,7 +135,7 @@ def test_items_are_drawn_by_their_weight() -> None:
     torch.testing.assert_close(logs, weights[0].log()[chosen])
 
 
-def test_without_sampling_the_heaviest_item_is_chosen() -> None:
+def test_heaviest_item_is_chosen_without_sampling() -> None:
     weights = torch.tensor([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3]], requires_grad=True)
     chosen, logs = choose_item(weights, sample=False)
     assert chosen.tolist() == [1, 0]
@@ -143,7 +143,7 @@ def test_without_sampling_the_heaviest_item_is_chosen() -> None:
     torch.testing.assert_close(weights.grad, torch.tensor([[0, 1 / 0.6, 0], [1 / 0.5, 0, 0]]))
 
 
-def test_a_choice_of_no_weight_has_a_finite_log_probability() -> None:
+def test_choice_without_weight_has_finite_log_probability() -> None:
     logs = choose_item(torch.zeros(1, 3), sample=False)[1]
     assert torch.isfinite(logs).all()
 
@@ -220,13 +220,13 @@ def test_places_are_x_then_y() -> None:
     assert patches.item() == 1
 
 
-def test_what_lies_outside_is_zero() -> None:
+def test_glimpse_outside_the_picture_is_zero() -> None:
     patches, boxes = Retina(torch.ones(1, 4, 4), 2, 2).read(torch.tensor([[-1.0, 1.0]]))
     assert boxes.tolist() == [[[-1, 3, 1, 5], [-2, 2, 2, 6]]]
     assert patches.tolist() == [[[[0, 1], [0, 0]], [[0, 1], [0, 0]]]]
 
 
-def test_places_beyond_the_edge_are_those_on_the_edge() -> None:
+def test_places_beyond_the_edge_are_clamped() -> None:
     retina = Retina(random_pictures(1, 5, 5), 3, 2)
     for beyond, edge in (((-7.0, 3.0), (-1.0, 1.0)), ((1.01, -1.01), (1.0, -1.0))):
         for found, wanted in zip(
@@ -245,12 +245,12 @@ def test_each_picture_is_read_at_its_own_place() -> None:
     assert torch.equal(together, torch.cat(alone))
 
 
-def test_sums_are_as_exact_as_a_device_allows() -> None:
+def test_sums_use_the_best_precision_of_the_device() -> None:
     assert exact(torch.device("mps")) == torch.float32, "it has no double"
     assert exact(torch.device("cpu")) == exact(torch.device("cuda")) == torch.float64
 
 
-def test_small_means_survive_beside_large_sums() -> None:
+def test_small_means_survive_next_to_large_sums() -> None:
     # Summed areas in single precision would be off by whole units here.
     picture = torch.full((1, 512, 512), 255.0)
     picture[0, -1, -1] = 0.125

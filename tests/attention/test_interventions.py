@@ -84,7 +84,7 @@ def holds(item: int) -> list[bool]:
     return [area.left <= item < area.left + area.width for area in areas]
 
 
-def test_masked_areas_stay_masked_and_all_banned_reads_nothing() -> None:
+def test_masked_areas_stay_masked_and_bans_read_nothing() -> None:
     query, key, value = inputs()
     padding = torch.tensor([[False] * 4 + [True] * 2] * 2)
     change = interventions(Weigh("s", (5,), factor=100.0), Weigh("s", (0, 1, 2, 3), head=1))
@@ -109,7 +109,7 @@ def module(**options: object) -> MultiHeadAttention:
     return MultiHeadAttention(16, 2, AreaOptions(3, **options)).eval().requires_grad_(False)  # type: ignore[arg-type]
 
 
-def test_a_head_switched_off_is_its_slice_of_the_output_projection_set_to_zero() -> None:
+def test_switched_off_head_equals_zeroed_output_projection() -> None:
     made, x = module(), torch.randn(2, 6, 16)
     found, weights = made(x, x, need_weights=True, interventions=interventions(Gate("s", head=1)))
     without = module()
@@ -122,7 +122,7 @@ def test_a_head_switched_off_is_its_slice_of_the_output_projection_set_to_zero()
 @pytest.mark.parametrize(
     "change", [Weigh("s", (1, 2), factor=1.0), Gate("s", factor=1.0), Weigh("t", (1,))]
 )
-def test_a_factor_of_one_and_a_change_elsewhere_do_nothing(change: Weigh | Gate) -> None:
+def test_neutral_factor_and_unrelated_change_do_nothing(change: Weigh | Gate) -> None:
     made, x = module(), torch.randn(2, 6, 16)
     found, weights = made(x, x, need_weights=True, interventions=Changed((change,), 2).at("s", 0))
     plain, same = made(x, x, need_weights=True)
@@ -140,7 +140,7 @@ def test_a_factor_of_one_and_a_change_elsewhere_do_nothing(change: Weigh | Gate)
         (Weigh("s", tuple(range(6)), head=0),),
     ],
 )
-def test_a_memory_that_is_asked_again_gives_what_the_whole_gives(
+def test_remembered_memory_equals_whole_pass(
     modes: tuple[str, str], changes: tuple[Weigh | Gate, ...]
 ) -> None:
     made, x = module(key_mode=modes[0], value_mode=modes[1]), torch.randn(2, 6, 16)
@@ -158,7 +158,7 @@ def test_a_memory_that_is_asked_again_gives_what_the_whole_gives(
         )
 
 
-def test_a_change_is_where_it_says() -> None:
+def test_change_applies_only_at_its_site_and_layer() -> None:
     changes: list[Change] = [Gate("encoder self", layer=1), Weigh("encoder-decoder", (0,))]
     changed = Changed.of(changes, SITES, 2)
     assert changed.at("encoder self", 0) is None and changed.at("encoder self", 1) is not None
@@ -166,7 +166,7 @@ def test_a_change_is_where_it_says() -> None:
     assert UNCHANGED.at("encoder-decoder", 0) is None
 
 
-def test_many_gates_multiply_and_too_large_products_are_refused() -> None:
+def test_gates_multiply_and_too_large_products_are_refused() -> None:
     context = torch.ones(1, 2, 3, 4)
     changed = interventions(Gate("s", factor=2), Gate("s", head=1, factor=5))
     assert changed.gated(context)[0, :, 0, 0].tolist() == [2, 10]

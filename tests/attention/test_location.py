@@ -41,7 +41,7 @@ def slow_score(
 
 
 @pytest.mark.parametrize("scoring", SCORINGS)
-def test_scores_are_those_of_the_equation(scoring: str) -> None:
+def test_scores_follow_their_equation(scoring: str) -> None:
     torch.manual_seed(3)
     attention = LocationAttention(WIDTH, CHANNELS, HIDDEN, scoring, filters=2, reach=2)
     query, items = torch.randn(2, WIDTH), torch.randn(2, ITEMS, CHANNELS)
@@ -58,7 +58,7 @@ def test_scores_are_those_of_the_equation(scoring: str) -> None:
     ("scoring", "by_items", "by_place"),
     [("content", True, False), ("location", False, True), ("hybrid", True, True)],
 )
-def test_only_a_scoring_by_location_depends_on_the_weights_before(
+def test_only_location_scoring_uses_previous_weights(
     scoring: str, by_items: bool, by_place: bool
 ) -> None:
     torch.manual_seed(1)
@@ -72,7 +72,7 @@ def test_only_a_scoring_by_location_depends_on_the_weights_before(
     assert torch.equal(scores, changed) != by_items
 
 
-def test_weights_are_a_softmax_over_what_may_be_read() -> None:
+def test_weights_are_softmax_over_readable_items() -> None:
     scores = torch.tensor([[1.0, 2.0, 3.0, 100.0]])
     readable = torch.tensor([[True, True, True, False]])
     total = math.exp(1) + math.exp(2) + math.exp(3)
@@ -81,14 +81,14 @@ def test_weights_are_a_softmax_over_what_may_be_read() -> None:
     assert found[0].tolist() == pytest.approx(wanted, abs=1e-6)
 
 
-def test_nothing_is_read_where_nothing_may_be() -> None:
+def test_nothing_is_read_without_readable_items() -> None:
     nothing = torch.zeros(1, 3, dtype=torch.bool)
     for share in (SHARE, replace(SHARE, smooth=True), replace(SHARE, window=1)):
         found = weights_of(torch.randn(1, 3), nothing, torch.zeros(1, 3), share)
         assert torch.equal(found, torch.zeros(1, 3))
 
 
-def test_sharper_weights_are_higher_at_the_peak_and_smooth_ones_lower() -> None:
+def test_sharpening_raises_and_smoothing_lowers_the_peak() -> None:
     scores = torch.tensor([[3.0, 1.0, 2.5, -1.0]])
     readable, before = torch.ones(1, 4, dtype=torch.bool), torch.zeros(1, 4)
     plain = weights_of(scores, readable, before, SHARE)
@@ -99,7 +99,7 @@ def test_sharper_weights_are_higher_at_the_peak_and_smooth_ones_lower() -> None:
     assert smooth[0].tolist() == pytest.approx([one / sum(raised) for one in raised], abs=1e-6)
 
 
-def test_a_window_lies_around_the_median_of_the_weights_before() -> None:
+def test_window_surrounds_median_of_previous_weights() -> None:
     before = torch.tensor([[0.0, 0.1, 0.2, 0.6, 0.1, 0.0, 0.0]])
     readable = torch.ones(1, 7, dtype=torch.bool)
     found = weights_of(torch.zeros(1, 7), readable, before, replace(SHARE, window=2))
@@ -107,13 +107,13 @@ def test_a_window_lies_around_the_median_of_the_weights_before() -> None:
     assert found.sum() == pytest.approx(1.0)
 
 
-def test_a_window_of_padding_alone_is_left_out() -> None:
+def test_window_of_padding_alone_is_ignored() -> None:
     before = torch.tensor([[0.0, 0.0, 0.0, 0.0, 1.0]])
     readable = torch.tensor([[True, True, False, False, False]])
     found = weights_of(torch.zeros(1, 5), readable, before, replace(SHARE, window=1))
     assert found[0].tolist() == [0.5, 0.5, 0.0, 0.0, 0.0]
 
 
-def test_before_the_first_query_all_weight_is_on_the_first_readable_item() -> None:
+def test_first_weights_are_on_first_readable_item() -> None:
     readable = torch.tensor([[True, True, False], [False, True, True], [False, False, False]])
     assert first_weights(readable).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 0]]

@@ -58,9 +58,7 @@ def grid(request: pytest.FixtureRequest) -> AreaGrid:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("masked", ["", "padding", "causal"])
 @torch.no_grad()
-def test_parts_add_up_to_the_logit_whose_softmax_is_the_weight(
-    grid: AreaGrid, form: str, masked: str
-) -> None:
+def test_parts_add_up_to_logit_of_the_weight(grid: AreaGrid, form: str, masked: str) -> None:
     torch.manual_seed(3)
     query, key = torch.randn(1, HEADS, QUERIES, WIDTH), torch.randn(1, HEADS, 6, WIDTH)
     keys = (
@@ -117,9 +115,7 @@ ROUNDING = float(np.finfo(np.float32).eps)
 @pytest.mark.parametrize("largest", [1, 10, 40])
 @pytest.mark.parametrize("form", ["mean", "boundary"])
 @torch.no_grad()
-def test_parts_are_the_logit_and_weights_of_single_precision_are_further_from_it(
-    form: str, largest: float
-) -> None:
+def test_parts_are_more_exact_than_single_precision_weights(form: str, largest: float) -> None:
     """Parts add up to the logit but for the roundings with which each is kept.
 
     A weight comes of products and sums that were rounded many more times, each by a share of the

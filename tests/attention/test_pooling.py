@@ -35,7 +35,7 @@ def test_five_items_with_areas_up_to_three(mode: str) -> None:
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 @pytest.mark.parametrize("most", [1, 2, 3, 7, 30])
 @pytest.mark.parametrize("mode", TWICE)
-def test_areas_that_end_at_each_new_item_are_those_of_the_whole_to_the_last_bit(
+def test_incremental_areas_equal_whole_pooling_bit_for_bit(
     mode: str, most: int, dtype: torch.dtype
 ) -> None:
     items = torch.randn(2, 20, 4, generator=torch.Generator().manual_seed(1), dtype=dtype) * 1000
@@ -51,7 +51,7 @@ def test_areas_that_end_at_each_new_item_are_those_of_the_whole_to_the_last_bit(
         assert torch.equal(ending, whole[:, at_end])
 
 
-def test_sums_that_grow_stay_exact_in_half_precision() -> None:
+def test_growing_sums_stay_exact_in_half_precision() -> None:
     items = torch.full((1, 12, 1), 0.1, dtype=torch.float16)
     ending = items[:, :0]
     for last in range(12):
@@ -77,7 +77,7 @@ def test_sums_of_a_grid_of_two_by_three(
 
 @given(height=st.integers(1, 4), width=st.integers(1, 6), data=st.data())
 @settings(max_examples=40, deadline=None)
-def test_every_pool_equals_the_loops(height: int, width: int, data: st.DataObject) -> None:
+def test_every_pool_equals_slow_loops(height: int, width: int, data: st.DataObject) -> None:
     area = data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
     grid = AreaGrid(height, width, *area)
     torch.manual_seed(data.draw(st.integers(0, 99)))
@@ -97,7 +97,7 @@ def test_every_pool_equals_the_loops(height: int, width: int, data: st.DataObjec
         np.testing.assert_allclose(variances[:, r], x[:, items].numpy().var(1), atol=1e-12)
 
 
-def test_a_constant_memory_has_no_spread_where_the_difference_of_squares_has() -> None:
+def test_constant_memory_has_exactly_zero_spread() -> None:
     x, grid = torch.full((1, 512, 1), 1000.1), AreaGrid(1, 512, 1, 5)
     _, variance = box_moments(x, grid)
     assert variance.eq(0).all()
@@ -106,13 +106,13 @@ def test_a_constant_memory_has_no_spread_where_the_difference_of_squares_has() -
     assert naive.abs().max() > 1
 
 
-def test_the_spread_has_a_finite_gradient_where_it_is_zero() -> None:
+def test_zero_spread_has_a_finite_gradient() -> None:
     x = torch.ones(1, 6, 2, requires_grad=True)
     area_std(x, AreaGrid(1, 6, 1, 3)).sum().backward()
     assert x.grad is not None and x.grad.isfinite().all()
 
 
-def test_area_features_are_equation_nine() -> None:
+def test_area_features_follow_equation_nine() -> None:
     torch.manual_seed(0)
     grid, features, x = AreaGrid(2, 4, 2, 3), AreaFeatures(5, (2, 3)), torch.randn(2, 8, 5)
     found = features(x, grid)

@@ -38,18 +38,18 @@ def at(picture_HW: Tensor, x: float, y: float) -> Tensor:
     return total
 
 
-def test_the_identity_gives_the_picture() -> None:
+def test_identity_returns_the_picture() -> None:
     pictures = random_pictures()
     torch.testing.assert_close(transform(pictures, theta(IDENTITY, IDENTITY), 4), pictures)
 
 
-def test_the_identity_at_half_the_size_takes_means_of_four() -> None:
+def test_identity_at_half_size_averages_four_pixels() -> None:
     pictures = random_pictures(1, 1)
     means = pictures.view(2, 2, 2, 2).mean((1, 3)).view(1, 1, 2, 2)
     torch.testing.assert_close(transform(pictures, theta(IDENTITY), 2), means)
 
 
-def test_translation_moves_by_whole_pixels_and_lets_in_zeros() -> None:
+def test_translation_moves_whole_pixels_and_fills_zeros() -> None:
     pictures = random_pictures(1)
     # A pixel is 2 / 4 wide: read one column to the right and two rows up.
     moved = transform(pictures, theta([[1, 0, 0.5], [0, 1, -1.0]]), 4)
@@ -63,7 +63,7 @@ def test_zoom_reads_the_middle() -> None:
     torch.testing.assert_close(transform(pictures, theta(ZOOM), 2), pictures[:, :, 1:3, 1:3])
 
 
-def test_a_quarter_turn() -> None:
+def test_quarter_turn_rotates_the_picture() -> None:
     pictures = random_pictures()
     turned = transform(pictures, theta(QUARTER, QUARTER), 4)
     torch.testing.assert_close(turned, pictures.rot90(1, (2, 3)))
@@ -72,7 +72,7 @@ def test_a_quarter_turn() -> None:
     torch.testing.assert_close(turned[:, :, 0, 3], pictures[:, :, 3, 3])
 
 
-def test_each_picture_has_its_own_map_and_any_map_is_bilinear() -> None:
+def test_each_picture_has_its_own_bilinear_map() -> None:
     pictures = random_pictures(3, 2, 5)
     maps = torch.randn(3, 2, 3, generator=torch.Generator().manual_seed(1)) * 0.6
     found = transform(pictures, maps, 3)
@@ -108,7 +108,7 @@ def test_corners_of_known_maps() -> None:
     )
 
 
-def test_what_is_read_lies_in_the_quadrilateral() -> None:
+def test_sampled_pixels_lie_in_the_quadrilateral() -> None:
     # A map onto exactly one pixel sees that pixel, and its corners are the pixel's.
     one = theta([[0.25, 0, 0.25], [0, 0.25, -0.75]])
     pictures = random_pictures(1, 1)

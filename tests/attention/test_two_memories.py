@@ -39,7 +39,7 @@ def head(query: Tensor, keys: Tensor, values: Tensor, allowed: list[bool]) -> tu
 
 
 @pytest.mark.parametrize("pad", [0, 2])
-def test_contexts_of_both_memories_are_added_before_the_output_projection(pad: int) -> None:
+def test_contexts_are_added_before_the_output_projection(pad: int) -> None:
     made, seen = attention(), memories(pad)
     assert seen.text is not None and seen.picture is not None
     queries = torch.randn(2, 3, WIDTH)
@@ -71,7 +71,7 @@ def test_contexts_of_both_memories_are_added_before_the_output_projection(pad: i
 
 
 @pytest.mark.parametrize("areas", [1, 2])
-def test_without_a_picture_it_is_the_attention_to_the_text(areas: int) -> None:
+def test_missing_picture_leaves_text_attention_unchanged(areas: int) -> None:
     made, seen = attention(areas), memories(2)
     assert seen.text is not None
     # Without gradients, as `made`: with them weights come from another form.
@@ -87,7 +87,7 @@ def test_without_a_picture_it_is_the_attention_to_the_text(areas: int) -> None:
     torch.testing.assert_close(shares["text"].weights, weights, rtol=0, atol=0)
 
 
-def test_a_picture_of_zero_values_adds_nothing() -> None:
+def test_picture_of_zero_values_adds_nothing() -> None:
     made, seen = attention(), memories()
     made.picture.value.weight.zero_()
     made.picture.value.bias.zero_()
@@ -99,7 +99,7 @@ def test_a_picture_of_zero_values_adds_nothing() -> None:
 
 @pytest.mark.parametrize("areas", [1, 2])
 @pytest.mark.parametrize("lacks", ["", "text", "picture"])
-def test_kept_memories_answer_the_same(areas: int, lacks: str) -> None:
+def test_remembered_memories_give_equal_answers(areas: int, lacks: str) -> None:
     made, seen = attention(areas), memories(2)
     if lacks == "text":
         seen = Memories(None, None, seen.picture)

@@ -45,7 +45,7 @@ LATER = ("notes", "gates", "files", "heads", "opening", "lacks")
 """Entries that older cards lack."""
 
 
-def test_a_card_comes_back_as_written(tmp_path: Path) -> None:
+def test_card_survives_round_trip(tmp_path: Path) -> None:
     write_card(CARD, tmp_path / "card.json")
     read = read_card(tmp_path / "card.json")
     assert replace(read, recipe=CARD.recipe) == CARD
@@ -63,7 +63,7 @@ def written(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
     return path
 
 
-def test_what_came_later_may_be_missing_and_more_may_be_there(tmp_path: Path) -> None:
+def test_later_entries_are_optional_and_unknown_ones_ignored(tmp_path: Path) -> None:
     path = written(
         tmp_path, lambda entries: [*map(entries.pop, LATER), entries.update(colour="blue")]
     )
@@ -71,7 +71,7 @@ def test_what_came_later_may_be_missing_and_more_may_be_there(tmp_path: Path) ->
     assert not (read.notes or read.gates or read.files or read.heads or read.opening)
 
 
-def test_entries_that_were_renamed_are_read_from_older_cards(tmp_path: Path) -> None:
+def test_renamed_entries_are_read_from_older_cards(tmp_path: Path) -> None:
     older = {"pointing head": [1, 3], "chosen by": "validation loss", "seed": 1}
     card = read_card(written(tmp_path, lambda entries: entries.update(recipe=older)))
     assert card.pointing_head == (1, 3)
@@ -82,7 +82,7 @@ SHIPPED = sorted((Path(__file__).parents[2] / "checkpoints").glob("*/card.json")
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.parent.name)
-def test_shipped_cards_are_the_same_with_the_names_of_before(path: Path, tmp_path: Path) -> None:
+def test_shipped_cards_are_equal_under_old_names(path: Path, tmp_path: Path) -> None:
     card = read_card(path)
     before = {new: old for old, new in RENAMED.items()}
     entries = json.loads(path.read_text(encoding="utf-8"))
@@ -91,14 +91,14 @@ def test_shipped_cards_are_the_same_with_the_names_of_before(path: Path, tmp_pat
     assert recipe.keys() & RENAMED.keys() and read_card(tmp_path / "card.json") == card
 
 
-def test_all_heads_are_called_so_in_the_file(tmp_path: Path) -> None:
+def test_all_heads_are_written_as_all(tmp_path: Path) -> None:
     write_card(CARD, tmp_path / "card.json")
     entries = json.loads((tmp_path / "card.json").read_text(encoding="utf-8"))["opening"]
     assert entries["encoder self"] == {"reading": "heaviest", "layer": 0, "head": "all"}
     assert entries["encoder-decoder"]["head"] == 3
 
 
-def test_what_is_measured_or_said_later_does_not_make_another_model() -> None:
+def test_later_measurements_keep_the_identity() -> None:
     for name in ("figures", "attention", "heads", "opening", "files"):
         empty: dict[str, Any] = {name: {}}
         assert replace(CARD, **empty).identity == CARD.identity
@@ -153,24 +153,24 @@ def test_every_wrong_type_is_named(tmp_path: Path, name: str, value: Any, reason
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff\xfe\x00", b"[" * 100_000])
-def test_what_is_no_json_object_is_damaged(tmp_path: Path, content: bytes) -> None:
+def test_card_must_be_a_json_object(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "card.json"
     path.write_bytes(content)
     assert "damaged" in refused(path)
 
 
-def test_a_missing_card(tmp_path: Path) -> None:
+def test_missing_card_is_refused(tmp_path: Path) -> None:
     assert "cannot be read" in refused(tmp_path / "card.json")
 
 
 @pytest.mark.parametrize("value", [float("nan"), {1, 2}])
-def test_what_json_cannot_hold_is_not_written(tmp_path: Path, value: Any) -> None:
+def test_unserialisable_value_is_not_written(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ValueError, match="JSON"):
         write_card(replace(CARD, recipe={"loss": value}), tmp_path / "card.json")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_of_digits_is_meant_for_one_kind_and_for_any_of_a_readers_own() -> None:
+def test_digit_reader_accepts_its_kind_and_user_pictures() -> None:
     reader = replace(CARD, config={"kind": "pairs"})
     assert [reader.reads(kind) for kind in ("pairs", "cluttered", "photos", "")] == [
         True,

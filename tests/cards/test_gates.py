@@ -40,7 +40,7 @@ ERROR = {"what": "Error", "measure": ["test", "error"]}
         ({"at_least": 0.04, "slack": 0.01}, 0.031, True),
     ],
 )
-def test_a_number_is_a_bound(bound: dict[str, float], error: float, reached: bool) -> None:
+def test_gate_compares_with_a_number(bound: dict[str, float], error: float, reached: bool) -> None:
     one = judged(model("a", {**ERROR, **bound, "why": "Too short."}, error=error), {})[0]
     assert one.reached is reached and one.why == ("" if reached else "Too short.")
     slack = bound.get("slack", 0.0)
@@ -48,7 +48,7 @@ def test_a_number_is_a_bound(bound: dict[str, float], error: float, reached: boo
     assert one.measured == f"{error:.1%}" and one.wanted.endswith(f" {limit:.1%}")
 
 
-def test_slack_is_in_what_is_needed_and_said_with_the_other_models_name() -> None:
+def test_slack_shifts_the_bound_and_names_its_model() -> None:
     gate = {**ERROR, "at_least": ["b", "test", "error"], "slack": 0.02}
     other = {"b": model("b", error=0.5)}
     assert judged(model("a", gate, error=0.49), other)[0].wanted == "at least 48.0% (0.02 below b)"
@@ -56,7 +56,7 @@ def test_slack_is_in_what_is_needed_and_said_with_the_other_models_name() -> Non
     assert judged(model("a", gate, error=0.49), other)[0].wanted == "at most 52.0% (0.02 above b)"
 
 
-def test_another_measure_or_another_model_is_a_bound() -> None:
+def test_bound_may_be_another_measure_or_model() -> None:
     own = {**ERROR, "at_most": ["test", "loss"]}
     other = {**ERROR, "at_most": ["b", "test", "error"]}
     card = model("a", own, other, error=0.1, loss=0.2)
@@ -66,20 +66,20 @@ def test_another_measure_or_another_model_is_a_bound() -> None:
     assert judged(card, {})[1].wanted == "at most – (b)"
 
 
-def test_attention_counts_as_well() -> None:
+def test_gate_may_measure_attention() -> None:
     gate = {"what": "Looks at a digit", "measure": ["looks, test", "hit"], "at_least": 0.8}
     one = judged(model("a", gate), {})[0]
     assert (one.reached, one.measured, one.wanted) == (True, "90.0%", "at least 80.0%")
 
 
-def test_bits_and_lifts_are_no_shares() -> None:
+def test_bits_and_lifts_are_not_shares() -> None:
     for key, shown in (("dependence", "2.50"), ("long_exact_lift", "2.50"), ("aer", "250.0%")):
         gate = {"what": "A head", "measure": ["spans", key], "at_least": 2}
         card = replace(model("a", gate), attention={"spans": {key: 2.5}})
         assert judged(card, {})[0].measured == shown
 
 
-def test_what_was_not_measured_is_neither_reached_nor_missed() -> None:
+def test_unmeasured_gate_is_neither_reached_nor_missed() -> None:
     one = judged(model("a", {**ERROR, "at_most": 0.1, "why": "Too short."}), {})[0]
     assert one.reached is None and one.measured == "–" and not one.why
 
@@ -87,7 +87,7 @@ def test_what_was_not_measured_is_neither_reached_nor_missed() -> None:
 @pytest.mark.parametrize(
     "entry", [ERROR, {**ERROR, "at_most": 1, "at_least": 0}, {**ERROR, "limit": 1}, {"what": "x"}]
 )
-def test_an_unclear_gate_is_refused(entry: dict[str, Any]) -> None:
+def test_unclear_gate_is_refused(entry: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="gate"):
         Gate.of(entry)
 
@@ -101,7 +101,7 @@ def test_shipped_cards_have_the_gates_of_their_recipes(path: Path) -> None:
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "configs").glob("*.toml")), ids=lambda path: path.stem
 )
-def test_the_gates_of_every_recipe_can_be_read(path: Path) -> None:
+def test_gates_of_every_recipe_can_be_read(path: Path) -> None:
     for entry in read_recipe(path).get("gates", []):
         gate = Gate.of(entry)
         assert gate.what and len(gate.measure) == 2

@@ -13,7 +13,7 @@ from areaviz.training.config import TrainConfig
 
 
 @pytest.mark.parametrize("task", TASKS.values(), ids=lambda task: task.key)
-def test_what_a_task_names_is_there(task: Task) -> None:
+def test_everything_a_task_names_exists(task: Task) -> None:
     training = load(task.training)
     assert issubclass(training.Recipe, TrainConfig) and callable(training.build)
     assert bool(task.evaluate) == bool(task.measures)
@@ -25,7 +25,7 @@ def test_what_a_task_names_is_there(task: Task) -> None:
     assert task.inputs <= set(INPUTS)
 
 
-def test_no_two_tasks_that_write_are_for_the_same_examples() -> None:
+def test_tasks_that_generate_differ_in_their_examples() -> None:
     """Nor two that read them alone."""
     inputs = [(one.inputs, one.texts, one.given) for one in TASKS.values() if one.samples]
     assert len(inputs) == len(set(inputs))

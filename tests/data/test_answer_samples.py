@@ -37,7 +37,7 @@ def answer_of(example: Example) -> tuple[str, set[int]]:
     return where[wanted][0], {where[wanted][1]}
 
 
-def test_stories_have_the_answers_and_the_facts_that_give_them() -> None:
+def test_stories_have_answers_and_supporting_facts() -> None:
     found = stories().examples
     assert len(found) == STORIES
     for example in found:
@@ -45,19 +45,19 @@ def test_stories_have_the_answers_and_the_facts_that_give_them() -> None:
     assert {len(example.facts) for example in found} == {1, 2}
 
 
-def test_trees_are_whole_and_of_their_words() -> None:
+def test_trees_are_complete_and_match_their_words() -> None:
     for example in sentences_with_trees().examples:
         assert read_tree(example.references[0].split()).is_of(len(example.text.split()))
         assert apart(example.text) == example.text, "marks stand alone"
 
 
-def test_a_bracketed_sentence_becomes_a_row() -> None:
+def test_bracketed_sentence_becomes_a_row() -> None:
     words, tree = linear("(S (NP He) (VP slept) .)")
     assert words == ["He", "slept", "."]
     assert tree == "(S (NP XX )NP (VP XX )VP XX )S"
 
 
-def test_points_can_be_told_apart() -> None:
+def test_points_are_distinguishable() -> None:
     found = [points_of(example.text) for example in points().examples]
     assert len(found) == SETS and {len(one) for one in found} == set(range(5, 11))
     for points_N2 in found:

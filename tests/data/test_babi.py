@@ -20,7 +20,7 @@ STORY = """1 Ann walked to the barn.
 """
 
 
-def test_questions_have_the_facts_before_them_and_those_that_answer_them(tmp_path: Path) -> None:
+def test_questions_have_preceding_and_supporting_facts(tmp_path: Path) -> None:
     folder = tmp_path / "babi" / "en"
     folder.mkdir(parents=True)
     (folder / "qa1_small_test.txt.gz").write_bytes(gzip.compress(STORY.encode()))
@@ -38,10 +38,10 @@ def test_training_and_validation_share_no_story(tmp_path: Path) -> None:
     assert (len(train), len(valid)) == (36, 4)
 
 
-def test_a_missing_corpus_is_named(tmp_path: Path) -> None:
+def test_missing_corpus_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="qa3_"):
         read_questions(tmp_path, "train", [3])
 
 
-def test_words_are_small_letters_without_signs() -> None:
+def test_words_are_lower_case_without_punctuation() -> None:
     assert words_of("Where's Ann, then?") == ("where's", "ann", "then")

@@ -10,7 +10,7 @@ from areaviz.data.tokenizer import END, PAD, START
 PAIRS = [([5, 6, END], [7, END]), ([8, END], [9, 10, 11, END]), ([5, END], [6, END])]
 
 
-def test_a_decoder_is_fed_what_it_is_to_write_one_place_later() -> None:
+def test_decoder_input_is_its_shifted_output() -> None:
     batch = collate(PAIRS)
     assert batch.source.tolist() == [[5, 6, END], [8, END, PAD], [5, END, PAD]]
     assert batch.target_out.tolist() == [[7, END, PAD, PAD], [9, 10, 11, END], [6, END, PAD, PAD]]
@@ -23,7 +23,7 @@ def test_rows_are_padded_on_the_right() -> None:
     assert pad([[5], [6, 7]]).tolist() == [[5, PAD], [6, 7]]
 
 
-def test_every_pair_is_in_one_bucket_of_at_most_so_many_tokens() -> None:
+def test_every_pair_is_in_one_bucket_within_limit() -> None:
     for seed in (None, 1):
         groups = buckets(PAIRS, 4, seed)
         assert sorted(index for group in groups for index in group) == [0, 1, 2]

@@ -65,14 +65,14 @@ def test_every_format_becomes_the_same_clip(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_large_frames_are_made_small(kind: str) -> None:
+def test_large_frames_are_made_smaller(kind: str) -> None:
     clip = decode_clip(animation(steps(3, 150, 512), kind)).clip
     assert (clip.frames, clip.width, clip.height) == (3, 128, 38)
     small = np.stack([np.asarray(image.resize((128, 38))) for image in steps(3, 150, 512)])
     assert np.corrcoef(clip.pixels.ravel(), small.ravel())[0, 1] > 0.98
 
 
-def test_how_long_frames_stay_is_their_mean_within_what_is_possible() -> None:
+def test_clip_duration_is_bounded_mean_of_frame_durations() -> None:
     assert decode_clip(animation(steps(), duration=[40, 60, 80, 100, 120])).clip.milliseconds == 80
     # Browsers show a frame that says nothing for a tenth of a second, too.
     assert decode_clip(animation(steps())).clip.milliseconds == 100
@@ -81,7 +81,7 @@ def test_how_long_frames_stay_is_their_mean_within_what_is_possible() -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_what_is_transparent_stands_on_white(kind: str) -> None:
+def test_transparent_parts_become_white(kind: str) -> None:
     """A red frame around nothing, which goes to the right over nothing."""
     images, wanted = [], []
     for number in range(3):
@@ -96,7 +96,7 @@ def test_what_is_transparent_stands_on_white(kind: str) -> None:
     assert np.array_equal(decode_clip(content).clip.pixels, np.stack(wanted))
 
 
-def test_more_frames_than_a_clip_may_have_are_thinned_and_that_is_said() -> None:
+def test_excess_frames_are_thinned_with_a_note() -> None:
     decoded = decode_clip(animation(steps(64, 4, 400), duration=50))
     assert decoded.clip.frames == 32 and decoded.clip.milliseconds == 100
     assert decoded.notes == ("32 of its 64 frames are used, evenly through it.",)
@@ -108,7 +108,7 @@ def test_more_frames_than_a_clip_may_have_are_thinned_and_that_is_said() -> None
     assert decode_clip(animation(steps(32, 4, 400))).notes == ()
 
 
-def test_what_is_no_animation_is_one_sentence() -> None:
+def test_file_without_animation_gives_one_sentence() -> None:
     still = io.BytesIO()
     steps()[0].save(still, "JPEG")
     for content in (b"no clip at all", b"GIF89a", b"RIFF\0\0\0\0WEBP"):
@@ -132,18 +132,18 @@ def test_what_is_no_animation_is_one_sentence() -> None:
     ],
     ids=["MP4", "QuickTime", "Matroska", "AVI"],
 )
-def test_a_recorded_video_says_how_to_make_a_clip_of_it(start: bytes) -> None:
+def test_recorded_video_error_explains_how_to_convert(start: bytes) -> None:
     with pytest.raises(InputError, match="is a recorded video.* ffmpeg -i"):
         decode_clip(start + bytes(100))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_single_frame_is_no_clip(kind: str) -> None:
+def test_single_frame_is_not_a_clip(kind: str) -> None:
     assert "one frame only" in refusal(animation(steps(1), kind))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_half_a_file_is_refused(kind: str) -> None:
+def test_truncated_file_is_refused(kind: str) -> None:
     content = animation(steps(), kind)
     for share in (0.05, 0.3, 0.5, 0.7, 0.9):
         refusal(content[: int(share * len(content))])
@@ -155,13 +155,13 @@ def test_too_many_frames_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(animation(steps(7))).startswith("The clip has more than 6 frames")
 
 
-def test_three_hundred_frames_are_the_most() -> None:
+def test_three_hundred_frames_are_accepted() -> None:
     assert decode_clip(animation(steps(300, 1, 400))).clip.frames == 32
     assert "more than 300 frames" in refusal(animation(steps(301, 1, 400)))
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_a_frame_that_is_too_large_is_refused_before_it_is_decoded(
+def test_too_large_frame_is_refused_before_decoding(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = animation(steps(2, 1100, 2000), kind)
@@ -179,7 +179,7 @@ def test_all_frames_together_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> No
     assert "megapixels in all frames together" in refusal(animation(steps(6, 20, 50)))
 
 
-def test_no_more_is_decoded_than_the_limit_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoding_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded = []
 
     def small(image: Image.Image) -> Pixels:
@@ -192,7 +192,7 @@ def test_no_more_is_decoded_than_the_limit_allows(monkeypatch: pytest.MonkeyPatc
     assert decoded == []
 
 
-def test_only_kept_frames_are_made_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_kept_frames_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = []
     small = clip_files._small
 
@@ -206,7 +206,7 @@ def test_only_kept_frames_are_made_small(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize("ticks", [5, 40])
-def test_decoding_stops_after_its_time(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_decoding_stops_at_its_time_limit(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock stands at one more second with every look, in the first pass or the second."""
     seconds = iter(range(1000))
     monkeypatch.setattr(clip_files.time, "thread_time", lambda: float(next(seconds)))
@@ -232,7 +232,7 @@ def by_hand(*sizes: tuple[int, int]) -> bytes:
     return content + b";"
 
 
-def test_a_later_frame_that_is_larger_than_the_first_is_refused(
+def test_later_frame_larger_than_first_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A header may promise small frames: what is behind it is not believed either."""
@@ -244,7 +244,7 @@ def test_a_later_frame_that_is_larger_than_the_first_is_refused(
 
 @pytest.mark.parametrize("filtered", ["error", "ignore"])
 @pytest.mark.parametrize("side", [10_000, 20_000])
-def test_warnings_of_bombs_are_refusals(filtered: Any, side: int) -> None:
+def test_decompression_bomb_warnings_become_refusals(filtered: Any, side: int) -> None:
     header = b"GIF89a" + struct.pack("<HHBBB", side, side, 0xF6, 0, 0) + bytes(3 * 128)
     content = header + by_hand((10, 10), (10, 10))[len(header) :]
     with warnings.catch_warnings():
@@ -253,7 +253,7 @@ def test_warnings_of_bombs_are_refusals(filtered: Any, side: int) -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_any_damage_is_a_clip_or_a_sentence(kind: str) -> None:
+def test_damaged_file_gives_a_clip_or_an_error(kind: str) -> None:
     content, rng = animation(steps(3, 6, 8), kind, duration=50), random.Random(1)
     refused = 0
     for _ in range(300):
@@ -281,7 +281,7 @@ print(most() - before)
 """
 
 
-def test_frames_are_made_small_one_by_one() -> None:
+def test_frames_are_made_smaller_one_by_one() -> None:
     """Thirty-two frames of a megapixel: 96 MB, were all of them kept."""
     still = animation([Image.new("P", (1000, 1000), 3)])
     # Behind the table of colours is the only frame, and then the end.
@@ -293,7 +293,7 @@ def test_frames_are_made_small_one_by_one() -> None:
 
 
 @pytest.mark.parametrize("clip", [clip_sample("three-left-grows"), fakes.clip()])
-def test_a_clip_comes_back_from_its_gif(clip: Clip) -> None:
+def test_clip_survives_round_trip_as_gif(clip: Clip) -> None:
     again = decode_clip(gif(clip)).clip
     assert (again.frames, again.width, again.height) == (clip.frames, clip.width, clip.height)
     assert again.milliseconds == clip.milliseconds
@@ -301,6 +301,6 @@ def test_a_clip_comes_back_from_its_gif(clip: Clip) -> None:
     assert np.abs(again.pixels.astype(int) - clip.pixels).mean() < 6
 
 
-def test_a_gif_goes_on_for_ever() -> None:
+def test_gif_loops_for_ever() -> None:
     with Image.open(io.BytesIO(gif(fakes.clip()))) as image:
         assert image.format == "GIF" and image.info["loop"] == 0 and image.n_frames == 6

@@ -15,7 +15,7 @@ from tests.trace.sentence import assert_one_sentence
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_a_digit_moves_when_it_acts_and_stands_still_beside(name: str) -> None:
+def test_digit_moves_only_during_its_action(name: str) -> None:
     sample, clip = SAMPLES[name], clip_sample(name)
     check_clip(clip)
     assert clip.name == name and clip.frames == FRAMES
@@ -30,7 +30,7 @@ def test_a_digit_moves_when_it_acts_and_stands_still_beside(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_its_sentence_and_its_frames_fit(name: str) -> None:
+def test_clip_sentence_matches_its_frames(name: str) -> None:
     sample = SAMPLES[name]
     frames = clip_sample(name).pixels[..., 0]
     made = MovingDigit(frames, sample.digit, sample.actions, sample.windows)
@@ -43,18 +43,18 @@ def test_its_sentence_and_its_frames_fit(name: str) -> None:
     assert set(made.gold()) == {None, *sample.windows}
 
 
-def test_samples_differ_and_each_is_the_same_every_time() -> None:
+def test_samples_differ_and_are_reproducible() -> None:
     clips = [clip_sample(name) for name in SAMPLES]
     assert len({clip.digest for clip in clips}) == len({one.text for one in SAMPLES.values()}) == 5
     clip_sample.cache_clear()
     assert [clip_sample(name) for name in SAMPLES] == clips
 
 
-def test_no_other_clips_are_of_their_seed() -> None:
+def test_sample_seed_is_not_used_elsewhere() -> None:
     assert len({SEED, TRAIN_SEED, VALID_SEED, *SEEDS.values()}) == 5
 
 
-def test_a_drawn_clip_is_shown_twice_as_large_and_grey() -> None:
+def test_drawn_clip_is_doubled_in_size_and_grey() -> None:
     plan = (7, ("grows", "moves up"), ((1, 5), (7, 11)))
     moving = acted(DigitBank(1, 0), np.random.default_rng(0), [plan])[0]
     clip = clip_of("drawn", moving)
@@ -64,7 +64,7 @@ def test_a_drawn_clip_is_shown_twice_as_large_and_grey() -> None:
         assert np.array_equal(clip.pixels[:, 1::2, 1::2, channel], moving.frames)
 
 
-def test_an_unknown_clip_is_one_sentence() -> None:
+def test_unknown_clip_gives_one_sentence() -> None:
     for name in ("nothing", "", "x" * 500):
         with pytest.raises(InputError, match="choose one of: three-left-grows") as caught:
             clip_sample(name)

@@ -22,7 +22,7 @@ def noise(frames: int, height: int, width: int) -> np.ndarray:
 
 
 @given(*COUNTS)
-def test_frames_are_chosen_evenly_from_the_first_to_the_last(frames: int, wanted: int) -> None:
+def test_frames_are_chosen_evenly_including_both_ends(frames: int, wanted: int) -> None:
     chosen = chosen_frames(frames, wanted)
     assert chosen.dtype == np.int64 and len(chosen) == wanted
     assert chosen[0] == 0 and chosen[-1] == frames - 1
@@ -32,14 +32,14 @@ def test_frames_are_chosen_evenly_from_the_first_to_the_last(frames: int, wanted
     assert steps.min() >= 0 and steps.max() - steps.min() <= 1
 
 
-def test_known_choices() -> None:
+def test_chosen_frames_known_answers() -> None:
     assert chosen_frames(16, 16).tolist() == list(range(16))
     assert chosen_frames(7, 4).tolist() == [0, 2, 4, 6]
     assert chosen_frames(2, 6).tolist() == [0, 0, 0, 1, 1, 1]
     assert chosen_frames(1, 3).tolist() == [0, 0, 0]
 
 
-def test_what_training_draws_is_watched_as_it_is() -> None:
+def test_training_clips_are_watched_unchanged() -> None:
     made = moving_digits(DigitBank(1, 5), np.random.default_rng(0), 1)[0].frames
     seen = as_watched(np.stack([made] * 3, 3), FRAMES, SIDE)
     assert np.array_equal(seen, made)
@@ -51,7 +51,7 @@ def test_what_training_draws_is_watched_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("height", "width"), [(10, 40), (40, 10), (20, 20), (1, 128)])
-def test_a_frame_keeps_its_proportions_in_the_middle_of_a_square(height: int, width: int) -> None:
+def test_frame_keeps_proportions_centred_in_a_square(height: int, width: int) -> None:
     pixels = np.full((3, height, width, 3), 90, np.uint8)
     seen = as_watched(pixels, 4, 16)
     assert seen.shape == (4, 16, 16) and seen.dtype == np.uint8
@@ -62,7 +62,7 @@ def test_a_frame_keeps_its_proportions_in_the_middle_of_a_square(height: int, wi
     assert (seen[:, inside] == 90).all() and (seen[:, ~inside] == 0).all()
 
 
-def test_colours_become_grey_as_the_eye_sees_them() -> None:
+def test_colours_become_perceived_grey() -> None:
     pixels = np.zeros((2, 4, 4, 3), np.uint8)
     pixels[..., :] = 10, 200, 60
     assert (as_watched(pixels, 2, 4) == round(0.299 * 10 + 0.587 * 200 + 0.114 * 60)).all()
@@ -76,7 +76,7 @@ def test_dark_on_light_becomes_its_negative(side: int) -> None:
     assert one.max() > 127
 
 
-def test_ground_is_what_is_at_the_edges_of_all_frames() -> None:
+def test_background_comes_from_edges_of_all_frames() -> None:
     clip = np.full((3, 9, 9, 3), 240, np.uint8)
     clip[0] = 10
     # Most edges are light, so all frames become negatives, the dark one as well.
@@ -87,14 +87,14 @@ def test_ground_is_what_is_at_the_edges_of_all_frames() -> None:
     assert as_watched(digit, 3, 9)[:, 4, 4].tolist() == [240] * 3
 
 
-def test_a_clip_is_not_changed_by_being_watched() -> None:
+def test_watching_does_not_modify_the_clip() -> None:
     clip = 255 - noise(3, 6, 6)
     before = clip.copy()
     as_watched(clip, 3, 12)
     assert np.array_equal(clip, before)
 
 
-def test_in_colour_a_clip_is_watched_as_it_is() -> None:
+def test_colour_clip_is_only_padded_to_a_square() -> None:
     clip = 255 - noise(3, 6, 12)
     clip[..., 1] //= 2
     seen = as_watched(clip, 3, 12, colour=True)

@@ -55,27 +55,25 @@ def check(content: bytes, bits: int) -> None:
 
 
 @pytest.mark.parametrize("bits", [8, 10, 12, 14, 16])
-def test_png_colours_are_as_bright_as_they_were(bits: int) -> None:
+def test_png_colours_keep_their_brightness(bits: int) -> None:
     check(png(colours(bits)), bits)
 
 
 @pytest.mark.parametrize("bits", [12, 16])
 @pytest.mark.parametrize("compression", [None, "zlib"])
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_tiff_colours_are_as_bright_as_they_were(
-    order: str, compression: str | None, bits: int
-) -> None:
+def test_tiff_colours_keep_their_brightness(order: str, compression: str | None, bits: int) -> None:
     check(tiff(colours(bits), order, compression), bits)
 
 
 @pytest.mark.parametrize("alpha", [4095, 65535])
-def test_alpha_has_a_depth_of_its_own(alpha: int) -> None:
+def test_alpha_has_its_own_depth(alpha: int) -> None:
     opaque = np.full((1, 4, 1), alpha, np.uint16)
     check(png(np.concatenate([colours(12), opaque], axis=-1)), 12)
 
 
 @pytest.mark.parametrize("bits", [10, 12, 16])
-def test_grey_with_alpha_is_as_bright_as_it_was(bits: int) -> None:
+def test_grey_with_alpha_keeps_its_brightness(bits: int) -> None:
     grey = colours(bits)[..., :1]
     opaque = np.full_like(grey, 65535)
     found = decode(png(np.concatenate([grey, opaque], axis=-1)))
@@ -90,7 +88,7 @@ def test_transparent_parts_are_white() -> None:
     assert decode(png(values)).picture.pixels[0, :, 0].tolist() == [255, 255, 0]
 
 
-def test_a_tiff_of_grey_and_alpha_is_refused_by_what_it_is() -> None:
+def test_grey_alpha_tiff_refusal_names_its_kind() -> None:
     """Pillow has no raw mode for a TIFF of two channels with 16 bits."""
     file = io.BytesIO()
     values = np.full((2, 3, 2), 4095, np.uint16)
@@ -99,7 +97,7 @@ def test_a_tiff_of_grey_and_alpha_is_refused_by_what_it_is() -> None:
         decode(file.getvalue())
 
 
-def test_a_dark_picture_of_eight_bits_stays_dark() -> None:
+def test_dark_eight_bit_picture_stays_dark() -> None:
     file = io.BytesIO()
     Image.new("RGB", (3, 2), (15, 15, 15)).save(file, "PNG")
     found = decode(file.getvalue())

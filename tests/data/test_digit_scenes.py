@@ -32,7 +32,7 @@ def ink_box(patch: Images) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shapes_and_labels(kind: str) -> None:
+def test_digit_scene_shapes_and_labels(kind: str) -> None:
     scenes = compose(kind, DIGITS, LABELS, np.random.default_rng(1))
     each = 2 if kind == "pairs" else 1
     assert (
@@ -46,7 +46,7 @@ def test_shapes_and_labels(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_boxes_hold_the_ink_of_their_digits(kind: str, seed: int) -> None:
+def test_boxes_contain_the_ink_of_their_digits(kind: str, seed: int) -> None:
     scenes = compose(kind, DIGITS, LABELS, np.random.default_rng(seed))
     patches = DIGITS.reshape(len(scenes.pictures), -1, 28, 28)
     for picture, boxes, digits in zip(scenes.pictures, scenes.boxes, patches, strict=True):
@@ -61,7 +61,7 @@ def test_boxes_hold_the_ink_of_their_digits(kind: str, seed: int) -> None:
 
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32 - 1))
-def test_pairs_lie_from_left_to_right_and_apart(seed: int) -> None:
+def test_pairs_are_left_to_right_and_apart(seed: int) -> None:
     scenes = compose("pairs", DIGITS, LABELS, np.random.default_rng(seed))
     for picture, (one, other), digits in zip(
         scenes.pictures, scenes.boxes, DIGITS.reshape(-1, 2, 28, 28), strict=True
@@ -76,7 +76,7 @@ def test_pairs_lie_from_left_to_right_and_apart(seed: int) -> None:
         )
 
 
-def test_a_centred_digit_is_itself_and_a_translated_one_is_only_moved() -> None:
+def test_centred_digit_is_unchanged_and_translated_digit_moved() -> None:
     rng = np.random.default_rng(2)
     assert np.array_equal(compose("centred", DIGITS, LABELS, rng).pictures, DIGITS)
     moved = compose("translated", DIGITS, LABELS, rng)
@@ -87,7 +87,7 @@ def test_a_centred_digit_is_itself_and_a_translated_one_is_only_moved() -> None:
     assert len(np.unique(moved.boxes[:, 0, :2], axis=0)) > 6
 
 
-def test_clutter_is_four_small_pieces_at_most() -> None:
+def test_clutter_is_at_most_four_small_pieces() -> None:
     scenes = compose("cluttered", DIGITS, LABELS, np.random.default_rng(3))
     added = 0
     for picture, box, digit in zip(scenes.pictures, scenes.boxes[:, 0], DIGITS, strict=True):
@@ -101,7 +101,7 @@ def test_clutter_is_four_small_pieces_at_most() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_seed_fixes_the_picture(kind: str) -> None:
+def test_seed_determines_the_picture(kind: str) -> None:
     one, same, other = (
         compose(kind, DIGITS, LABELS, np.random.default_rng(seed)) for seed in (1, 1, 2)
     )
@@ -109,7 +109,7 @@ def test_the_seed_fixes_the_picture(kind: str) -> None:
     assert np.array_equal(one.pictures, other.pictures) == (kind == "centred")
 
 
-def test_an_odd_digit_is_left_out_of_pairs() -> None:
+def test_odd_digit_is_omitted_from_pairs() -> None:
     scenes = compose("pairs", DIGITS[:5], LABELS[:5], np.random.default_rng(0))
     assert scenes.labels.tolist() == [[0, 1], [2, 3]]
 
@@ -134,7 +134,7 @@ def write(folder: Path, part: str, images: bytes, labels: bytes) -> None:
     (folder / "mnist" / f"{part}-labels-idx1-ubyte.gz").write_bytes(gzip.compress(labels))
 
 
-def test_mnist_is_read_and_its_last_digits_are_for_validation(
+def test_mnist_reserves_last_digits_for_validation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mnist, "VALIDATION", 3)
@@ -156,7 +156,7 @@ def test_mnist_is_read_and_its_last_digits_are_for_validation(
         pytest.param(b"not an idx file", id="text"),
     ],
 )
-def test_a_damaged_file_is_told(tmp_path: Path, content: bytes) -> None:
+def test_damaged_file_is_reported(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, "t10k", content, idx(LABELS.astype(np.uint8)))
     with pytest.raises(
         BackendError,
@@ -165,6 +165,6 @@ def test_a_damaged_file_is_told(tmp_path: Path, content: bytes) -> None:
         read_digits(tmp_path, "test")
 
 
-def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
+def test_missing_corpus_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="put MNIST's four idx files"):
         read_digits(tmp_path, "train")

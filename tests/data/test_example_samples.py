@@ -14,7 +14,7 @@ from areaviz.trace.request import Request
 
 
 @pytest.mark.parametrize("name", SAMPLE_SETS)
-def test_every_example_has_a_right_answer_and_a_name_of_its_own(name: str) -> None:
+def test_every_example_has_right_answer_and_unique_name(name: str) -> None:
     found = SAMPLE_SETS[name]()
     # What is right of points depends on what is asked, and is computed; what is read has no answer.
     is_told = found.texts == POINTS or name == "Sentences to read"
@@ -30,7 +30,7 @@ def test_scenes_have_their_pictures() -> None:
     assert picture is not None and (picture.width, picture.height) == (128, 128)
 
 
-def test_spoken_digits_are_the_recordings_and_what_they_are_joined_to_anew() -> None:
+def test_spoken_digits_are_the_recordings_and_new_combinations() -> None:
     found = SAMPLE_SETS["Spoken digits"]()
     for example in found.examples[: len(SAMPLES)]:
         sound = found.asked(Request("m", ""), example).sound
@@ -46,7 +46,7 @@ def test_spoken_digits_are_the_recordings_and_what_they_are_joined_to_anew() -> 
         assert 0.3 < sound.seconds / len(example.references[0]) < 0.9
 
 
-def test_moving_digits_say_what_happens() -> None:
+def test_moving_digits_state_their_actions() -> None:
     found = SAMPLE_SETS["Moving digits"]()
     clip = found.asked(Request("m", ""), found.examples[0]).clip
     assert clip is not None and clip.frames == FRAMES
@@ -55,7 +55,7 @@ def test_moving_digits_say_what_happens() -> None:
     assert all(re.fullmatch(r"the \w+ \w+.* and then .*", text) for text in texts)
 
 
-def test_digits_among_clutter_have_the_box_of_their_ink() -> None:
+def test_cluttered_digits_have_their_ink_box() -> None:
     found = SAMPLE_SETS["Digits among clutter"]()
     assert (found.texts, found.kind, len(found.examples)) == ("digits", "cluttered", 60)
     assert {one.references[0] for one in found.examples} == set("0123456789")

@@ -33,7 +33,7 @@ def png(colour: str = "red") -> bytes:
     return buffer.getvalue()
 
 
-def test_line_aligned_files_with_two_references_and_links() -> None:
+def test_aligned_files_with_two_references_and_links() -> None:
     files = {
         "a.en": b"one\ntwo words\n",
         "a.de": b"eins\nzwei\n",
@@ -48,7 +48,7 @@ def test_line_aligned_files_with_two_references_and_links() -> None:
 
 
 @pytest.mark.parametrize("text", [b"a\r\nb", b"a\nb\n", b"\xef\xbb\xbfa\nb", b"a\rb\r\n"])
-def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
+def test_line_breaks_and_bom_are_understood(text: bytes) -> None:
     assert [one.text for one in read_lines("x.txt", {"x.txt": text}).examples] == ["a", "b"]
 
 
@@ -68,7 +68,7 @@ def test_breaks_and_marks_of_any_system_are_understood(text: bytes) -> None:
         ("x.csv", b"id\ttext\treference\ns1\tA dog.\tEin Hund.\n"),
     ],
 )
-def test_tables_are_read_by_the_names_of_their_columns(name: str, content: bytes) -> None:
+def test_tables_are_read_by_column_name(name: str, content: bytes) -> None:
     (example,) = read_table(name, {name: content}).examples
     assert (example.name, example.text, example.references[0]) == ("s1", "A dog.", "Ein Hund.")
 
@@ -91,7 +91,7 @@ def test_pictures_are_found_among_the_files_and_decoded(tmp_path: Path) -> None:
     assert colours == [[255, 0, 0], [0, 0, 255]]
 
 
-def test_pictures_alone_are_a_set() -> None:
+def test_pictures_alone_are_a_dataset() -> None:
     found = read_media({"b.png": png(), "a.JPG": png(), "notes.txt": b"x"})
     assert [(one.name, one.file) for one in found.examples] == [
         ("a.JPG", "a.JPG"),
@@ -99,7 +99,7 @@ def test_pictures_alone_are_a_set() -> None:
     ]
 
 
-def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
+def test_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
     (tmp_path / "secret.png").write_bytes(png())
     table = json.dumps({"picture": str(tmp_path / "secret.png")}).encode()
     with pytest.raises(
@@ -126,9 +126,7 @@ def test_a_path_in_a_table_is_never_opened(tmp_path: Path) -> None:
         ("x.jsonl", b'{"text": "a b", "links": "0-1 x"}', 'has the link "x"'),
     ],
 )
-def test_a_file_that_cannot_be_used_is_told_in_one_sentence(
-    name: str, content: bytes, said: str
-) -> None:
+def test_unusable_file_is_refused_in_one_sentence(name: str, content: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_table(name, {name: content})
 
@@ -149,7 +147,7 @@ def test_read_set_refuses_too_many_rows(monkeypatch: pytest.MonkeyPatch) -> None
         read_table("x.csv", {"x.csv": b"text\na\nb\nc"})
 
 
-def test_read_set_refuses_rows_and_files_that_are_too_long(
+def test_read_set_refuses_too_long_rows_and_files(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(texts, "MAX_ROW_CHARACTERS", 20)
@@ -164,7 +162,7 @@ def test_read_set_refuses_rows_and_files_that_are_too_long(
 
 
 @given(st.binary(max_size=300), st.sampled_from(["x.csv", "x.tsv", "x.jsonl", "x.txt"]))
-def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
+def test_any_bytes_give_a_dataset_or_an_error(content: bytes, name: str) -> None:
     try:
         found = (
             read_lines(name, {name: content})
@@ -177,7 +175,7 @@ def test_any_bytes_are_a_set_or_a_sentence(content: bytes, name: str) -> None:
         assert isinstance(found, Dataset) and found.examples
 
 
-def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
+def test_digest_covers_every_picture(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(png())
     files: dict[str, bytes | Path] = {"a.png": tmp_path / "a.png", "b.png": png("blue")}
     first = read_media(files)
@@ -192,7 +190,7 @@ def test_the_digest_holds_every_picture(tmp_path: Path) -> None:
     assert read_media(files).earlier_digest == first.earlier_digest != first.digest
 
 
-def test_sets_without_pictures_are_known_as_before() -> None:
+def test_digest_without_pictures_is_unchanged() -> None:
     found = read_lines(
         "a.en", {"a.en": b"A dog.\nA cat.\n", "a.de": b"Ein Hund.\nEine Katze.\n"}, ("a.de",)
     )
@@ -200,18 +198,18 @@ def test_sets_without_pictures_are_known_as_before() -> None:
     assert found.earlier_digest == ""
 
 
-def test_a_picture_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_unreadable_picture_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match='"a.png" cannot be read .No such file'):
         read_media({"a.png": tmp_path / "a.png"})
 
 
-def test_the_digest_tells_sets_apart() -> None:
+def test_digest_distinguishes_datasets() -> None:
     one, other, same = (read_lines("x", {"x": text}) for text in (b"a\nb", b"a\nc", b"a\nb\n"))
     assert one.digest == same.digest != other.digest
 
 
 @given(st.text(st.sampled_from("a é\U0001f415\r\n\ufeff"), max_size=30), st.booleans())
-def test_lines_are_those_of_the_whole_text(text: str, marked: bool) -> None:
+def test_decoded_lines_equal_lines_of_whole_text(text: str, marked: bool) -> None:
     data = (b"\xef\xbb\xbf" if marked else b"") + text.encode()
     expected = re.split("\r\n|\r|\n", data.decode("utf-8-sig"))
     if len(expected) > 1 and not expected[-1]:
@@ -220,14 +218,14 @@ def test_lines_are_those_of_the_whole_text(text: str, marked: bool) -> None:
     assert found == (expected if data else [])
 
 
-def test_the_digest_of_a_set_stays_that_of_earlier_versions() -> None:
+def test_digest_matches_earlier_versions() -> None:
     """What is stored for a set is found by it: analyses, notes, slices."""
     texts, pictures = read_lines("x", {"x": b"a dog\n"}), read_media({"a.png": b"1"})
     assert texts.digest == "2b10d0651c38659c8c98e5142997818cd0b1137da5af1145949565f5c2a999c0"
     assert pictures.digest == "9f7fd1e8f09fbb8d60d23edd9850fd2255cbafc39bceb4e41f6ab5be6b945eac"
 
 
-def test_the_digest_is_that_of_all_examples_written_out() -> None:
+def test_digest_equals_explicit_digest_of_all_examples() -> None:
     for content in (b"a dog", b"a dog\n\xf0\x9f\x90\x95\n" * 3):
         found = read_lines("x", {"x": content})
         marks = ", ".join(one.mark for one in found.examples)
@@ -238,7 +236,7 @@ def test_the_digest_is_that_of_all_examples_written_out() -> None:
 @pytest.mark.parametrize(
     ("column", "part", "what"), [("boxes", "dog 0 0 1 1;", "boxes"), ("links", "0-1 ", "links")]
 )
-def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
+def test_boxes_and_links_are_limited(
     column: str, part: str, what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def table(parts: int, rows: int) -> bytes:
@@ -260,7 +258,7 @@ def test_boxes_and_links_are_bounded_in_a_row_and_in_all(
         read_table("x.jsonl", {"x.jsonl": table(5, 3)})
 
 
-def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "MAX_TEXT_BYTES", 3 << 20)
     assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
     wide = (
@@ -275,12 +273,12 @@ def test_the_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> 
         read_table("x.jsonl", {"x.jsonl": f"{row}\n".encode() * 4})
 
 
-def test_a_line_that_is_far_too_long_is_never_decoded() -> None:
+def test_much_too_long_line_is_never_decoded() -> None:
     with pytest.raises(InputError, match="row that ends in line 2 .* more than 262,144 characters"):
         read_lines("x", {"x": b"a\n" + b"b" * (5 << 18)})
 
 
-def test_pictures_are_of_digits_where_every_known_answer_is() -> None:
+def test_pictures_are_digits_if_all_answers_are() -> None:
     files = {"a.png": b"a", "b.png": b"b"}
     seen = (Example("1", "", ("7",), "a.png"), Example("2", "", (), "b.png"))
     assert Dataset("s", seen, files).texts == "digits"

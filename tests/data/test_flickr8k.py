@@ -24,7 +24,7 @@ def test_every_photo_is_in_one_split(data: Path) -> None:
     assert len(set.union(*names.values())) == sum(flickr.SPLITS.values())
 
 
-def test_captions_are_lower_case_and_pairs_as_written(data: Path) -> None:
+def test_captions_are_lower_case_and_pairs_unchanged(data: Path) -> None:
     photo = read_photos(data, "train")[1]
     scene = make_scene("samples", 1)
     assert photo.captions[0] == f"{scene.english.text} ." and len(photo.captions) == 5
@@ -39,7 +39,7 @@ def test_content_words_have_the_boxes_of_their_phrase(data: Path) -> None:
     assert grounded.boxes[0][1] == (scene.objects[0].box,)
 
 
-def test_pixels_stand_in_the_photos_order(data: Path) -> None:
+def test_pixels_follow_the_order_of_photos(data: Path) -> None:
     photos = read_photos(data, "val")
     pixels = read_pixels(data, photos[::-1], side=64)
     assert pixels.shape == (4, 64, 64, 3) and pixels.dtype == np.uint8
@@ -47,7 +47,7 @@ def test_pixels_stand_in_the_photos_order(data: Path) -> None:
     assert np.abs(pixels[3] - expected).mean() < 6, "but for what JPEG loses"
 
 
-def test_photos_that_no_archive_holds_are_told(data: Path) -> None:
+def test_photos_missing_from_archives_are_reported(data: Path) -> None:
     photos = read_photos(data, "val")
     lost = [replace(photos[0], name="lost.jpg"), photos[1], replace(photos[2], name="gone.jpg")]
     with pytest.raises(
@@ -56,6 +56,6 @@ def test_photos_that_no_archive_holds_are_told(data: Path) -> None:
         read_pixels(data, lost, side=8)
 
 
-def test_a_missing_corpus_is_told(tmp_path: Path) -> None:
+def test_missing_corpus_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"captions\.jsonl\.gz is missing"):
         read_photos(tmp_path, "train")

@@ -112,7 +112,7 @@ def test_two_objects_in_english() -> None:
 
 
 @pytest.mark.parametrize("say", [english, german])
-def test_every_word_knows_its_object_and_kind(say: object) -> None:
+def test_every_word_has_its_object_and_kind(say: object) -> None:
     assert callable(say)
     sentence = say([thing("small red circle"), thing("large blue glyph")], "right of")
     phrase = ("article", "size", "colour", "noun")
@@ -121,7 +121,7 @@ def test_every_word_knows_its_object_and_kind(say: object) -> None:
     assert len(sentence.words) == 10 and sentence.text.split(" ") == list(sentence.words)
 
 
-def test_a_word_that_is_not_said_leaves_no_gap() -> None:
+def test_omitted_word_leaves_no_gap() -> None:
     plain = Object("circle", "orange", "", BOX)
     assert english([plain], None).text == "an orange circle"
     assert german([plain], None).text == "ein orangefarbener Kreis"
@@ -136,7 +136,7 @@ def test_masks_hide_exactly_their_words() -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_nothing_gives_a_masked_colour_or_noun_away(size: str) -> None:
+def test_sentence_does_not_reveal_masked_word(size: str) -> None:
     """Whatever stands behind the mask, the English sentence reads the same."""
     for position, texts in (
         (
@@ -151,7 +151,7 @@ def test_nothing_gives_a_masked_colour_or_noun_away(size: str) -> None:
         assert len(texts) == 1, position
 
 
-def test_three_english_nouns_have_two_german_ones_each() -> None:
+def test_three_english_nouns_have_two_german_translations() -> None:
     meanings: dict[str, set[str]] = {}
     for shape in AMBIGUOUS:
         meanings.setdefault(NOUNS[shape].english, set()).add(NOUNS[shape].german)

@@ -30,7 +30,7 @@ def test_sentences_are_lower_case_with_single_blanks(data: Path) -> None:
     assert len(found[0].boxes) == FRAMES and found[0].boxes[3] == (0.1, 0.2, 0.53, 1.0)
 
 
-def test_frames_stand_on_a_sheet_in_reading_order(data: Path) -> None:
+def test_frames_are_on_a_sheet_in_reading_order(data: Path) -> None:
     # In another order than in the archive.
     chosen = read_films(data, "val")[::-1]
     found = list(read_frames(data, chosen))
@@ -41,7 +41,7 @@ def test_frames_stand_on_a_sheet_in_reading_order(data: Path) -> None:
             assert np.abs(pixels[frame].astype(int) - wanted).max() < 8, "but for what JPEG loses"
 
 
-def test_a_missing_corpus_is_told(data: Path, tmp_path: Path) -> None:
+def test_missing_corpus_is_reported(data: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"clips\.jsonl is missing; put J-HMDB"):
         read_films(tmp_path, "train")
     some = read_films(data, "val")

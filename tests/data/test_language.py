@@ -23,5 +23,5 @@ def test_german_is_recognised(text: str) -> None:
 @pytest.mark.parametrize(
     "text", [*SAMPLES, "", "Café Müller", "was in an", "I love you.", "שלום", "xx yy zz"]
 )
-def test_what_is_not_german_is_left_alone(text: str) -> None:
+def test_other_languages_are_not_recognised_as_german(text: str) -> None:
     assert not reads_as_german(text)

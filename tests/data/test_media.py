@@ -32,18 +32,18 @@ ASKED = Request("m", "")
         ({"whatever": STILL}, PICTURE),
     ],
 )
-def test_files_are_what_their_names_and_the_first_of_them_say(
+def test_file_kind_follows_from_name_and_content(
     files: dict[str, bytes | Path], medium: str
 ) -> None:
     assert medium_of(files) == medium
 
 
-def test_a_mixture_is_refused_in_a_sentence() -> None:
+def test_mixed_media_are_refused_in_one_sentence() -> None:
     with pytest.raises(InputError, match='"b.wav" is a sound and "a.png" is none, but the files'):
         read_media({"a.png": STILL, "b.wav": HEARD})
 
 
-def test_sounds_of_a_table_are_decoded_as_on_their_page(tmp_path: Path) -> None:
+def test_sounds_of_a_table_are_decoded_like_uploads(tmp_path: Path) -> None:
     (tmp_path / "b.flac").write_bytes(HEARD)
     files: dict[str, bytes | Path] = {
         "x.csv": b"audio,reference\na.flac,3 1\nb.flac,42\nc.flac,5\n",
@@ -60,7 +60,7 @@ def test_sounds_of_a_table_are_decoded_as_on_their_page(tmp_path: Path) -> None:
         found.asked(ASKED, found.examples[2])
 
 
-def test_of_a_set_of_clips_one_that_stands_still_is_refused_by_itself() -> None:
+def test_still_picture_among_clips_is_refused_alone() -> None:
     found = read_media({"a.gif": MOVING, "b.png": STILL})
     clip = found.asked(ASKED, found.examples[0]).clip
     assert clip is not None and clip.frames == 6
@@ -68,18 +68,18 @@ def test_of_a_set_of_clips_one_that_stands_still_is_refused_by_itself() -> None:
         found.asked(ASKED, found.examples[1])
 
 
-def test_another_sound_under_the_same_name_is_another_set() -> None:
+def test_different_sound_of_equal_name_changes_dataset() -> None:
     one, other = read_media({"a.wav": b"1"}), read_media({"a.wav": b"2"})
     assert one.digest != other.digest and one.earlier_digest == ""
 
 
-def test_is_medium_knows_the_files_of_every_medium() -> None:
+def test_is_medium_recognises_files_of_every_medium() -> None:
     for medium in MEDIA.values():
         assert all(is_medium(f"a{ending}") for ending in medium.endings)
     assert not is_medium("a.txt")
 
 
-def test_whether_a_file_on_the_disk_moves_is_known_from_its_content(tmp_path: Path) -> None:
+def test_animation_on_disk_is_recognised_by_content(tmp_path: Path) -> None:
     (tmp_path / "a.gif").write_bytes(MOVING)
     (tmp_path / "b.gif").write_bytes(STILL)
     assert medium_of({"a.gif": tmp_path / "a.gif"}) == CLIP

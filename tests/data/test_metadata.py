@@ -21,12 +21,12 @@ def test_numbers_of_refuses_text_and_columns_without_numbers(values: tuple[str, 
     assert numbers_of(values) is None
 
 
-def test_categories_of_sorts_distinct_values_and_leaves_free_text_out() -> None:
+def test_categories_of_sorts_values_and_omits_free_text() -> None:
     assert categories_of(("street", "", "garden", "street")) == ("garden", "street")
     assert categories_of(tuple(map(str, range(31)))) == ()
 
 
-def test_dataset_metadata_leaves_the_digest_alone() -> None:
+def test_dataset_metadata_does_not_change_the_digest() -> None:
     examples = (Example("1", "a"), Example("2", "b"))
     plain, known = Dataset("s", examples, {}), Dataset("s", examples, {}, metadata={"d": ("x", "")})
     assert plain.digest == known.digest

@@ -92,7 +92,7 @@ def pairs(name: str, bank: DigitBank, digits: Sequence[int]) -> list[tuple[Frame
 
 
 @pytest.mark.parametrize("name", ACTIONS)
-def test_a_digit_does_what_the_words_say_and_nothing_else(name: str, bank: DigitBank) -> None:
+def test_digit_does_only_what_the_words_say(name: str, bank: DigitBank) -> None:
     action = ACTIONS[name]
     for before, after in pairs(name, bank, (2, 4, 7)):
         (left, top), (x, y) = centre(before), centre(after)
@@ -105,7 +105,7 @@ def test_a_digit_does_what_the_words_say_and_nothing_else(name: str, bank: Digit
         assert max(like, key=like.__getitem__) == action.turn
 
 
-def test_left_and_up_are_towards_the_first_pixel_and_right_turns_are_clockwise() -> None:
+def test_action_directions_follow_picture_axes() -> None:
     signs = {}
     for name, action in ACTIONS.items():
         parts = (action.across, action.down, action.turn, np.log(action.size))
@@ -122,7 +122,7 @@ def test_left_and_up_are_towards_the_first_pixel_and_right_turns_are_clockwise()
     }
 
 
-def test_something_moves_within_the_windows_and_nothing_outside(
+def test_motion_happens_only_within_the_windows(
     bank: DigitBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_NOISE", 0.0)
@@ -133,7 +133,7 @@ def test_something_moves_within_the_windows_and_nothing_outside(
             assert change > 0.4 if acts else change == 0
 
 
-def test_noise_is_there_and_less_than_motion(clips: list[MovingDigit]) -> None:
+def test_noise_is_present_and_below_motion(clips: list[MovingDigit]) -> None:
     still: list[float] = []
     moving: list[float] = []
     for clip in clips:
@@ -154,7 +154,7 @@ def test_digits_stay_within_the_picture(clips: list[MovingDigit]) -> None:
     assert inked.sum((2, 3)).min() > 30
 
 
-def test_the_text_says_the_digit_and_both_actions_in_turn() -> None:
+def test_text_names_digit_and_both_actions_in_order() -> None:
     frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
     clip = MovingDigit(frames, 3, ("moves left", "grows"), ((1, 6), (9, 14)))
     assert clip.text == "the three moves left and then grows"
@@ -162,7 +162,7 @@ def test_the_text_says_the_digit_and_both_actions_in_turn() -> None:
     assert clip.gold() == [None, None, first, first, None, None, second]
 
 
-def test_every_word_of_an_action_has_its_window() -> None:
+def test_every_action_word_has_its_window() -> None:
     frames = np.zeros((FRAMES, SIDE, SIDE), np.uint8)
     for first, second in permutations(ACTIONS, 2):
         clip = MovingDigit(frames, 0, (first, second), WINDOWS)
@@ -187,7 +187,7 @@ def test_plans_are_drawn_within_their_limits(clips: list[MovingDigit]) -> None:
         assert {end - start for start, end in (c.windows[which] for c in clips)} == {3, 4, 5}
 
 
-def test_a_frame_alone_tells_little_of_which_action_it_is_in(clips: list[MovingDigit]) -> None:
+def test_frame_number_alone_predicts_action_poorly(clips: list[MovingDigit]) -> None:
     within_2T = np.zeros((2, FRAMES))
     for clip in clips:
         for which, (start, end) in enumerate(clip.windows):
@@ -197,7 +197,7 @@ def test_a_frame_alone_tells_little_of_which_action_it_is_in(clips: list[MovingD
     assert max(clip.windows[1][1] for clip in clips) == FRAMES
 
 
-def test_the_same_seed_draws_the_same_clips() -> None:
+def test_equal_seeds_draw_equal_clips() -> None:
     one, same, other = (
         moving_digits(DigitBank(1, seed), np.random.default_rng(7), 4) for seed in (3, 3, 4)
     )
@@ -210,7 +210,7 @@ def test_the_same_seed_draws_the_same_clips() -> None:
     assert [clip.windows for clip in later] != [clip.windows for clip in one]
 
 
-def test_a_bank_gives_the_digit_that_is_asked_for() -> None:
+def test_bank_gives_the_requested_digit() -> None:
     many, rng = DigitBank(3, seed=5), np.random.default_rng(0)
     fours, fives = ({many.one_of(d, rng).tobytes() for _ in range(40)} for d in (4, 5))
     assert len(fours) == len(fives) == 3 and not fours & fives

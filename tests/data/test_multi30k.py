@@ -55,7 +55,7 @@ def files_in(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.rglob("*") if path.is_file())
 
 
-def test_files_land_where_the_reader_looks(
+def test_downloaded_files_are_where_the_reader_looks(
     tmp_path: Path, server: str, checksums: dict[str, str]
 ) -> None:
     told: list[tuple[float, str]] = []
@@ -68,7 +68,7 @@ def test_files_land_where_the_reader_looks(
     ]
 
 
-def test_whole_files_are_kept_and_damaged_ones_fetched_again(
+def test_complete_files_are_kept_and_damaged_ones_refetched(
     tmp_path: Path, server: str, origin: Path, checksums: dict[str, str]
 ) -> None:
     english, german = "val.en.gz", "val.de.gz"
@@ -80,7 +80,7 @@ def test_whole_files_are_kept_and_damaged_ones_fetched_again(
     assert gzip.decompress((text / english).read_bytes()).decode() == ENGLISH
 
 
-def test_a_wrong_file_is_refused_and_not_kept(
+def test_wrong_file_is_refused_and_not_kept(
     tmp_path: Path, server: str, checksums: dict[str, str]
 ) -> None:
     wrong = {**checksums, "val.en.gz": "0" * 64}
@@ -89,13 +89,13 @@ def test_a_wrong_file_is_refused_and_not_kept(
     assert files_in(tmp_path / "data") == ["val.de.gz"]
 
 
-def test_a_missing_file_names_the_answer(tmp_path: Path, server: str) -> None:
+def test_missing_file_error_names_the_response(tmp_path: Path, server: str) -> None:
     with pytest.raises(BackendError, match=r"answered 404 for train\.en\.gz"):
         get_multi30k(tmp_path / "data", server, {"train.en.gz": "0" * 64})
     assert files_in(tmp_path / "data") == []
 
 
-def test_no_server_means_check_the_network(tmp_path: Path) -> None:
+def test_unreachable_server_error_advises_checking_the_network(tmp_path: Path) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -105,7 +105,7 @@ def test_no_server_means_check_the_network(tmp_path: Path) -> None:
         get_multi30k(tmp_path, f"http://127.0.0.1:{port}/", {"val.en.gz": "0" * 64})
 
 
-def test_a_folder_that_is_a_file_is_named(
+def test_file_in_place_of_folder_is_named(
     tmp_path: Path, server: str, checksums: dict[str, str]
 ) -> None:
     (tmp_path / "taken").write_text("not a folder")
@@ -115,7 +115,7 @@ def test_a_folder_that_is_a_file_is_named(
         get_multi30k(tmp_path / "taken", server, checksums)
 
 
-def test_a_full_disk_is_told_and_leaves_nothing(
+def test_full_disk_is_reported_and_leaves_nothing(
     tmp_path: Path, server: str, checksums: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(self: object, url: str, output_file: str, *rest: object) -> None:
@@ -127,7 +127,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(
     assert files_in(tmp_path / "data") == []
 
 
-def test_the_official_list_is_complete() -> None:
+def test_official_list_is_complete() -> None:
     splits = ("train", "val", "test_2016_flickr", "test_2017_flickr")
     assert set(CHECKSUMS) == {
         f"{split}.{language}.gz" for split in splits for language in ("en", "de", "fr")

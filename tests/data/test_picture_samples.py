@@ -43,7 +43,7 @@ def made_anew(name: str) -> bytes:
 
 
 @pytest.mark.parametrize("name", names())
-def test_every_sample_can_be_asked_for(name: str) -> None:
+def test_every_sample_is_available(name: str) -> None:
     picture = sample(name)
     check_picture(picture)
     assert picture.name == name
@@ -67,7 +67,7 @@ def test_no_two_samples_are_alike() -> None:
 
 
 @pytest.mark.parametrize("kind", DIGITS)
-def test_digits_are_grey_and_as_large_as_models_read_them(kind: str) -> None:
+def test_digits_are_grey_and_of_model_size(kind: str) -> None:
     for name in names(kind):
         pixels = sample(name).pixels
         assert pixels.shape == (SIDES[DIGITS[kind]],) * 2 + (3,)
@@ -84,7 +84,7 @@ def test_titles_of_digits_are_their_labels(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", names("scene"))
-def test_a_scene_is_the_one_of_its_number(name: str) -> None:
+def test_scene_matches_its_number(name: str) -> None:
     scene = scene_sample(name)
     assert scene is not None
     assert (scene.split, f"scene-{scene.number}") == ("samples", name)
@@ -101,7 +101,7 @@ def test_other_samples_show_no_scene() -> None:
 @pytest.mark.parametrize(
     "name", ["", "scene-2", "Scene-1", "../hopper", "upload-123456789abc", "x" * 99]
 )
-def test_an_unknown_name_is_refused(name: str) -> None:
+def test_unknown_name_is_refused(name: str) -> None:
     with pytest.raises(
         InputError, match=r"^There is no sample picture .*; choose one of the samples or upload"
     ):
@@ -130,7 +130,7 @@ def test_all_thumbnails_are_made_in_time() -> None:
     assert time.process_time() - start < 1.5
 
 
-def test_what_was_made_is_kept() -> None:
+def test_created_samples_are_cached() -> None:
     assert all(
         sample(name) is sample(name) and thumbnail(name) is thumbnail(name) for name in names()
     )
@@ -147,7 +147,7 @@ SIZES = {
 
 
 @pytest.mark.parametrize("name", PHOTOS)
-def test_each_is_the_photograph_of_its_name_with_a_sentence_of_its_own(name: str) -> None:
+def test_every_photograph_has_its_own_sentence(name: str) -> None:
     photo = sample(name)
     assert (photo.width, photo.height) == SIZES[name]
     assert sentence(name).endswith(".") and sentence(name)[0].isupper()
@@ -163,7 +163,7 @@ def test_colours_are_those_of_the_photographs() -> None:
     assert np.ptp(sample("photographer").pixels.astype(int), axis=2).max() == 0, "grey"
 
 
-def test_one_that_is_not_installed_is_told() -> None:
+def test_photograph_of_missing_package_is_reported() -> None:
     with pytest.raises(
         BackendError,
         match=r"^The sample picture none\.jpg is not installed; choose another sample\.$",
@@ -171,7 +171,7 @@ def test_one_that_is_not_installed_is_told() -> None:
         replace(PHOTOS["hopper"], path="matplotlib/mpl-data/none.jpg").read()
 
 
-def test_the_packages_are_not_imported() -> None:
+def test_packages_are_not_imported() -> None:
     code = (
         "from areaviz.data.picture_samples import sample; sample('cat'); import sys;"
         " print('skimage' in sys.modules)"

@@ -77,7 +77,7 @@ def png(width: int, height: int, data: bytes = b"", depth: int = 8, colour: int 
 
 
 @pytest.mark.parametrize("form", LOSSLESS)
-def test_pixels_stay_as_they_are(form: str) -> None:
+def test_pixels_stay_unchanged(form: str) -> None:
     found = decode(saved(Image.fromarray(picture()), form))
     assert np.array_equal(found.picture.pixels, picture())
     assert found.notes == ()
@@ -91,20 +91,20 @@ def test_every_format_shows_the_same_picture(form: str) -> None:
     assert np.abs(found.pixels.astype(int) - np.asarray(smooth(80, 60)).astype(int)).mean() < 4
 
 
-def test_the_name_begins_as_asked() -> None:
+def test_name_begins_as_requested() -> None:
     assert decode(png(1, 1, b"\0\1\2\3"), "camera").picture.name.startswith("camera-")
 
 
 @pytest.mark.parametrize("orientation", TURNS)
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
-def test_pictures_stand_upright(form: str, orientation: int) -> None:
+def test_pictures_are_turned_upright(form: str, orientation: int) -> None:
     exif = Image.Exif()
     exif[0x0112] = orientation
     found = decode(saved(Image.fromarray(picture()), form, exif=exif))
     assert np.array_equal(found.picture.pixels, TURNS[orientation](picture()))
 
 
-def test_a_turned_photograph_is_told_in_the_sizes_seen() -> None:
+def test_rotated_photograph_note_uses_displayed_sizes() -> None:
     exif = Image.Exif()
     exif[0x0112] = 6
     found = decode(saved(smooth(300, 2000), "JPEG", exif=exif))
@@ -112,7 +112,7 @@ def test_a_turned_photograph_is_told_in_the_sizes_seen() -> None:
     assert found.notes == ("Made smaller, from 300 x 2,000 to 96 x 640 pixels.",)
 
 
-def test_an_unreadable_orientation_is_left() -> None:
+def test_unreadable_orientation_is_ignored() -> None:
     exif = b"Exif\0\0not a directory at all"
     assert decode(saved(smooth(20, 30), "JPEG", exif=exif)).picture.width == 30
 
@@ -123,14 +123,14 @@ def test_cmyk_becomes_rgb() -> None:
     assert red > 230 and green < 30 and blue < 30
 
 
-def test_a_palette_becomes_its_colours() -> None:
+def test_palette_becomes_its_colours() -> None:
     image = Image.new("P", (4, 2), 1)
     image.putpalette([1, 2, 3, 200, 100, 50])
     for form in ("PNG", "GIF", "BMP", "TIFF"):
         assert (decode(saved(image, form)).picture.pixels == (200, 100, 50)).all()
 
 
-def test_transparent_entries_of_a_palette_lie_on_white() -> None:
+def test_transparent_palette_entries_become_white() -> None:
     image = Image.new("P", (3, 3), 0)
     image.putpalette([9, 9, 9, 200, 100, 50])
     image.putpixel((1, 1), 1)
@@ -138,7 +138,7 @@ def test_transparent_entries_of_a_palette_lie_on_white() -> None:
     assert pixels[1, 1].tolist() == [200, 100, 50] and pixels[0, 0].tolist() == [255, 255, 255]
 
 
-def test_a_transparent_colour_lies_on_white() -> None:
+def test_transparent_colour_becomes_white() -> None:
     image = Image.new("RGB", (2, 1), (10, 20, 30))
     image.putpixel((1, 0), (40, 50, 60))
     pixels = decode(saved(image, "PNG", transparency=(10, 20, 30))).picture.pixels
@@ -149,7 +149,9 @@ def test_a_transparent_colour_lies_on_white() -> None:
     ("mode", "ink", "seen"),
     [("RGBA", (0, 100, 200, 51), (204, 224, 244)), ("LA", (0, 51), (204,) * 3)],
 )
-def test_alpha_lies_on_white(mode: str, ink: tuple[int, ...], seen: tuple[int, ...]) -> None:
+def test_alpha_is_blended_onto_white(
+    mode: str, ink: tuple[int, ...], seen: tuple[int, ...]
+) -> None:
     pixels = decode(saved(Image.new(mode, (3, 3), ink), "PNG")).picture.pixels
     assert (np.abs(pixels.astype(int) - seen) <= 1).all()
 
@@ -161,7 +163,7 @@ def test_black_and_white() -> None:
 
 
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
-def test_sixteen_bits_are_scaled_and_not_clipped(form: str) -> None:
+def test_sixteen_bits_are_scaled_not_clipped(form: str) -> None:
     values = np.array([[0, 257, 514, 32896, 65535]], dtype=np.uint16)
     pixels = decode(saved(Image.fromarray(values), form)).picture.pixels
     assert pixels[0, :, 1].tolist() == [0, 1, 2, 128, 255]
@@ -169,7 +171,7 @@ def test_sixteen_bits_are_scaled_and_not_clipped(form: str) -> None:
 
 @pytest.mark.parametrize("bits", [8, 10, 12, 14])
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
-def test_greys_of_a_camera_are_as_bright_as_they_were(form: str, bits: int) -> None:
+def test_camera_greys_keep_their_brightness(form: str, bits: int) -> None:
     """Microscopes write 12 bits into 16; the highest grey that these can hold is white."""
     most = 2**bits - 1
     values = np.array([[0, most // 5, most // 2, most]], dtype=np.uint16)
@@ -178,7 +180,7 @@ def test_greys_of_a_camera_are_as_bright_as_they_were(form: str, bits: int) -> N
     assert f"only {bits} of 16 bits, so {most:,} is" in found.notes[0]
 
 
-def test_a_black_picture_of_sixteen_bits_stays_black() -> None:
+def test_black_sixteen_bit_picture_stays_black() -> None:
     found = decode(saved(Image.fromarray(np.zeros((2, 2), np.uint16)), "PNG"))
     assert not found.picture.pixels.any() and found.notes == ()
 
@@ -198,7 +200,7 @@ def test_sixteen_bit_colour_is_scaled() -> None:
         ([-3e38, 0.0, 3e38], [0, 128, 255]),
     ],
 )
-def test_floats_are_stretched_and_told(values: list[float], seen: list[int]) -> None:
+def test_floats_are_stretched_with_a_note(values: list[float], seen: list[int]) -> None:
     found = decode(saved(Image.fromarray(np.array([values], dtype=np.float32)), "TIFF"))
     assert found.picture.pixels[0, :, 0].tolist() == seen
     assert found.notes == ("Its darkest grey is shown as black and its lightest as white.",)
@@ -222,7 +224,7 @@ def test_integers_of_32_bits_are_stretched() -> None:
         ("TIFF", "Only the first frame is used."),
     ],
 )
-def test_of_an_animation_the_first_frame(form: str, sentence: str) -> None:
+def test_first_frame_of_an_animation_is_used(form: str, sentence: str) -> None:
     frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "lime", "blue")]
     options = {"lossless": True} if form == "WEBP" else {}
     found = decode(saved(frames[0], form, save_all=True, append_images=frames[1:], **options))
@@ -230,7 +232,7 @@ def test_of_an_animation_the_first_frame(form: str, sentence: str) -> None:
     assert found.notes == (sentence,)
 
 
-def test_the_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures, "COUNTED", 10)
     content = saved(
         Image.new("L", (8, 8)), "GIF", save_all=True, append_images=[Image.new("L", (8, 8), 99)]
@@ -238,14 +240,14 @@ def test_the_frames_of_a_large_gif_are_not_counted(monkeypatch: pytest.MonkeyPat
     assert decode(content).notes == ("Only the first frame is used.",)
 
 
-def test_previews_of_a_photograph_are_no_frames() -> None:
+def test_photograph_previews_are_not_frames() -> None:
     content = saved(smooth(30, 40), "MPO", save_all=True, append_images=[smooth(15, 20)])
     found = decode(content)
     assert (found.picture.width, found.notes) == (40, ())
 
 
 @pytest.mark.parametrize("form", ["JPEG", "PNG", "WEBP"])
-def test_large_pictures_are_made_smaller_and_say_so(form: str) -> None:
+def test_large_pictures_are_reduced_with_a_note(form: str) -> None:
     found = decode(saved(smooth(1500, 2000), form))
     assert found.notes == ("Made smaller, from 2,000 x 1,500 to 640 x 480 pixels.",)
     expected = np.asarray(smooth(480, 640)).astype(int)
@@ -268,7 +270,7 @@ def test_flat_pictures_keep_at_least_one_pixel(width: int, height: int) -> None:
     ("size", "small", "form"),
     [((3, 2), (3, 2), "PNG"), ((640, 1), (50, 1), "JPEG"), ((100, 200), (25, 50), "JPEG")],
 )
-def test_small_files_are_what_a_browser_shows(
+def test_small_file_keeps_the_picture_for_browsers(
     size: tuple[int, int], small: tuple[int, int], form: str
 ) -> None:
     content = small_file(Picture.of("one", np.full((size[1], size[0], 3), 77, dtype=np.uint8)), 50)
@@ -290,7 +292,7 @@ NO_PICTURE = (
 DAMAGED = "The picture is damaged or cut short; save it again, or choose another one."
 
 
-def test_what_is_no_picture_is_refused() -> None:
+def test_file_without_picture_is_refused() -> None:
     assert refusal(b"") == "The file is empty; choose a JPEG, PNG, WebP, GIF, BMP or TIFF picture."
     assert refusal(b"Dear reader, this text is called photo.png.") == NO_PICTURE
     assert refusal(saved(smooth(4, 4), "PPM")) == NO_PICTURE
@@ -310,7 +312,7 @@ def test_what_is_no_picture_is_refused() -> None:
         (b"\0\0\0\x0cJXL \r\n", "a JPEG XL picture"),
     ],
 )
-def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
+def test_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
     assert refusal(content) == (
         f"The file is {kind}, but only JPEG, PNG, WebP, GIF, BMP or TIFF pictures can be read; save"
         " it as JPEG or PNG and choose that file."
@@ -318,7 +320,7 @@ def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_picture_cut_short_is_refused(form: str) -> None:
+def test_truncated_picture_is_refused(form: str) -> None:
     content = saved(Image.fromarray(picture(90, 90)), form)
     said = refusal(content[: len(content) // 2])
     assert said == DAMAGED or f"{form} picture, but it is damaged or".lower() in said.lower()
@@ -334,7 +336,7 @@ def test_more_than_twenty_megabytes_are_refused() -> None:
     )
 
 
-def test_the_limit_of_pixels_is_where_it_says() -> None:
+def test_pixel_limit_is_exact() -> None:
     rows = (b"\0" + bytes(512)) * 4096
     assert decode(png(4096, 4096, rows, depth=1, colour=0)).picture.width == MAX_SIDE
     assert "has 17 megapixels but at most 16" in refusal(png(4097, 4096, depth=1, colour=0))
@@ -362,7 +364,7 @@ def jpeg(width: int, height: int, **options: Any) -> bytes:
     return file.getvalue()
 
 
-def test_a_baseline_jpeg_of_fifty_megapixels_is_read_at_a_smaller_scale() -> None:
+def test_large_baseline_jpeg_is_decoded_at_smaller_scale() -> None:
     found = decode(jpeg(8000, 6250))
     assert (found.picture.width, found.picture.height) == (640, 500)
     assert found.notes == ("Made smaller, from 8,000 x 6,250 to 640 x 500 pixels.",)
@@ -370,11 +372,11 @@ def test_a_baseline_jpeg_of_fifty_megapixels_is_read_at_a_smaller_scale() -> Non
     assert pixels[10, 10, 0] < 60 and pixels[490, 630, 0] > 180
 
 
-def test_a_progressive_jpeg_needs_all_of_it_and_is_refused_as_before() -> None:
+def test_large_progressive_jpeg_is_refused() -> None:
     assert "has 20 megapixels but at most 16" in refusal(jpeg(5000, 4000, progressive=True))
 
 
-def test_beyond_sixty_four_megapixels_a_baseline_jpeg_is_refused_too() -> None:
+def test_baseline_jpeg_beyond_64_megapixels_is_refused() -> None:
     assert "has 72 megapixels but at most 64" in refusal(jpeg(9000, 8000))
 
 
@@ -427,13 +429,13 @@ def tiled(side: int, tile: int) -> bytes:
     return b"II*\0" + struct.pack("<IH", 8, len(entries)) + b"".join(entries) + bytes(4) + data
 
 
-def test_a_tile_may_be_a_little_larger_than_its_picture() -> None:
+def test_tile_may_slightly_exceed_its_picture() -> None:
     assert (decode(tiled(16, 64)).picture.pixels == 0).all() and "megapixels" in refusal(
         tiled(16, 8192)
     )
 
 
-def test_bombs_take_no_memory() -> None:
+def test_decompression_bombs_take_no_memory() -> None:
     run = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", BOMBS], capture_output=True, text=True, check=False
     )
@@ -443,7 +445,7 @@ def test_bombs_take_no_memory() -> None:
 
 @pytest.mark.parametrize("side", [10_000, 14_000])
 @pytest.mark.parametrize("filtered", ["error", "ignore"])
-def test_warnings_of_bombs_are_refusals(side: int, filtered: Any) -> None:
+def test_decompression_bomb_warnings_become_refusals(side: int, filtered: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter(filtered, Image.DecompressionBombWarning)
         assert refusal(png(side, side)).endswith(
@@ -456,7 +458,7 @@ TOO_MANY = (
 )
 
 
-def test_a_jpeg_of_a_thousand_scans_is_refused() -> None:
+def test_jpeg_of_a_thousand_scans_is_refused() -> None:
     content = saved(smooth(64, 64), "JPEG", progressive=True)
     assert decode(content).picture.width == 64
     last = content[content.rindex(b"\xff\xda") : -2]
@@ -465,7 +467,7 @@ def test_a_jpeg_of_a_thousand_scans_is_refused() -> None:
     assert refusal(content[:2] + 20_000 * b"\xff\xfe\0\2" + content[2:]) == TOO_MANY
 
 
-def test_what_stands_behind_a_jpeg_does_not_count() -> None:
+def test_data_outside_the_jpeg_image_is_ignored() -> None:
     """Telephones put a film there, in which anything may occur; and a preview before it, in a
     segment of its own.
     """
@@ -519,9 +521,7 @@ def test_any_bytes_are_decoded_or_refused(content: bytes) -> None:
 
 @pytest.mark.filterwarnings("ignore")
 @given(st.sampled_from([v[:12] for v in VALID]), st.binary(max_size=200))
-def test_any_bytes_behind_a_picture_s_first_are_decoded_or_refused(
-    head: bytes, tail: bytes
-) -> None:
+def test_bytes_after_a_header_are_decoded_or_refused(head: bytes, tail: bytes) -> None:
     survives(head + tail)
 
 
@@ -540,6 +540,6 @@ def test_damaged_pictures_are_decoded_or_refused(
     survives(bytes(damaged[: 1 + int(kept * len(damaged))]))
 
 
-def test_memory_is_counted_in_kilobytes_here() -> None:
+def test_memory_is_counted_in_kilobytes() -> None:
     """The bounds above read Linux's unit."""
     assert 10_000 < resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 100_000_000

@@ -29,7 +29,7 @@ from areaviz.data.places import (
         (None, Path("data")),
     ],
 )
-def test_the_environment_decides(
+def test_environment_sets_the_data_folder(
     value: str | None, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(DATA_SETTING, raising=False)
@@ -38,7 +38,7 @@ def test_the_environment_decides(
     assert data_folder() == folder
 
 
-def test_the_models_of_the_app_are_a_setting_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_sets_the_models_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     for value, folder in (
         ("/models", Path("/models")),
         ("~/models", Path.home() / "models"),
@@ -48,14 +48,14 @@ def test_the_models_of_the_app_are_a_setting_too(monkeypatch: pytest.MonkeyPatch
         assert checkpoints_folder() == folder
 
 
-def test_every_place_is_there() -> None:
+def test_every_place_exists() -> None:
     named = {name: place for name, place in vars(places).items() if isinstance(place, Path)}
     assert {"ROOT", "APP", "PAGES", "CONFIGURATION", "CHECKPOINTS", "ASSETS"} <= named.keys()
     of_a_wheel = {"BUNDLE", "MODEL_DIGESTS"}
     assert {name for name, place in named.items() if not place.exists()} == of_a_wheel
 
 
-def test_no_other_module_climbs_out_of_the_package() -> None:
+def test_no_other_module_leaves_the_package_folder() -> None:
     climbs = re.compile(r"__file__.*(\.parents\[|\.parent\.parent)")
     sources = [
         *(ROOT / "areaviz").rglob("*.py"),

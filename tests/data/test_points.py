@@ -52,14 +52,14 @@ def test_no_tour_is_shorter(points: int, seed: int) -> None:
 
 @given(st.integers(3, 10), st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
-def test_a_hull_has_every_outer_point_counter_clockwise(points: int, seed: int) -> None:
+def test_hull_has_every_outer_point_counter_clockwise(points: int, seed: int) -> None:
     places = np.random.default_rng(seed).random((points, 2))
     hull = convex_hull(places)
     assert set(hull) == slow_hull(places)
     assert hull[0] == leftmost(places) and signed_area(places[hull]) > 0
 
 
-def test_known_answers() -> None:
+def test_points_known_answers() -> None:
     square = np.array([[0.0, 0.0], [1, 1], [1, 0], [0, 1], [0.5, 0.4]])
     assert convex_hull(square) == [0, 2, 1, 3]
     assert exact("hull", square[None]).tolist() == [[0, 2, 1, 3, -1]]
@@ -76,9 +76,7 @@ def test_points_on_a_line_have_no_hull() -> None:
 
 @given(st.integers(3, 10), st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
-def test_the_order_of_reading_does_not_depend_on_the_order_of_the_points(
-    points: int, seed: int
-) -> None:
+def test_reading_order_does_not_depend_on_input_order(points: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     places = rng.random((1, points, 2))
     shuffled = places[:, rng.permutation(points)]

@@ -43,7 +43,7 @@ def test_relations_are_true() -> None:
     )
 
 
-def test_a_relation_is_told_where_there_are_two() -> None:
+def test_relation_is_stated_for_two_objects() -> None:
     for scene in SCENES:
         assert 1 <= len(scene.objects) <= 3
         assert (scene.relation is None) == (len(scene.objects) == 1)
@@ -51,7 +51,7 @@ def test_a_relation_is_told_where_there_are_two() -> None:
     assert {len(scene.objects) for scene in SCENES} == {1, 2, 3}
 
 
-def test_the_picture_decides_what_is_masked() -> None:
+def test_picture_determines_every_masked_word() -> None:
     """No two objects of a scene, spoken of or not, share their English noun or their colour."""
     for scene in SCENES:
         for one, other in combinations(scene.objects, 2):
@@ -59,7 +59,7 @@ def test_the_picture_decides_what_is_masked() -> None:
             assert one.colour != other.colour
 
 
-def test_every_true_sentence_has_the_boxes_of_the_things_it_names() -> None:
+def test_every_true_sentence_has_boxes_of_named_objects() -> None:
     for scene in SCENES[:200]:
         true = scene.true_sentences()
         assert (
@@ -80,7 +80,7 @@ def test_every_true_sentence_has_the_boxes_of_the_things_it_names() -> None:
             )
 
 
-def test_boxes_lie_inside_and_apart_and_are_as_large_as_told() -> None:
+def test_boxes_are_inside_apart_and_of_stated_size() -> None:
     for scene in SCENES:
         for thing in scene.objects:
             left, top, right, bottom = thing.box
@@ -96,7 +96,7 @@ def test_boxes_lie_inside_and_apart_and_are_as_large_as_told() -> None:
 
 @pytest.mark.parametrize("shape", NOUNS)
 @pytest.mark.parametrize("side", [64, 512])
-def test_boxes_hold_the_ink(shape: str, side: int) -> None:
+def test_boxes_contain_the_ink(shape: str, side: int) -> None:
     """All but a margin of a twentieth and a pixel, and the ink reaches across most of the box."""
     box = (0.3, 0.4, 0.6, 0.7)
     mask = np.asarray(scene_drawing._mask(Object(shape, "red", "large", box), side)) > 0
@@ -110,7 +110,7 @@ def test_boxes_hold_the_ink(shape: str, side: int) -> None:
 
 
 @pytest.mark.parametrize("scene", DRAWN[:15], ids=lambda scene: str(scene.number))
-def test_the_picture_shows_each_colour_in_its_box(scene: Scene) -> None:
+def test_picture_shows_each_colour_in_its_box(scene: Scene) -> None:
     pixels = scene.pixels(160).astype(int)
     for thing in scene.objects:
         left, top, right, bottom = (round(value * 160) for value in thing.box)
@@ -119,7 +119,7 @@ def test_the_picture_shows_each_colour_in_its_box(scene: Scene) -> None:
         assert inside > 0.08 * (right - left) * (bottom - top)
 
 
-def test_pixels_outside_the_boxes_are_ground_and_shadow() -> None:
+def test_pixels_outside_boxes_are_background_and_shadow() -> None:
     """Without its objects the same scene has the same pixels far from their boxes."""
     scene = next(scene for scene in DRAWN if len(scene.objects) == 2)
     seed = (SPLITS[scene.split], scene.number, 1)
@@ -131,7 +131,7 @@ def test_pixels_outside_the_boxes_are_ground_and_shadow() -> None:
     assert not changed.any()
 
 
-def test_gold_boxes_are_those_of_the_words_that_describe() -> None:
+def test_gold_boxes_belong_to_describing_words() -> None:
     for scene in SCENES[:200]:
         sentence, grounded = scene.english, scene.grounded
         assert grounded.text == sentence.text
@@ -148,7 +148,7 @@ def test_gold_boxes_are_those_of_the_words_that_describe() -> None:
             assert {thing.size, thing.colour, NOUNS[thing.shape].english} <= words
 
 
-def test_both_languages_speak_of_the_same_objects_in_the_same_order() -> None:
+def test_both_languages_name_objects_in_equal_order() -> None:
     for scene in SCENES[:200]:
         told = [
             [
@@ -167,7 +167,7 @@ def test_splits_are_disjoint() -> None:
     assert len(set(SPLITS.values())) == len(SPLITS)
 
 
-def test_a_scene_follows_from_its_split_and_number() -> None:
+def test_scene_follows_from_its_split_and_number() -> None:
     for scene in DRAWN[:5]:
         again = make_scene(scene.split, scene.number)
         assert again == scene
@@ -186,7 +186,7 @@ def test_another_process_makes_the_same_scene() -> None:
     assert json.loads(run.stdout) == [[scene.english.text, scene.german.text] for scene in here]
 
 
-def test_shapes_colours_and_sizes_are_all_met() -> None:
+def test_all_shapes_colours_and_sizes_occur() -> None:
     things = [thing for scene in SCENES for thing in scene.objects]
     assert {thing.shape for thing in things} == set(NOUNS)
     assert {thing.colour for thing in things} == set(INKS)
@@ -195,17 +195,17 @@ def test_shapes_colours_and_sizes_are_all_met() -> None:
 
 
 @pytest.mark.parametrize("side", [32, 128, 256])
-def test_pictures_have_the_side_asked_for(side: int) -> None:
+def test_pictures_have_the_requested_side(side: int) -> None:
     pixels = DRAWN[0].pixels(side)
     assert pixels.shape == (side, side, 3) and pixels.dtype == np.uint8
 
 
-def test_an_unknown_split_is_refused() -> None:
+def test_unknown_split_is_refused() -> None:
     with pytest.raises(KeyError):
         make_scene("dev", 0)
 
 
-def test_either_relation_of_things_that_lie_diagonally_is_accepted_and_no_other() -> None:
+def test_both_relations_of_diagonal_objects_are_accepted() -> None:
     more = 0
     for scene in SCENES:
         strict, wide = scene.true_sentences(), scene.true_sentences(TIE)
@@ -223,7 +223,7 @@ def test_either_relation_of_things_that_lie_diagonally_is_accepted_and_no_other(
     assert more > 20
 
 
-def test_clear_sentences_are_true_and_none_is_a_tie() -> None:
+def test_clear_sentences_are_true_without_ties() -> None:
     for scene in SCENES:
         clear = scene.clear_sentences()
         texts = [sentence.text for sentence in clear]

@@ -38,19 +38,19 @@ def test_every_format_becomes_the_same_sound(kind: str, rate: int) -> None:
     assert int(spectrum.argmax()) == pytest.approx(150, abs=1)
 
 
-def test_two_channels_are_one_and_a_low_rate_is_said() -> None:
+def test_stereo_becomes_mono_and_low_rate_is_noted() -> None:
     decoded = decode_sound(recording(channels=2))
     assert [note.split()[0] for note in decoded.notes] == ["You", "It"]
     assert np.abs(decoded.sound.samples).max() == pytest.approx(0.5 * 32767, rel=0.01)
     assert decode_sound(recording(rate=16_000)).notes == ()
 
 
-def test_a_sound_comes_back_from_its_flac() -> None:
+def test_sound_survives_round_trip_as_flac() -> None:
     sound = fakes.sound()
     assert decode_sound(flac(sound)).sound.pcm == sound.pcm
 
 
-def test_what_cannot_be_used_is_one_sentence() -> None:
+def test_unusable_recording_gives_one_sentence() -> None:
     whole = recording(kind="FLAC", seconds=2.0)
     for content in (
         b"",
@@ -70,7 +70,7 @@ def test_what_cannot_be_used_is_one_sentence() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_half_a_recording_is_not_taken_for_all_of_it(kind: str) -> None:
+def test_truncated_recording_is_refused(kind: str) -> None:
     whole = recording(kind=kind, seconds=2.0)
     # An MP3 has a second in some kilobytes, so the last hundred are less than a frame.
     for part in (whole[: len(whole) // 2], whole[: -1000 if kind == "MP3" else -300]):
@@ -80,7 +80,7 @@ def test_half_a_recording_is_not_taken_for_all_of_it(kind: str) -> None:
 
 
 @pytest.mark.parametrize("promised", [0, 0x7FFFFFFF, 0xFFFFFFFF])
-def test_a_wave_that_was_written_without_an_end_in_sight_is_heard(promised: int) -> None:
+def test_wave_of_unknown_length_is_decoded(promised: int) -> None:
     """Programs that write into a pipe do not know how long it will be."""
     content = bytearray(recording())
     content[4:8] = promised.to_bytes(4, "little")
@@ -89,7 +89,7 @@ def test_a_wave_that_was_written_without_an_end_in_sight_is_heard(promised: int)
 
 @pytest.mark.parametrize("surplus", [8, 44, -8, -1000])
 @pytest.mark.parametrize("kind", ["WAV", "WAVEX"])
-def test_a_wrong_size_of_the_whole_file_is_no_damage(kind: str, surplus: int) -> None:
+def test_wrong_file_size_in_header_is_accepted(kind: str, surplus: int) -> None:
     """Recorders of browsers count the first eight bytes, which the format does not."""
     content = bytearray(recording(kind=kind))
     content[4:8] = (len(content) - 8 + surplus).to_bytes(4, "little")
@@ -97,14 +97,14 @@ def test_a_wrong_size_of_the_whole_file_is_no_damage(kind: str, surplus: int) ->
 
 
 @pytest.mark.parametrize("size", [0, 0xFFFFFFFF, 8_044])
-def test_a_wrong_size_of_the_samples_is_no_damage(size: int) -> None:
+def test_wrong_sample_size_in_header_is_accepted(size: int) -> None:
     content = bytearray(recording())
     at = content.find(b"data")
     content[at + 4 : at + 8] = size.to_bytes(4, "little")
     assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
 
 
-def test_chunks_before_the_samples_are_passed() -> None:
+def test_chunks_before_the_samples_are_skipped() -> None:
     content = recording()
     at = content.find(b"data")
     more = content[:at] + b"LIST" + (5).to_bytes(4, "little") + b"INFOx\0" + content[at:]
@@ -114,7 +114,7 @@ def test_chunks_before_the_samples_are_passed() -> None:
 
 
 @pytest.mark.parametrize("rate", [8000, 16_000, 44_100, 48_000])
-def test_an_mp3_without_a_length_is_heard_to_its_end(rate: int) -> None:
+def test_mp3_without_length_is_decoded_to_its_end(rate: int) -> None:
     """The decoder would stop where the first frame's size lets it expect the end."""
     noise = np.random.default_rng(0).standard_normal(2 * rate) * 0.05
     file = io.BytesIO()
@@ -140,13 +140,13 @@ def test_an_mp3_without_a_length_is_heard_to_its_end(rate: int) -> None:
         (b"\xff\xd8\xff\xe0", "a JPEG picture"),
     ],
 )
-def test_a_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
+def test_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
     with pytest.raises(InputError, match=f"The file is {kind}, but only WAV") as caught:
         decode_sound(content + bytes(100))
     assert_one_sentence(caught.value)
 
 
-def test_a_flac_that_names_no_length_says_so() -> None:
+def test_flac_without_length_is_reported() -> None:
     """36 bits of its header, behind 4 of the bits of a sample."""
     content = bytearray(recording(kind="FLAC"))
     content[21] &= 0xF0
@@ -171,7 +171,7 @@ def test_channels_are_mixed_block_by_block() -> None:
     assert most < 0.75 * samples_SC.nbytes
 
 
-def test_ten_minutes_are_refused_before_they_are_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ten_minutes_are_refused_before_decoding(monkeypatch: pytest.MonkeyPatch) -> None:
     content = recording(seconds=600.0, kind="FLAC")
 
     def read(*_: object, **__: object) -> None:
@@ -182,7 +182,7 @@ def test_ten_minutes_are_refused_before_they_are_decoded(monkeypatch: pytest.Mon
         decode_sound(content)
 
 
-def test_a_header_that_promises_more_than_there_is_costs_no_memory() -> None:
+def test_header_with_false_size_is_refused() -> None:
     """A WAV of a few bytes whose header says that it has two gigabytes."""
     content = bytearray(recording())
     content[40:44] = (2**31 - 8).to_bytes(4, "little")

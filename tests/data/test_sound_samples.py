@@ -11,7 +11,7 @@ from areaviz.trace.sound import RATE, check_sound
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_digits_are_said_between_their_bounds_and_nothing_beside(name: str) -> None:
+def test_digits_are_audible_only_between_their_bounds(name: str) -> None:
     sample, sound = SAMPLES[name], sound_sample(name)
     check_sound(sound)
     assert sound.name == name and len(sample.starts) == len(sample.ends) == len(sample.text)
@@ -24,6 +24,6 @@ def test_digits_are_said_between_their_bounds_and_nothing_beside(name: str) -> N
     assert loud[inside].mean() > 1000 and loud[~inside].max() == 0
 
 
-def test_an_unknown_recording_is_one_sentence() -> None:
+def test_unknown_recording_gives_one_sentence() -> None:
     with pytest.raises(InputError, match="choose one of: digits-plain"):
         sound_sample("nothing")

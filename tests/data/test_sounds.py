@@ -19,7 +19,7 @@ def test_loud_and_quiet_voices_become_alike() -> None:
     assert np.array_equal(levelled(np.zeros(4, np.int16)), np.zeros(4))
 
 
-def test_what_is_said_is_as_loud_and_silence_has_a_noise() -> None:
+def test_speech_is_normalised_and_silence_has_noise() -> None:
     said = np.concatenate([np.zeros(RATE), 9000 * np.sign(tone(200, RATE))]).astype(np.int16)
     heard = as_trained(said)
     assert heard[:RATE].std() == pytest.approx(NOISE, rel=0.1)
@@ -30,11 +30,11 @@ def test_what_is_said_is_as_loud_and_silence_has_a_noise() -> None:
 
 
 @pytest.mark.parametrize("rate", [RATE, 16_000, 22_050, 44_100, 48_000])
-def test_a_tone_stays_a_tone_at_any_rate(rate: int) -> None:
+def test_tone_stays_a_tone_at_any_rate(rate: int) -> None:
     found = resampled(tone(440, rate), rate)
     assert len(found) == RATE and found.dtype == np.float32
     assert int(np.abs(np.fft.rfft(found)).argmax()) == 440
 
 
-def test_what_the_rate_cannot_carry_is_left_out() -> None:
+def test_frequencies_above_the_rate_limit_are_removed() -> None:
     assert np.abs(resampled(tone(6000, 48_000), 48_000)[400:-400]).max() < 0.02

@@ -33,7 +33,7 @@ def corpus(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_splits_share_no_recording_and_leave_none_out(corpus: Path) -> None:
+def test_splits_partition_the_recordings(corpus: Path) -> None:
     lengths = {}
     for split in ("train", "val", "test"):
         found = read_recordings(corpus, split)
@@ -44,12 +44,12 @@ def test_splits_share_no_recording_and_leave_none_out(corpus: Path) -> None:
     assert lengths["val"] == {100, 110, 120, 130, 140} and lengths["train"] == {150, 160}
 
 
-def test_a_missing_corpus_is_said(tmp_path: Path) -> None:
+def test_missing_corpus_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="put the spoken digits"):
         read_recordings(tmp_path, "train")
 
 
-def test_a_recording_is_cut_where_it_is_too_long(corpus: Path) -> None:
+def test_too_long_recording_is_cut(corpus: Path) -> None:
     with np.load(corpus / "fsdd" / "fsdd_8khz_int16.npz") as stored:
         arrays = dict(stored)
     arrays["audio"] = np.full(3 * LONGEST_SAMPLES, 900, np.int16)
@@ -69,7 +69,7 @@ def marked() -> Recordings:
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_each_digit_lies_where_the_bounds_say_by_one_speaker(seed: int) -> None:
+def test_each_digit_matches_its_bounds_and_one_speaker(seed: int) -> None:
     said = joined(marked(), np.random.default_rng(seed), (2, 5))
     assert 2 <= len(said.text) == len(said.bounds) <= 5
     speakers = set()
@@ -83,7 +83,7 @@ def test_each_digit_lies_where_the_bounds_say_by_one_speaker(seed: int) -> None:
     assert all(one[1] <= other[0] for one, other in zip(said.bounds, said.bounds[1:], strict=False))
 
 
-def test_strings_depend_on_the_seed_alone_and_repeat_as_often_as_asked() -> None:
+def test_strings_follow_the_seed_and_repeat_rate() -> None:
     one, same = (joined(marked(), np.random.default_rng(4), (6, 10)) for _ in range(2))
     assert one.text == same.text and np.array_equal(one.samples, same.samples)
     rng = np.random.default_rng(1)

@@ -9,7 +9,7 @@ from areaviz.data.strokes import SIDE, draw_digit, draw_digits
 
 
 @pytest.mark.parametrize("digit", range(10))
-def test_a_digit_is_ink_on_a_ground_centred_by_mass(digit: int) -> None:
+def test_digit_is_ink_on_background_centred_by_mass(digit: int) -> None:
     for seed in range(20):
         image = draw_digit(digit, np.random.default_rng((digit, seed)))
         assert image.shape == (SIDE, SIDE) == (28, 28) and image.dtype == np.uint8
@@ -25,7 +25,7 @@ def test_a_digit_is_ink_on_a_ground_centred_by_mass(digit: int) -> None:
         assert np.allclose(middle, 13.5, atol=0.51)
 
 
-def test_the_seed_fixes_the_hand() -> None:
+def test_seed_determines_the_hand() -> None:
     labels = np.arange(10)
     one, same, other = (draw_digits(labels, np.random.default_rng(seed)) for seed in (1, 1, 2))
     assert one.shape == (10, 28, 28)
@@ -33,7 +33,7 @@ def test_the_seed_fixes_the_hand() -> None:
     assert not any(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
 
 
-def test_many_digits_are_drawn_one_after_the_other() -> None:
+def test_many_digits_are_drawn_in_sequence() -> None:
     labels = np.array([7, 7, 2])
     rng = np.random.default_rng(3)
     assert np.array_equal(
@@ -77,6 +77,6 @@ def loops(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> int:
 @pytest.mark.parametrize(
     ("digit", "expected"), [(0, 1), (1, 0), (3, 0), (5, 0), (7, 0), (8, 2), (9, 1)]
 )
-def test_digits_enclose_what_they_should(digit: int, expected: int) -> None:
+def test_digits_enclose_the_expected_holes(digit: int, expected: int) -> None:
     found = [loops(draw_digit(digit, np.random.default_rng((digit, seed)))) for seed in range(15)]
     assert np.median(found) == expected

@@ -36,7 +36,7 @@ def beeping(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("beeping")
-def test_silence_is_cut_and_the_rate_is_ours() -> None:
+def test_silence_is_cut_and_rate_is_converted() -> None:
     heard = spoken("seven", "en-us+m7", 140)
     assert len(heard) == pytest.approx(0.4 * RATE, abs=20)
     assert np.sqrt(np.mean(heard**2)) == pytest.approx(LOUDNESS, rel=0.05)
@@ -54,7 +54,7 @@ def test_every_voice_says_every_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(both.samples) == 41 and both.speakers[0] == 0 and both.digits[0] == 3
 
 
-def test_without_the_program_one_sentence_says_so(
+def test_missing_program_gives_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))

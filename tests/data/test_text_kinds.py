@@ -36,7 +36,7 @@ def test_kinds_of_one_text(text: str, references: tuple[str, ...], kind: str) ->
     assert text_kind(text, references) == kind
 
 
-def test_a_set_is_of_a_kind_where_all_its_texts_are() -> None:
+def test_dataset_has_the_kind_of_all_its_texts() -> None:
     assert common_kind(["", ""]) == ""
     assert common_kind([STORIES, "", STORIES]) == STORIES
     assert common_kind([STORIES, SENTENCES]) == SENTENCES

@@ -21,7 +21,7 @@ def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     return Tokenizer.train(LINES, request.param, 40)
 
 
-def test_a_text_comes_back_from_its_ids(tokenizer: Tokenizer) -> None:
+def test_text_survives_round_trip_as_ids(tokenizer: Tokenizer) -> None:
     ids = tokenizer.ids("a small dog sleeps")
     assert ids[-1] == END and tokenizer.decode(ids)[0] == "a small dog sleeps"
 
@@ -31,7 +31,7 @@ def test_a_text_comes_back_from_its_ids(tokenizer: Tokenizer) -> None:
         st.sampled_from(["a", "small", "dog", "runs", "xyzzy", "foo", "ü"]), min_size=1, max_size=9
     ).map(" ".join)
 )
-def test_tokens_stand_in_order_and_cover_every_word(tokenizer: Tokenizer, text: str) -> None:
+def test_tokens_are_ordered_and_cover_every_word(tokenizer: Tokenizer, text: str) -> None:
     tokens = tokenizer.tokens(text)
     assert [token.id for token in tokens] == tokenizer.ids(text)[:-1]
     assert all(
@@ -43,7 +43,7 @@ def test_tokens_stand_in_order_and_cover_every_word(tokenizer: Tokenizer, text: 
         offset += len(word) + 1
 
 
-def test_unknown_words_that_follow_one_another_are_one_token() -> None:
+def test_consecutive_unknown_words_are_one_token() -> None:
     words = Tokenizer.train(LINES, "word", 40)
     text = "a xyzzy foobar dog runs"
     assert words.ids(text).count(UNKNOWN) == 1
@@ -52,7 +52,7 @@ def test_unknown_words_that_follow_one_another_are_one_token() -> None:
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_without_normalisation_a_tokenizer_is_small_and_reads_plain_text_the_same(
+def test_tokenizer_without_normalisation_is_small_and_equivalent(
     level: str,
 ) -> None:
     full, plain = (Tokenizer.train(LINES, level, 40, normalised=given) for given in (True, False))

@@ -30,7 +30,7 @@ def tokenizer(level: str) -> Tokenizer:
     return Tokenizer.train(LINES, level, VOCABULARY + len(SYMBOLS), SYMBOLS)
 
 
-def test_every_symbol_is_a_token_of_its_own(tokenizer: Tokenizer) -> None:
+def test_every_symbol_is_its_own_token(tokenizer: Tokenizer) -> None:
     ids = [tokenizer.ids(symbol) for symbol in SYMBOLS]
     assert {len(one) for one in ids} == {2} and len({one[0] for one in ids}) == len(SYMBOLS)
     assert [tokenizer.label(one[0]) for one in ids] == SYMBOLS
@@ -38,7 +38,7 @@ def test_every_symbol_is_a_token_of_its_own(tokenizer: Tokenizer) -> None:
 
 
 @given(trees())
-def test_a_tree_is_a_token_a_bracket_and_comes_back(tokenizer: Tokenizer, branch: Branch) -> None:
+def test_tree_has_one_token_per_bracket(tokenizer: Tokenizer, branch: Branch) -> None:
     """A longer label wins over one that begins it."""
     expected = tokens_of(branch)
     text = " ".join(expected)
@@ -47,7 +47,7 @@ def test_a_tree_is_a_token_a_bracket_and_comes_back(tokenizer: Tokenizer, branch
     assert back == text and placed == read
 
 
-def test_tokens_lie_where_they_stand_in_the_raw_text(tokenizer: Tokenizer) -> None:
+def test_tokens_keep_their_positions_in_raw_text(tokenizer: Tokenizer) -> None:
     text = "  (S   (NP XX )NP  cat )S "
     for token in tokenizer.tokens(text):
         assert text[token.start : token.end].strip() == token.text.strip()
@@ -62,7 +62,7 @@ def test_tokens_lie_where_they_stand_in_the_raw_text(tokenizer: Tokenizer) -> No
 
 
 @pytest.mark.parametrize("text", [*LINES[:4], "Olaf feeds a xylophone", "the dog ( so ) sleeps"])
-def test_a_sentence_is_read_as_without_symbols(level: str, tokenizer: Tokenizer, text: str) -> None:
+def test_sentence_is_read_as_without_symbols(level: str, tokenizer: Tokenizer, text: str) -> None:
     plain = Tokenizer.train(LINES, level, VOCABULARY)
 
     def placed(tokens: list[Token]) -> list[tuple[str, int, int, bool]]:
@@ -71,13 +71,13 @@ def test_a_sentence_is_read_as_without_symbols(level: str, tokenizer: Tokenizer,
     assert placed(tokenizer.tokens(text)) == placed(plain.tokens(text))
 
 
-def test_a_symbol_within_a_word_is_none(tokenizer: Tokenizer) -> None:
+def test_symbol_within_a_word_is_ignored(tokenizer: Tokenizer) -> None:
     known = {tokenizer.ids(symbol)[0] for symbol in SYMBOLS}
     assert not known & set(tokenizer.ids("cat(S boat)S aXX"))
     assert len(known & set(tokenizer.ids("cat (S boat )S a XX"))) == 3
 
 
-def test_characters_have_symbols_behind_a_blank() -> None:
+def test_characters_have_symbols_after_a_blank() -> None:
     tokenizer = Tokenizer.train(LINES, "character", VOCABULARY + len(SYMBOLS), SYMBOLS)
     texts = [token.text for token in tokenizer.tokens("cat (SBAR XX )SBAR")]
     assert texts == ["c", "a", "t", "(SBAR", "XX", ")SBAR"]

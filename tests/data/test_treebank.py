@@ -39,7 +39,7 @@ def test_every_split_has_its_own_sentences(tmp_path: Path) -> None:
         assert [one.words for one in found] == [2, 2]
 
 
-def test_sentences_are_at_most_as_long_as_is_asked(tmp_path: Path) -> None:
+def test_sentences_have_at_most_the_requested_length(tmp_path: Path) -> None:
     counts = [2, 5, LONGEST, LONGEST + 1, 30]
     lines = [("train", " ".join(["ha"] * count), "(X XX )X") for count in counts]
     write_treebank(tmp_path, lines)
@@ -51,7 +51,7 @@ def test_sentences_are_at_most_as_long_as_is_asked(tmp_path: Path) -> None:
     assert [one.words for one in read_treebank(tmp_path, "train")] == [2, 5, LONGEST]
 
 
-def test_brackets_of_a_text_are_brackets_again(tmp_path: Path) -> None:
+def test_brackets_in_text_are_restored(tmp_path: Path) -> None:
     words = "Ida -LRB- my aunt -RRB- came -LSB- late -RSB-"
     tree = "(S " + "XX " * 9 + ")S"
     write_treebank(tmp_path, [("dev", words, tree)])
@@ -61,7 +61,7 @@ def test_brackets_of_a_text_are_brackets_again(tmp_path: Path) -> None:
     assert apart("Ida (my aunt) came [late]") == one.text
 
 
-def test_a_missing_treebank_is_named(tmp_path: Path) -> None:
+def test_missing_treebank_is_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"gum\.linear\.tsv\.gz is missing; make it of"):
         read_treebank(tmp_path, "train")
 
@@ -82,7 +82,7 @@ def test_a_missing_treebank_is_named(tmp_path: Path) -> None:
         ("(He left.)", "( He left . )"),
     ],
 )
-def test_marks_stand_alone(sentence: str, expected: str) -> None:
+def test_punctuation_is_split_from_words(sentence: str, expected: str) -> None:
     assert apart(sentence) == expected
 
 
@@ -102,7 +102,7 @@ def test_marks_stand_alone(sentence: str, expected: str) -> None:
         ("a cannoli", "a cannoli"),
     ],
 )
-def test_shortened_words_are_two(sentence: str, expected: str) -> None:
+def test_contractions_become_two_words(sentence: str, expected: str) -> None:
     assert apart(sentence) == expected
 
 
@@ -117,25 +117,25 @@ def test_shortened_words_are_two(sentence: str, expected: str) -> None:
         ("See (the U.S.)", "See ( the U.S. )"),
     ],
 )
-def test_stops_within_words_stay(sentence: str, expected: str) -> None:
+def test_full_stops_within_words_stay(sentence: str, expected: str) -> None:
     assert apart(sentence) == expected
 
 
-def test_a_number_is_no_abbreviation() -> None:
+def test_number_is_not_an_abbreviation() -> None:
     assert apart("It costs 3.5.") == "It costs 3.5 ."
 
 
 @pytest.mark.parametrize("sentence", ["Well ... maybe", "Wait ...", "Wait...", "Wait…"])
-def test_three_stops_are_one_mark(sentence: str) -> None:
+def test_three_full_stops_are_one_token(sentence: str) -> None:
     assert apart(sentence).replace("…", "...").split(" ")[1] == "..."
 
 
-def test_a_word_may_be_shortened_twice() -> None:
+def test_word_may_be_contracted_twice() -> None:
     assert apart("I'd've gone") == "I 'd 've gone"
 
 
 @pytest.mark.parametrize("sentence", ["", " ", " \t\n "])
-def test_of_blanks_nothing_stays(sentence: str) -> None:
+def test_text_of_blanks_gives_no_words(sentence: str) -> None:
     assert apart(sentence) == ""
 
 
@@ -145,7 +145,7 @@ MARKS = [*',.?!;:()[]“”"-…$€%&/—–', "--"]
 
 
 @given(st.lists(st.sampled_from(WORDS + HALVES + MARKS), max_size=12).map(" ".join))
-def test_what_is_apart_stays(sentence: str) -> None:
+def test_split_text_stays_split(sentence: str) -> None:
     assert apart(sentence) == sentence
 
 
@@ -160,12 +160,12 @@ UNITS += ["well - known", "“ hi ”", '" no "', "( so )", "[ so ]", "$ 3.50", 
     ),
     st.sampled_from(".?!"),
 )
-def test_what_was_put_together_comes_apart(units: list[tuple[str, str]], last: str) -> None:
+def test_joined_words_are_split(units: list[tuple[str, str]], last: str) -> None:
     together = [unit.replace(" ", "") + mark for unit, mark in units]
     separate = [f"{unit} {mark}".strip() for unit, mark in units]
     assert apart(" ".join([*together, f"end{last}"])) == " ".join([*separate, "end", last])
 
 
 @given(st.text())
-def test_taking_apart_adds_and_loses_nothing_but_blanks(sentence: str) -> None:
+def test_splitting_changes_only_blanks(sentence: str) -> None:
     assert "".join(apart(sentence).split()) == "".join(sentence.split())

@@ -16,7 +16,7 @@ from benchmarks import alignment
 ENTRIES = tomllib.loads(LINKS.read_text(encoding="utf-8"))
 
 
-def test_twenty_captions_choose_and_forty_are_reported() -> None:
+def test_validation_has_20_captions_and_test_40() -> None:
     assert {split: len(lines) for split, lines in ENTRIES.items()} == {
         "val": 20,
         "test_2016_flickr": 40,
@@ -25,7 +25,7 @@ def test_twenty_captions_choose_and_forty_are_reported() -> None:
     assert [int(line) for line in ENTRIES["test_2016_flickr"]] == list(range(7, 1000, 25))
 
 
-def test_there_are_links_and_nothing_else() -> None:
+def test_links_contain_no_corpus_text() -> None:
     for lines in ENTRIES.values():
         assert all(re.fullmatch(r"\d+[-p]\d+( \d+[-p]\d+)*", links) for links in lines.values())
 
@@ -45,7 +45,7 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_links_stand_beside_the_captions_of_their_lines(data: Path) -> None:
+def test_links_match_the_captions_of_their_lines(data: Path) -> None:
     linked = read_linked(data, "val")
     assert len(linked.examples) == 20
     second = linked.examples[1]
@@ -74,7 +74,7 @@ def test_pairs_have_their_words_and_links(folder: Path) -> None:
     assert second.sure == {(0, 0), (2, 2)} and second.possible == second.sure | {(1, 1)}
 
 
-def test_the_error_rate_of_a_system_is_that_of_all_its_links(
+def test_system_error_rate_pools_all_links(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert read_system(folder, "hansards_giza") == [{(0, 0), (1, 2), (2, 2)}, {(0, 0), (1, 1)}]
@@ -83,7 +83,7 @@ def test_the_error_rate_of_a_system_is_that_of_all_its_links(
     assert alignment.main(folder) == 1 and "30.0 % (published 8.0 %)" in capsys.readouterr().out
 
 
-def test_what_is_no_link_and_what_is_not_there_is_told(folder: Path) -> None:
+def test_invalid_or_missing_links_are_reported(folder: Path) -> None:
     (folder / FOLDER / "bad.tsv.gz").write_bytes(gzip.compress(b"1\ta\tb\t0+0\n"))
     with pytest.raises(InputError, match="Write links as pairs"):
         read_gold(folder, "bad")

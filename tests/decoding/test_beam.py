@@ -93,14 +93,14 @@ def assert_same(found: list[Hypothesis], expected: list[Hypothesis]) -> None:
     assert [each.log_probability for each in found] == pytest.approx(totals)
 
 
-def test_length_penalty_of_wu_et_al() -> None:
+def test_length_penalty_follows_wu_et_al() -> None:
     assert length_penalty(1, 0.6) == 1.0
     assert length_penalty(7, 1.0) == 2.0
     assert length_penalty(19, 0.5) == 2.0
     assert length_penalty(40, 0.0) == 1.0
 
 
-def test_a_beam_of_two_leaves_the_trap_that_catches_greedy() -> None:
+def test_beam_search_beats_greedy() -> None:
     (first,) = greedy(TableStepper(TRAP), START, END, [5])
     (found,) = beam_search(TableStepper(TRAP), START, END, [5], width=2, alpha=0.0)
     assert first.ids == (2, END)
@@ -110,13 +110,13 @@ def test_a_beam_of_two_leaves_the_trap_that_catches_greedy() -> None:
     )
 
 
-def test_it_stops_as_soon_as_nothing_open_can_win() -> None:
+def test_search_stops_when_no_open_hypothesis_can_win() -> None:
     stepper = TableStepper(TRAP)
     beam_search(stepper, START, END, [50], width=2, alpha=0.0)
     assert stepper.steps == 2
 
 
-def test_a_strong_penalty_makes_it_look_further() -> None:
+def test_strong_penalty_continues_the_search() -> None:
     table = [[0.0, 0.45, 0.55], [0.0, 1.0, 0.0], [0.0, 0.05, 0.95]]
     ((short, *_),) = beam_search(TableStepper(table), START, END, [12], width=3, alpha=0.0)
     ((long, *_),) = beam_search(TableStepper(table), START, END, [12], width=3, alpha=3.0)
@@ -156,7 +156,7 @@ def test_no_sentences_need_no_steps() -> None:
 
 @settings(deadline=None, max_examples=20)
 @given(st.integers(0, 999), st.integers(2, 3), st.integers(1, 4), ALPHAS)
-def test_a_wide_beam_finds_the_true_best(
+def test_wide_beam_finds_the_true_best(
     sentence: int, vocabulary: int, limit: int, alpha: float
 ) -> None:
     width = vocabulary**limit
@@ -168,7 +168,7 @@ def test_a_wide_beam_finds_the_true_best(
 
 @settings(deadline=None, max_examples=30)
 @given(SENTENCES, st.integers(2, 5), st.integers(1, 4), ALPHAS)
-def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
+def test_batched_search_equals_slow_search(
     sentences: list[tuple[int, int]], vocabulary: int, width: int, alpha: float
 ) -> None:
     stepper = FakeStepper([sentence for sentence, _ in sentences], vocabulary, width)
@@ -179,7 +179,7 @@ def test_a_batch_gives_what_the_slow_search_gives_for_each_sentence(
 
 @settings(deadline=None, max_examples=30)
 @given(SENTENCES, st.integers(2, 5), ALPHAS)
-def test_a_beam_of_one_is_greedy(
+def test_beam_of_one_equals_greedy(
     sentences: list[tuple[int, int]], vocabulary: int, alpha: float
 ) -> None:
     numbers, limits = [sentence for sentence, _ in sentences], [limit for _, limit in sentences]
@@ -193,7 +193,7 @@ def test_a_beam_of_one_is_greedy(
 
 @settings(max_examples=60, deadline=None)
 @given(SENTENCES, st.integers(1, 3))
-def test_one_search_finds_what_a_search_of_its_own_finds_for_each_penalty(
+def test_shared_search_equals_separate_search_per_penalty(
     sentences: list[tuple[int, int]], width: int
 ) -> None:
     numbers, limits = (list(one) for one in zip(*sentences, strict=True))

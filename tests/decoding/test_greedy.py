@@ -33,7 +33,7 @@ def slow_greedy(sentence: int, vocabulary: int, limit: int) -> Hypothesis:
     return Hypothesis(tuple(ids), total, ids[-1] == END)
 
 
-def test_hand_computed_walk() -> None:
+def test_greedy_walk_by_hand() -> None:
     stepper = TableStepper(WALK)
     (found,) = greedy(stepper, START, END, [9])
     assert found.ids == (2, 3, END)
@@ -42,7 +42,7 @@ def test_hand_computed_walk() -> None:
     assert stepper.steps == 3
 
 
-def test_a_loop_is_cut_at_its_limit() -> None:
+def test_loop_is_cut_at_its_limit() -> None:
     stepper = TableStepper(LOOP)
     short, long = greedy(stepper, START, END, [1, 4])
     assert (short.ids, short.finished) == ((2,), False)
@@ -52,7 +52,7 @@ def test_a_loop_is_cut_at_its_limit() -> None:
     assert stepper.steps == 4
 
 
-def test_the_end_symbol_may_be_the_last_token_allowed() -> None:
+def test_end_symbol_may_be_last_allowed_token() -> None:
     (found,) = greedy(TableStepper(WALK), START, END, [3])
     assert found.finished
 
@@ -63,7 +63,7 @@ def test_no_sentences_need_no_steps() -> None:
     assert stepper.steps == 0
 
 
-def test_a_limit_below_one_is_refused() -> None:
+def test_limit_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="at least 1 token, got 0"):
         greedy(TableStepper(WALK), START, END, [3, 0])
 
@@ -73,9 +73,7 @@ def test_a_limit_below_one_is_refused() -> None:
     st.lists(st.tuples(st.integers(0, 99), st.integers(1, 6)), min_size=1, max_size=5),
     st.integers(2, 5),
 )
-def test_a_batch_gives_what_each_sentence_gives_alone(
-    sentences: list[tuple[int, int]], vocabulary: int
-) -> None:
+def test_batch_equals_single_sentences(sentences: list[tuple[int, int]], vocabulary: int) -> None:
     stepper = FakeStepper([sentence for sentence, _ in sentences], vocabulary)
     found = greedy(stepper, START, END, [limit for _, limit in sentences])
     for hypothesis, (sentence, limit) in zip(found, sentences, strict=True):

@@ -27,7 +27,7 @@ def shown(ids: tuple[int, ...]) -> list[str]:
 
 
 @given(WORDS, st.integers(0, 20), st.integers(1, 3), st.integers(0, 99))
-def test_every_output_is_a_tree_of_its_words_and_within_its_limit(
+def test_every_output_is_a_complete_tree_within_limit(
     words: list[int], spare: int, width: int, seed: int
 ) -> None:
     limits = [count + 3 + spare for count in words]
@@ -58,7 +58,7 @@ class Open:
         self.inner.select(rows)
 
 
-def test_a_model_that_writes_trees_is_left_as_it_is() -> None:
+def test_grammar_keeps_probability_of_valid_tree() -> None:
     """(S XX XX )S is what this table writes, and it keeps its probability."""
     table = torch.full((len(LABELS), len(LABELS)), 1e-6)
     for last, following in ((START, 3), (3, 2), (4, END)):
@@ -74,7 +74,7 @@ def test_a_model_that_writes_trees_is_left_as_it_is() -> None:
     assert shown(free.ids) == ["(S", *["XX"] * 8]
 
 
-def test_the_first_token_opens_the_root_and_the_last_closes_it() -> None:
+def test_first_token_opens_and_last_closes_root() -> None:
     begin = TOKENS.begin(1, 20)
     assert allowed(begin) == {"(S", "(NP"}
     inside = begin.after(3)
@@ -84,19 +84,19 @@ def test_the_first_token_opens_the_root_and_the_last_closes_it() -> None:
     assert allowed(said.after(4)) == {"</s>"}
 
 
-def test_the_root_stays_open_for_the_words_that_are_to_come() -> None:
+def test_root_stays_open_for_remaining_words() -> None:
     state = TOKENS.begin(2, 20).after(3).after(2)
     assert ")S" not in allowed(state)
     nested = TOKENS.begin(2, 20).after(3).after(5).after(2)
     assert allowed(nested) == {")NP", "XX", "(S", "(NP"}
 
 
-def test_a_short_limit_leaves_room_for_the_smallest_tree() -> None:
+def test_short_limit_leaves_room_for_smallest_tree() -> None:
     assert TOKENS.enough(4, 2) == 7 and TOKENS.enough(4, 30) == 30
     assert allowed(TOKENS.begin(1, 1).after(3)) == {"XX"}
 
 
-def test_a_vocabulary_without_words_is_refused() -> None:
+def test_vocabulary_without_words_is_refused() -> None:
     with pytest.raises(ValueError, match="needs the token XX"):
         TreeTokens.of(["(S", ")S"], 0)
 

@@ -20,7 +20,7 @@ SURE = frozenset({(0, 0), (1, 1)})
 POSSIBLE = frozenset({(1, 2), (2, 2)})
 
 
-def test_hand_computed_measures() -> None:
+def test_aer_measures_by_hand() -> None:
     counts = count_links(frozenset({(0, 0), (1, 2), (2, 1)}), SURE, POSSIBLE)
     assert counts == LinkCounts(made=3, sure=2, made_sure=1, made_possible=2)
     assert counts.precision == pytest.approx(2 / 3)
@@ -36,29 +36,27 @@ def test_sentences_are_pooled_not_averaged() -> None:
     assert (perfect + wrong).error_rate == pytest.approx(1 - 4 / 6)
 
 
-def test_nothing_made_and_nothing_wanted_has_no_measure() -> None:
+def test_measures_without_links_are_undefined() -> None:
     empty = count_links(frozenset(), frozenset(), POSSIBLE)
     assert all(math.isnan(value) for value in (empty.precision, empty.recall, empty.error_rate))
 
 
 @settings(deadline=None, max_examples=30)
 @given(LINKS, LINKS, LINKS)
-def test_all_sure_and_only_possible_links_make_no_error(
-    sure: Links, possible: Links, some: Links
-) -> None:
+def test_sure_and_possible_links_make_no_error(sure: Links, possible: Links, some: Links) -> None:
     counts = count_links(sure | (possible & some), sure, possible)
     assert counts.made == 0 or counts.error_rate == 0
 
 
 @settings(deadline=None, max_examples=30)
 @given(LINKS, LINKS, LINKS)
-def test_measures_are_shares(made: Links, sure: Links, possible: Links) -> None:
+def test_measures_lie_between_zero_and_one(made: Links, sure: Links, possible: Links) -> None:
     counts = count_links(made, sure, possible)
     for value in (counts.precision, counts.recall, counts.error_rate):
         assert math.isnan(value) or 0 <= value <= 1
 
 
-def test_each_side_can_choose() -> None:
+def test_either_side_can_choose_links() -> None:
     attention_TS = np.array([[0.6, 0.3, 0.1], [0.7, 0.2, 0.1]], dtype=np.float32)
     assert strongest_links(attention_TS) == {(0, 0), (0, 1)}
     assert strongest_links(attention_TS, choosing="source") == {(0, 1), (1, 0), (2, 0)}
@@ -90,13 +88,13 @@ def reversed_translation() -> Trace:
     return Trace(Request("fake", "big dog"), fields, output, {attention.site: attention})
 
 
-def test_attention_is_summed_over_source_items_and_averaged_over_target_items() -> None:
+def test_attention_sums_source_items_averages_target_items() -> None:
     # x and y together give dog 1/2 and big 0.6/2: one link from the first target word to the second
     # source word.
     assert attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
 
 
-def test_heads_are_averaged_when_none_is_named() -> None:
+def test_heads_are_averaged_by_default() -> None:
     trace = reversed_translation()
     assert attention_links(trace, layer=0, head=1) == {(1, 0), (1, 1)}
     assert attention_links(trace, layer=0, choosing="source") == {(0, 1), (1, 0)}

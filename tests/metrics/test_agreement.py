@@ -26,11 +26,11 @@ PUBLISHED = np.array(
 @pytest.mark.parametrize(
     ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
-def test_the_published_example_with_missing_data(level: str, alpha: float) -> None:
+def test_alpha_of_published_example_with_missing_data(level: str, alpha: float) -> None:
     assert krippendorff_alpha(PUBLISHED, level) == pytest.approx(alpha, abs=5e-4)
 
 
-def test_the_published_examples_of_two_observers() -> None:
+def test_alpha_of_published_two_observer_examples() -> None:
     # The same paper, A: binary data; B: nominal data of a to e.
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], float)
     assert krippendorff_alpha(binary, "nominal") == pytest.approx(0.095, abs=5e-4)
@@ -72,13 +72,13 @@ def slow_alpha(ratings: np.ndarray, level: str) -> float:
     ),
     st.sampled_from(LEVELS),
 )
-def test_it_is_what_the_definition_says(ratings: list[list[float]], level: str) -> None:
+def test_alpha_follows_its_definition(ratings: list[list[float]], level: str) -> None:
     given_RU = np.array(ratings)
     wanted = slow_alpha(given_RU, level)
     assert krippendorff_alpha(given_RU, level) == pytest.approx(wanted, nan_ok=True)
 
 
-def test_all_agree_and_nobody_can_say() -> None:
+def test_alpha_without_disagreement_is_one_or_undefined() -> None:
     assert krippendorff_alpha(np.array([[1.0, 2.0, 3.0]] * 3), "interval") == 1
     assert np.isnan(krippendorff_alpha(np.array([[1.0, 2.0, 3.0]]), "interval"))
     assert np.isnan(krippendorff_alpha(np.array([[2.0, 2.0]] * 2), "interval"))

@@ -23,7 +23,7 @@ def aligner() -> Aligner:
     return Aligner.train([(source.split(), target.split()) for source, target in PAIRS] * 3)
 
 
-def test_words_that_occur_together_are_linked_wherever_they_stand(aligner: Aligner) -> None:
+def test_co_occurring_words_are_linked_at_any_position(aligner: Aligner) -> None:
     assert aligner.links(["a", "black", "dog"], ["Hund"]) == {(2, 0)}
     assert aligner.links(["cat", "the", "dog"], ["Hund,", "Katze"]) == {(2, 0), (0, 1)}
 
@@ -35,19 +35,19 @@ def test_probabilities_of_a_source_word_sum_to_one(aligner: Aligner) -> None:
     assert all(total == pytest.approx(1) for total in totals.values())
 
 
-def test_words_never_seen_and_empty_sentences_get_no_link(aligner: Aligner) -> None:
+def test_unseen_words_and_empty_sentences_get_no_link(aligner: Aligner) -> None:
     assert aligner.links(["dog"], ["Xylophon"]) == frozenset()
     assert aligner.links([], ["Hund"]) == aligner.links(["dog"], []) == frozenset()
 
 
-def test_the_prior_is_a_distribution_with_its_peak_on_the_diagonal() -> None:
+def test_prior_is_a_distribution_peaked_on_the_diagonal() -> None:
     prior_TS = diagonal_prior(4, 8, 4.0)
     np.testing.assert_allclose(prior_TS.sum(1), 1)
     assert prior_TS.argmax(1).tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
     np.testing.assert_allclose(diagonal_prior(5, 2, 0.0), 0.2)
 
 
-def test_the_diagonal_links_every_target_word_once() -> None:
+def test_diagonal_links_every_target_word_once() -> None:
     assert diagonal_links(3, 3) == {(0, 0), (1, 1), (2, 2)}
     assert diagonal_links(2, 4) == {(0, 0), (0, 1), (1, 2), (1, 3)}
     assert diagonal_links(0, 2) == frozenset()

@@ -20,7 +20,7 @@ def on(area: Area) -> np.ndarray:
     return weights
 
 
-def test_a_rectangle_that_fits_its_box_overlaps_it_four_times_as_much_as_any_cell() -> None:
+def test_fitting_rectangle_overlaps_more_than_any_cell() -> None:
     box = (0.25, 0.25, 0.75, 0.75)
     weights = on(Area(1, 1, 2, 2))
     weights[GRID.index(Area(2, 2, 1, 1))] = 0.5
@@ -35,7 +35,7 @@ def test_a_rectangle_that_fits_its_box_overlaps_it_four_times_as_much_as_any_cel
     assert figures["multi_words"] == figures["area_hit"] == figures["area_hit_fixed"] == 1.0
 
 
-def test_a_fixed_place_is_the_best_of_each_shape() -> None:
+def test_fixed_baseline_is_best_place_per_shape() -> None:
     """Two words in the left half, one in the right; a cell that always lies left finds two."""
     left, right = (0.0, 0.0, 0.25, 1.0), (0.75, 0.0, 1.0, 1.0)
     cell = on(Area(0, 3, 1, 1))
@@ -46,7 +46,7 @@ def test_a_fixed_place_is_the_best_of_each_shape() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=8, max_size=8))
-def test_overlaps_are_those_of_every_area_counted_cell_by_cell(edges: list[float]) -> None:
+def test_overlaps_match_cell_by_cell_counts(edges: list[float]) -> None:
     boxes = []
     for x, y, other_x, other_y in (edges[:4], edges[4:]):
         boxes.append((min(x, other_x), min(y, other_y), max(x, other_x), max(y, other_y)))
@@ -57,6 +57,6 @@ def test_overlaps_are_those_of_every_area_counted_cell_by_cell(edges: list[float
         assert found == pytest.approx(shared / (area.size + inside_N.sum() - shared), abs=1e-5)
 
 
-def test_no_words_have_no_figures() -> None:
+def test_no_words_give_no_figures() -> None:
     with pytest.raises(ValueError, match="at least one word"):
         area_figures([])

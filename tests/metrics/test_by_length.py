@@ -50,7 +50,7 @@ SYSTEM = damaged(REFERENCES, 0.2)
 
 
 @given(st.lists(st.integers(1, 9), min_size=3, max_size=20))
-def test_thirds_hold_every_sentence_once_from_short_to_long(lengths: list[int]) -> None:
+def test_thirds_contain_every_sentence_once_by_length(lengths: list[int]) -> None:
     found = thirds(["w " * length for length in lengths])
     assert list(found) == list(THIRDS)
     order = [int(place) for places in found.values() for place in places]
@@ -69,7 +69,7 @@ def test_each_third_has_the_bleu_of_sacrebleu() -> None:
         assert figures[f"words_{name}"] == pytest.approx(sum(words) / len(words))
 
 
-def test_the_interval_is_that_of_drawing_sentences_again_and_again() -> None:
+def test_interval_matches_slow_bootstrap() -> None:
     figures = length_figures(SYSTEM, REFERENCES, REFERENCES, resamples=800)
     rng, places = np.random.default_rng(3), thirds(REFERENCES)["long"]
     found = []
@@ -82,7 +82,7 @@ def test_the_interval_is_that_of_drawing_sentences_again_and_again() -> None:
     assert figures["bleu_long_high"] == pytest.approx(high, abs=0.2 * width)
 
 
-def test_a_gain_is_the_difference_of_both_and_grows_where_only_long_sentences_are_worse() -> None:
+def test_gain_is_largest_where_long_sentences_differ() -> None:
     longest = set(thirds(REFERENCES)["long"].tolist())
     worse = damaged(REFERENCES, 0.6)
     baseline = [worse[p] if p in longest else SYSTEM[p] for p in range(len(SYSTEM))]
@@ -94,12 +94,12 @@ def test_a_gain_is_the_difference_of_both_and_grows_where_only_long_sentences_ar
     assert 0 < gains["growth_low"] < gains["growth"] < gains["growth_high"]
 
 
-def test_the_same_outputs_gain_nothing() -> None:
+def test_equal_outputs_gain_nothing() -> None:
     gains = gains_by_length(SYSTEM, SYSTEM, REFERENCES, REFERENCES, resamples=20)
     assert set(gains.values()) == {0.0}
 
 
-def test_a_third_without_sentences_has_no_figures() -> None:
+def test_third_without_sentences_has_no_figures() -> None:
     figures = length_figures(SYSTEM[:2], REFERENCES[:2], REFERENCES[:2], resamples=20)
     assert {key.split("_")[1] for key in figures} == {"short", "middle"}
     with pytest.raises(ValueError, match="at least 3 sentences, got 2"):

@@ -105,11 +105,11 @@ def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[floa
         (" ... ", ""),
     ],
 )
-def test_words_are_lower_case_and_without_marks(text: str, words: str) -> None:
+def test_words_are_lower_case_without_punctuation(text: str, words: str) -> None:
     assert caption_words(text) == words.split()
 
 
-def test_the_published_example_of_a_wrapper_of_cocos_script() -> None:
+def test_scores_match_published_coco_wrapper_example() -> None:
     """README of github.com/j-min/language-evaluation: Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75, CIDEr
     3.333.
 
@@ -126,7 +126,7 @@ def test_the_published_example_of_a_wrapper_of_cocos_script() -> None:
     assert scores["captions"] == 2
 
 
-def test_cider_of_the_published_example_of_a_summary_benchmark() -> None:
+def test_cider_matches_published_summary_benchmark_example() -> None:
     """Test data and value of github.com/Yale-LILY/SummEval, tests/test_cider.py; words are split by
     blanks alone.
     """
@@ -164,12 +164,12 @@ def test_cider_of_the_published_example_of_a_summary_benchmark() -> None:
         ("the gunman police killed", 2 / 4),
     ],
 )
-def test_rouge_of_the_papers_example(made: str, score: float) -> None:
+def test_rouge_matches_the_papers_example(made: str, score: float) -> None:
     """Lin 2004, section 3.1; precision and recall are equal, so beta does not matter."""
     assert rouge_l(made.split(), [["police", "killed", "the", "gunman"]]) == pytest.approx(score)
 
 
-def test_rouge_weighs_recall_more_and_takes_each_maximum_by_itself() -> None:
+def test_rouge_weighs_recall_and_takes_separate_maxima() -> None:
     assert rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
     # Precision 2/3 comes from the first reference, recall 1 from the second.
     assert rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
@@ -177,13 +177,13 @@ def test_rouge_weighs_recall_more_and_takes_each_maximum_by_itself() -> None:
     )
 
 
-def test_rouge_of_nothing_is_nothing() -> None:
+def test_rouge_of_nothing_is_zero() -> None:
     assert rouge_l([], [["a"]]) == rouge_l(["a"], [[], ["b"]]) == 0
 
 
 @SOME
 @given(CAPTIONS, CAPTIONS)
-def test_the_common_subsequence_is_the_longest_of_all(left: list[str], right: list[str]) -> None:
+def test_common_subsequence_is_the_longest(left: list[str], right: list[str]) -> None:
     choices = [
         {tuple(c) for n in range(7) for c in combinations(words, n)} for words in (left, right)
     ]
@@ -198,19 +198,19 @@ def test_cider_by_hand() -> None:
     assert cider_d([["red", "cat"], []], wanted) == pytest.approx([10 / 4 / 2, 0])
 
 
-def test_cider_does_not_pay_for_repetition() -> None:
+def test_cider_does_not_reward_repetition() -> None:
     clipped = cider_d([["red", "red"], ["x"]], [[["red", "dog"]], [["cat"]]])[0]
     assert clipped == pytest.approx(10 / 4 * 1 / (2 * math.sqrt(2)))
 
 
-def test_cider_pays_for_length() -> None:
+def test_cider_penalises_length_difference() -> None:
     score = cider_d([["red", "dog"], ["x"]], [[["red", "dog", "sits"]], [["cat"]]])[0]
     assert score == pytest.approx(
         10 / 4 * math.exp(-1 / 72) * (2 / math.sqrt(6) + 1 / math.sqrt(2))
     )
 
 
-def test_cider_ignores_what_every_picture_has() -> None:
+def test_cider_ignores_words_of_every_picture() -> None:
     assert cider_d([["a"], ["a"]], [[["a"], ["dog"]], [["a"], ["cat"]]]) == [0, 0]
     assert cider_d([["a", "dog"]], [[["a", "dog"]]]) == [0]
 
@@ -231,7 +231,7 @@ def test_bleu_follows_its_equations(pictures: list[tuple[list[str], list[list[st
     assert found == pytest.approx([slow_bleu(pictures, n) for n in (1, 2, 3, 4)])
 
 
-def test_bleu_measures_against_the_nearest_reference() -> None:
+def test_bleu_measures_length_against_nearest_reference() -> None:
     scores = caption_scores(["a b c d e"], [["a b c d e f g h", "a b c d e f", "a b c d"]])
     # Six and four words are equally near, so there is nothing to pay.
     assert scores["bleu_4"] == pytest.approx(100)
@@ -241,14 +241,14 @@ def test_bleu_measures_against_the_nearest_reference() -> None:
     )
 
 
-def test_the_signature_says_how_bleu_was_measured() -> None:
+def test_signature_says_how_bleu_was_measured() -> None:
     signature = str(
         caption_scores(["a dog", "a cat"], [["a dog", "the dog"], ["a cat"]])["bleu_signature"]
     )
     assert signature.startswith("nrefs:var|case:lc|eff:no|tok:none|smooth:none")
 
 
-def test_case_and_marks_do_not_matter() -> None:
+def test_case_and_punctuation_do_not_matter() -> None:
     wanted = [["a dog runs in the snow", "a dog"], ["two men talk to each other"]]
     plain = caption_scores(["a dog in the snow", "two men talk"], wanted)
     assert caption_scores(["A dog , in the Snow .", '"Two men" talk!'], wanted) == plain

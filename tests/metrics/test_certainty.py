@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from areaviz.metrics.certainty import certainty
 
 
-def test_one_word_for_each_word_is_certain() -> None:
+def test_one_to_one_attention_is_certain() -> None:
     found = certainty(np.eye(4, dtype=np.float32))
     assert (found.coverage_deviation, found.absentmindedness, found.source_absentmindedness) == (
         0,
@@ -21,7 +21,7 @@ def test_one_word_for_each_word_is_certain() -> None:
     )
 
 
-def test_attention_everywhere_is_absentminded_but_covers() -> None:
+def test_uniform_attention_is_absentminded_but_covers() -> None:
     found = certainty(np.full((3, 3), 1 / 3, np.float32))
     assert found.coverage_deviation == pytest.approx(0, abs=1e-7)
     assert found.absentmindedness == pytest.approx(
@@ -29,7 +29,7 @@ def test_attention_everywhere_is_absentminded_but_covers() -> None:
     ) and found.source_absentmindedness == pytest.approx(1)
 
 
-def test_what_is_left_out_and_said_twice_deviates() -> None:
+def test_omitted_and_repeated_words_increase_deviation() -> None:
     shares = np.array(
         [[1, 0], [1, 0]], np.float32
     )  # the second source word gets nothing, the first two words' worth
@@ -38,14 +38,14 @@ def test_what_is_left_out_and_said_twice_deviates() -> None:
     assert found.absentmindedness == 0 and found.source_absentmindedness == pytest.approx(1)
 
 
-def test_a_word_that_attends_to_nothing_is_left_out_of_the_entropy() -> None:
+def test_word_without_attention_is_omitted_from_entropy() -> None:
     found = certainty(np.array([[0, 0], [0.5, 0.5]], np.float32))
     assert found.absentmindedness == pytest.approx(1)
     assert found.coverage_deviation == pytest.approx(log(1 + 0.5**6))
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 99))
-def test_bounds(rows: int, columns: int, seed: int) -> None:
+def test_certainty_measures_stay_within_bounds(rows: int, columns: int, seed: int) -> None:
     weights = np.random.default_rng(seed).random((rows, columns)).astype(np.float32) + 1e-3
     found = certainty(weights / weights.sum(1, keepdims=True))
     assert found.coverage_deviation >= 0

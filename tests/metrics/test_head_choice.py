@@ -33,16 +33,16 @@ def names(values: dict[str, float], site: str = "encoder self") -> list[str]:
         ({}, []),
     ],
 )
-def test_a_name_is_earned_at_its_edge(values: dict[str, float], earned: list[str]) -> None:
+def test_head_gets_name_from_its_threshold_on(values: dict[str, float], earned: list[str]) -> None:
     assert names(values) == earned
 
 
-def test_between_two_texts_there_is_no_previous_item() -> None:
+def test_previous_head_needs_a_single_text() -> None:
     values = {"previous": 0.8, "offset": -1.0, "offset_share": 0.8}
     assert names(values, "encoder-decoder") == ["position"]
 
 
-def test_a_name_says_what_earned_it() -> None:
+def test_head_name_includes_its_measure() -> None:
     figures = {"offset": [[-2.0]], "offset_share": [[0.62]], "aer": [[0.2]], "aer_diagonal": 0.5}
     found = [str(one) for one in head_names(figures, "encoder-decoder", 0, 0)]
     assert found == [
@@ -51,12 +51,12 @@ def test_a_name_says_what_earned_it() -> None:
     ]
 
 
-def test_where_items_are_pieces_spans_need_not_be_words() -> None:
+def test_spans_of_pieces_need_not_be_words() -> None:
     figures = {"multi_share": [[0.5, 0.8]], "dependence": [[2.0, 2.0]]}
     assert span_head(figures, 1.0, WANTED["encoder self"]) is None
     assert span_head(figures, 1.0, WANTED["encoder self"], words=False) == SpanHead(0, 1, 0.8, 0.0)
 
 
-def test_the_largest_of_a_measure_that_is_missing_is_0() -> None:
+def test_largest_of_missing_measure_is_0() -> None:
     assert largest({"sink": [[0.2, None], [0.4, 0.1]]}, "sink") == 0.4
     assert largest({}, "sink") == 0

@@ -28,7 +28,7 @@ def attention(area_of_query: dict[int, tuple[int, int]], memory: str = "source")
     return AttentionMap("site", "source", memory, grid, weights)
 
 
-def test_a_head_that_looks_one_back() -> None:
+def test_previous_item_head_is_recognised() -> None:
     figures = head_counts(
         attention({q: (q - 1, 1) for q in range(1, len(TEXT))}), field()
     ).figures()
@@ -41,14 +41,14 @@ def test_a_head_that_looks_one_back() -> None:
     assert figures["dependence_share"].item() == pytest.approx(1)
 
 
-def test_item_q_of_what_was_written_is_the_one_before_query_q() -> None:
+def test_previous_item_of_history_has_the_query_index() -> None:
     counts = head_counts(
         attention({q: (q, 1) for q in range(len(TEXT))}, memory="history"), field("history")
     )
     assert counts.figures()["previous"].item() == 1
 
 
-def test_spans_that_are_words_are_counted_beside_spans_anywhere() -> None:
+def test_word_spans_and_other_spans_are_counted() -> None:
     runs = {
         q: (start, end - start) for q, (start, end) in enumerate(words(field())) if end - start > 1
     }
@@ -61,18 +61,18 @@ def test_spans_that_are_words_are_counted_beside_spans_anywhere() -> None:
     assert figures["long_exact_lift"].item() == pytest.approx(3)
 
 
-def test_chance_of_a_history_knows_only_what_was_written() -> None:
+def test_history_chance_uses_only_written_items() -> None:
     """At query 3 the first four letters are there: of two places of three letters one is a word."""
     counts = head_counts(attention({3: (0, 3)}, memory="history"), field("history"))
     assert counts.figures()["long_exact_random"].item() == pytest.approx(1 / 2)
 
 
-def test_a_sink_is_the_share_of_one_item() -> None:
+def test_sink_is_the_share_of_one_item() -> None:
     figures = head_counts(attention({q: (4, 1) for q in range(6)}), field()).figures()
     assert figures["sink"].item() == 1 and figures["dependence"].item() == 0
 
 
-def test_far_offsets_are_left_out_and_counts_add_up() -> None:
+def test_far_offsets_are_omitted_and_counts_add_up() -> None:
     grid = AreaGrid(1, 40, 1, 1)
     weights = np.zeros((1, 1, 40, 40), np.float32)
     weights[0, 0, :, 0] = 1

@@ -30,7 +30,7 @@ def trace(area_of_query: dict[int, tuple[int, int]]) -> Trace:
     return Trace(Request("a", SOURCE), fields, output, {"encoder-decoder": attention})
 
 
-def test_spans_single_items_and_pairs_of_known_maps() -> None:
+def test_known_maps_of_spans_items_and_pairs() -> None:
     """“zwei” reads “two” whole, a part of it, a letter of it, and another word."""
     spans = {0: (0, 3), 1: (2, 2), 2: (1, 1), 3: (5, 1)}
     figures = linked_counts(trace(spans), {(0, 0)}).figures()
@@ -47,7 +47,7 @@ def test_words_without_a_link_do_not_count() -> None:
 
 
 @pytest.mark.parametrize("width", [2, 3, 4])
-def test_chance_is_that_of_a_span_of_the_same_size_anywhere(width: int) -> None:
+def test_chance_is_that_of_equal_spans_anywhere(width: int) -> None:
     figures = linked_counts(trace({0: (0, width)}), {(1, 0)}).figures()
     places = [set(range(start, start + width)) for start in range(len(SOURCE) - width + 1)]
     word = {4, 5, 6}
@@ -59,7 +59,7 @@ def test_chance_is_that_of_a_span_of_the_same_size_anywhere(width: int) -> None:
     )
 
 
-def test_a_span_is_right_from_its_first_item_to_its_last() -> None:
+def test_span_is_right_when_all_items_match() -> None:
     left, end = np.array([0, 3, 6]), np.array([4, 6, 8])
     assert right(left, end, [(4, 6)], whole=False).tolist() == [False, True, False]
     assert right(left, end, [(4, 6), (6, 8)], whole=True).tolist() == [False, True, True]

@@ -49,7 +49,7 @@ def slow(rows: Sequence[Sequence[int]], order: int, context: tuple[int, ...], it
     return likely(order - 1)
 
 
-def test_single_items_by_hand() -> None:
+def test_unigrams_by_hand() -> None:
     """Of 12 items 4 are the end, 3 are 4, 3 are 5 and 2 are 6; none is seen once."""
     found, rest = counted(1), USUAL_DISCOUNT * 4 / 12 / VOCABULARY
     assert found.order == 1
@@ -58,7 +58,7 @@ def test_single_items_by_hand() -> None:
     assert found.probability((), 0) == pytest.approx(rest)
 
 
-def test_pairs_by_hand() -> None:
+def test_bigrams_by_hand() -> None:
     """Behind 6 there is the end alone, twice."""
     found = counted(2)
     # (4 5), (5 end) and (6 end) twice, (start 4) thrice, the other three once.
@@ -68,7 +68,7 @@ def test_pairs_by_hand() -> None:
 
 
 @given(rows=Rows, order=st.integers(1, 3), data=st.data())
-def test_it_is_the_formula_and_sums_to_one(
+def test_probabilities_follow_formula_and_sum_to_one(
     rows: list[list[int]], order: int, data: st.DataObject
 ) -> None:
     found = counted(order, rows)
@@ -80,13 +80,13 @@ def test_it_is_the_formula_and_sums_to_one(
         assert one == pytest.approx(slow(rows, order, context, item))
 
 
-def test_the_cost_of_rows_is_that_of_their_items() -> None:
+def test_row_costs_are_sums_of_item_costs() -> None:
     found = counted(3)
     steps = [((START, START), 4), ((START, 4), 6), ((4, 6), END)]
     likely = [found.probability(context, item) for context, item in steps]
     assert found.nats([[4, 6, END]]) == pytest.approx(-sum(map(math.log, likely)))
 
 
-def test_longer_contexts_tell_more_of_what_was_counted() -> None:
+def test_longer_contexts_predict_counted_texts_better() -> None:
     costs = [counted(order, ROWS * 5).nats(ROWS) for order in (1, 2, 3)]
     assert costs[0] > costs[1] > costs[2]

@@ -91,14 +91,14 @@ def overlap(corners_42: Array, box: tuple[int, int, int, int], side: int) -> flo
     return float(box_overlap(np.asarray(corners_42)[None], np.array([box]), side)[0])
 
 
-def test_the_right_and_bottom_edge_are_outside() -> None:
+def test_right_and_bottom_edges_are_outside() -> None:
     places = np.array([[[2, 3], [4.99, 5.99], [5, 4], [3, 6], [1.99, 4]]], dtype=np.float32)
     assert hits(places, np.array([[[2, 3, 5, 6]]])).tolist() == [[True, True, False, False, False]]
 
 
 @SOME
 @given(st.lists(st.tuples(PLACE, PLACE, BOX, BOX), min_size=1, max_size=4))
-def test_a_place_hits_when_it_is_in_any_box(pictures: list[tuple[tuple[int, ...], ...]]) -> None:
+def test_place_in_any_box_is_a_hit(pictures: list[tuple[tuple[int, ...], ...]]) -> None:
     places = np.array([[one, two] for one, two, _, _ in pictures])
     boxes = np.array([[one, two] for _, _, one, two in pictures])
     slow = [
@@ -163,10 +163,10 @@ def test_overlap_with_any_quadrilateral_of_an_affine_map() -> None:
     [[(4, 4)] * 4, [(0, 0), (9, 9), (9, 9), (0, 0)], [(2, 2.5), (7, 2.5), (7, 2.5), (2, 2.5)]],
     ids=["point", "diagonal", "line"],
 )
-def test_what_has_shrunk_to_nothing_overlaps_nothing(corners: list[tuple[float, float]]) -> None:
+def test_degenerate_shape_overlaps_nothing(corners: list[tuple[float, float]]) -> None:
     assert overlap(np.array(corners, dtype=np.float32), (2, 2, 7, 7), SIDE) == 0
 
 
-def test_a_mirrored_look_is_as_good_as_a_plain_one() -> None:
+def test_mirrored_look_equals_unmirrored_look() -> None:
     square = turned_square((5, 4), 3, 20)
     assert overlap(square, (2, 2, 7, 7), SIDE) == overlap(square[::-1], (2, 2, 7, 7), SIDE) > 0.5

@@ -76,7 +76,7 @@ def slow_middles(grid: AreaGrid, boxes: list[Box]) -> list[bool]:
     return [inside((x + 0.5) / grid.width, (y + 0.5) / grid.height, boxes) for y, x in places]
 
 
-def test_an_area_counts_for_all_its_cells() -> None:
+def test_area_weight_counts_for_all_its_cells() -> None:
     grid = AreaGrid(2, 3, 1, 2)
     row = weights(grid, {Area(0, 0, 1, 2): 0.5, Area(0, 1, 1, 1): 0.25, Area(1, 2, 1, 1): 0.25})
     assert cell_shares(row, grid) == pytest.approx(np.array([2, 3, 0, 0, 0, 1]) / 6)
@@ -88,7 +88,7 @@ def test_an_area_counts_for_all_its_cells() -> None:
     ) == pytest.approx(2 / 6 * 0.5 + 1 / 6 * 0.25)
 
 
-def test_the_middle_of_a_cell_must_lie_inside_and_not_on_the_far_edge() -> None:
+def test_cell_centre_must_lie_inside_the_box() -> None:
     grid = AreaGrid(1, 2, 1, 1)
     left = weights(grid, {Area(0, 0, 1, 1): 1.0})
     assert points_right(left, grid, [(0.25, 0.5, 0.3, 0.6)])
@@ -96,7 +96,7 @@ def test_the_middle_of_a_cell_must_lie_inside_and_not_on_the_far_edge() -> None:
     assert not points_right(left, grid, [(0.2, 0.2, 0.8, 0.5)])
 
 
-def test_boxes_that_overlap_or_reach_over_the_picture_count_once_and_inside() -> None:
+def test_overlapping_or_protruding_boxes_count_once() -> None:
     grid = AreaGrid(2, 2, 1, 1)
     assert inside_share(grid, [(-1, -1, 0.5, 0.5), (0, 0, 0.5, 0.25)]).tolist() == [1, 0, 0, 0]
     assert inside_share(grid, [(0.75, 0.9, 3, 2)]) == pytest.approx([0, 0, 0, 0.5 * 0.2])
@@ -105,7 +105,7 @@ def test_boxes_that_overlap_or_reach_over_the_picture_count_once_and_inside() ->
 
 @SOME
 @given(GRIDS, BOXES, st.integers(0, 99))
-def test_each_measure_is_the_slow_one(grid: AreaGrid, boxes: list[Box], seed: int) -> None:
+def test_measures_match_slow_versions(grid: AreaGrid, boxes: list[Box], seed: int) -> None:
     row = some_weights(grid, seed)
     shares = slow_shares(row, grid)
     assert cell_shares(row, grid) == pytest.approx(shares, abs=1e-6)
@@ -117,7 +117,7 @@ def test_each_measure_is_the_slow_one(grid: AreaGrid, boxes: list[Box], seed: in
 
 @SOME
 @given(GRIDS, st.lists(st.tuples(BOXES, st.integers(0, 99)), min_size=1, max_size=4))
-def test_figures_are_the_slow_ones(grid: AreaGrid, words: list[tuple[list[Box], int]]) -> None:
+def test_figures_match_slow_versions(grid: AreaGrid, words: list[tuple[list[Box], int]]) -> None:
     figures = pointing_figures((some_weights(grid, seed), grid, boxes) for boxes, seed in words)
     shares = np.array([slow_shares(some_weights(grid, seed), grid) for _, seed in words])
     middles = np.array([slow_middles(grid, boxes) for boxes, _ in words])
@@ -143,7 +143,7 @@ def test_figures_are_the_slow_ones(grid: AreaGrid, words: list[tuple[list[Box], 
 
 @SOME
 @given(GRIDS, st.lists(BOXES, min_size=1, max_size=4), st.integers(0, 99))
-def test_a_model_that_does_not_look_is_no_better_than_position(
+def test_blind_model_equals_position_baseline(
     grid: AreaGrid, words: list[list[Box]], seed: int
 ) -> None:
     figures = pointing_figures([(some_weights(grid, seed), grid, boxes) for boxes in words])
@@ -151,7 +151,7 @@ def test_a_model_that_does_not_look_is_no_better_than_position(
     assert figures["mass"] == pytest.approx(figures["mass_position"])
 
 
-def test_a_model_that_finds_things_stands_out_from_chance() -> None:
+def test_model_that_finds_objects_exceeds_chance() -> None:
     grid = AreaGrid(2, 2, 1, 1)
     cells = [Area(y, x, 1, 1) for y in (0, 1) for x in (0, 1)]
     boxes = [
@@ -172,7 +172,7 @@ def test_a_model_that_finds_things_stands_out_from_chance() -> None:
         assert chance == [0.25] * 4
 
 
-def test_words_need_the_same_cells_and_there_must_be_one() -> None:
+def test_pointing_needs_words_on_equal_grids() -> None:
     with pytest.raises(ValueError, match="at least one word"):
         pointing_figures([])
     nowhere: list[Box] = []

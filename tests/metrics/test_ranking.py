@@ -30,31 +30,33 @@ def slow_average_precision(rows: list[tuple[int, bool]]) -> float:
     return sum(precisions) / len(precisions) if precisions else math.nan
 
 
-def test_by_hand() -> None:
+def test_average_precision_by_hand() -> None:
     # Found at ranks 1, 3 and 4: precisions 1, 2/3, 3/4.
     assert mean_average_precision(
         column([9, 8, 7, 6, 5]), column([1, 0, 1, 1, 0])
     ) == pytest.approx(29 / 36)
 
 
-def test_labels_are_averaged_and_those_that_never_occur_left_out() -> None:
+def test_mean_over_labels_omits_absent_labels() -> None:
     scores = np.array([[3.0, 1, 1], [2, 2, 2], [1, 3, 3]])
     labels = np.array([[1.0, 1, 0], [0, 0, 0], [0, 0, 0]])
     assert mean_average_precision(scores, labels) == pytest.approx((1 + 1 / 3) / 2)
 
 
-def test_without_any_label_there_is_no_figure() -> None:
+def test_no_labels_give_no_figure() -> None:
     assert math.isnan(mean_average_precision(np.ones((3, 2)), np.zeros((3, 2))))
 
 
 @pytest.mark.parametrize("labels", [[1.0, 0, 0, 0], [0.0, 0, 0, 1]], ids=["first", "last"])
-def test_scores_that_are_all_the_same_give_the_share(labels: list[float]) -> None:
+def test_equal_scores_give_the_positive_share(labels: list[float]) -> None:
     assert mean_average_precision(column([5, 5, 5, 5]), column(labels)) == pytest.approx(1 / 4)
 
 
 @settings(deadline=None, max_examples=80)
 @given(ROWS, st.randoms(use_true_random=False))
-def test_it_is_the_slow_one_in_any_order(rows: list[tuple[int, bool]], random: object) -> None:
+def test_average_precision_matches_loop_in_any_order(
+    rows: list[tuple[int, bool]], random: object
+) -> None:
     shuffled = list(rows)
     random.shuffle(shuffled)
     found = mean_average_precision(

@@ -80,12 +80,12 @@ HAND_FIGURES = {
 }
 
 
-def test_hand_computed_figures() -> None:
+def test_word_span_figures_by_hand() -> None:
     figures = span_counts(*hand_map()).figures()
     assert {name: figures[name] for name in HAND_FIGURES} == pytest.approx(HAND_FIGURES, abs=1e-6)
 
 
-def test_purity_alone_is_that_among_all_figures() -> None:
+def test_weighted_purity_equals_its_figure() -> None:
     traces = [fakes.trace(), fakes.trace("Two birds sing.", "Zwei Vögel singen.")]
     maps = [hand_map()]
     for trace in traces:
@@ -226,7 +226,7 @@ def test_uniform_attention_has_no_lift(text: str, area_size: int) -> None:
             assert figures.get(f"weighted_{name}_lift", 1) == pytest.approx(1, abs=1e-4)
 
 
-def test_a_head_that_looks_at_its_own_word_beats_both_baselines() -> None:
+def test_own_word_head_beats_both_baselines() -> None:
     source = fakes.text_field("source", "red bird", end="")
     grid = AreaGrid(1, 8, 1, 4)
     weights = np.zeros((1, 1, 8, grid.count), dtype=np.float32)
@@ -241,20 +241,20 @@ def test_a_head_that_looks_at_its_own_word_beats_both_baselines() -> None:
     assert figures["multi_purity_position_lift"] > 1.5
 
 
-def test_figures_without_a_case_are_left_out() -> None:
+def test_undefined_figures_are_omitted() -> None:
     figures = span_figures([fakes.trace(area_size=1)])["encoder self"]
     assert figures["multi_share"] == 0
     assert not any(name.startswith("multi_") for name in figures if name != "multi_share")
     assert all(math.isfinite(value) for value in figures.values())
 
 
-def test_a_text_of_blanks_has_no_words() -> None:
+def test_text_of_blanks_has_no_words() -> None:
     figures = span_figures([fakes.trace("   ", "Ein Hund.")])["encoder self"]
     assert figures["purity"] == figures["uniform_purity"] == 0
     assert "purity_lift" not in figures
 
 
-def test_counts_of_traces_add_up_to_the_mean_over_all_queries() -> None:
+def test_counts_of_traces_give_mean_over_queries() -> None:
     traces = [fakes.trace(), fakes.trace("Two birds sing.", "Zwei Vögel singen.")]
     together = span_figures(iter(traces))
     assert set(together) == {"encoder self", "decoder self", "encoder-decoder"}
@@ -265,17 +265,17 @@ def test_counts_of_traces_add_up_to_the_mean_over_all_queries() -> None:
         assert figures["purity"] == pytest.approx(weighted / figures["queries"])
 
 
-def test_memories_that_are_no_text_are_left_out() -> None:
+def test_memories_that_are_not_text_are_omitted() -> None:
     trace = fakes.trace()
     picture = replace(trace.fields["source"], kind="image")
     pictured = Trace(trace.request, {**trace.fields, "source": picture}, trace.output, trace.maps)
     assert set(span_figures([pictured])) == {"decoder self"}
 
 
-def test_no_traces_no_figures() -> None:
+def test_no_traces_give_no_figures() -> None:
     assert span_figures([]) == {}
 
 
-def test_counts_of_models_of_different_shape_do_not_add() -> None:
+def test_counts_of_different_model_shapes_do_not_add() -> None:
     with pytest.raises(ValueError, match="Only counts of one model"):
         span_figures([fakes.trace(), fakes.trace(layers=1, heads=2)])

@@ -36,16 +36,16 @@ def slow(found: str, wanted: str) -> int:
 
 
 @given(TEXTS, TEXTS)
-def test_edits_are_those_of_the_definition(found: str, wanted: str) -> None:
+def test_edits_follow_their_definition(found: str, wanted: str) -> None:
     assert edits(found, wanted) == edits(wanted, found) == slow(found, wanted)
 
 
-def test_the_error_rate_counts_letters_of_all_examples() -> None:
+def test_error_rate_pools_letters_of_all_examples() -> None:
     assert error_rate(["12", "3"], ["12", "45"]) == pytest.approx(2 / 4)
     assert error_rate([], []) == 0
 
 
-def test_a_hit_overlaps_the_digit() -> None:
+def test_hit_overlaps_the_digit() -> None:
     weights = np.eye(4, dtype=np.float32)[[0, 2, 3]]
     # Items of 10 samples: item 0 overlaps 5..8, item 2 ends before 30, item 3 begins at 30.
     assert boundary_hits(weights, [(5, 8), (30, 40), (30, 31)], 10) == [True, False, True]

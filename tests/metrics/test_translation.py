@@ -54,7 +54,7 @@ def test_punctuation_is_split_by_13a() -> None:
     ] == pytest.approx(100)
 
 
-def test_signatures_say_how_it_was_measured() -> None:
+def test_signatures_say_how_scores_were_measured() -> None:
     scores = translation_scores(REFERENCES, REFERENCES)
     assert "case:mixed" in str(scores["bleu_signature"])
     assert "tok:13a" in str(scores["bleu_signature"])
@@ -75,13 +75,13 @@ def test_no_sentences_have_no_score() -> None:
         translation_scores([], [])
 
 
-def test_the_two_scores_alone_are_the_same() -> None:
+def test_bleu_and_chrf_equals_full_scores() -> None:
     outputs = [REFERENCES[0], *REFERENCES[:-1]]
     scores = translation_scores(outputs, REFERENCES)
     assert bleu_and_chrf(outputs, REFERENCES) == (scores["bleu"], scores["chrf"])
 
 
-def test_a_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SACREBLEU_SEED", raising=False)
     baseline = [" ".join(reversed(line.split())) for line in REFERENCES]
     comparison = compare(REFERENCES, baseline, REFERENCES, resamples=200)
@@ -96,14 +96,14 @@ def test_a_clear_difference_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "ar:200" in bleu.signature
 
 
-def test_a_system_does_not_differ_from_itself() -> None:
+def test_system_does_not_differ_from_itself() -> None:
     hypotheses = [line.replace("ein", "das") for line in REFERENCES]
     chrf = compare(hypotheses, hypotheses, REFERENCES, resamples=50)["chrf"]
     assert chrf.difference == 0
     assert chrf.p_value == 1
 
 
-def test_the_p_value_is_two_sided() -> None:
+def test_p_value_is_two_sided() -> None:
     """Beside every way to exchange the five sentences that differ, as often as it comes about."""
     system = [REFERENCES[0], *(line.replace("e", "a") for line in REFERENCES[1:])]
     worse = {0: "Ein Hund liegt vor dem Haus .", 1: REFERENCES[1], 2: "Der Mann geht .", 4: "Ja ."}
@@ -126,12 +126,12 @@ def test_the_p_value_is_two_sided() -> None:
     assert back == pytest.approx(found, abs=0.05)
 
 
-def test_a_single_sentence_that_differs_proves_nothing() -> None:
+def test_single_different_sentence_proves_nothing() -> None:
     baseline = ["Eine Katze .", *REFERENCES[1:]]
     assert compare(REFERENCES, baseline, REFERENCES, resamples=50)["bleu"].p_value == 1
 
 
-def test_bleu_and_chrf_take_all_references_of_a_sentence() -> None:
+def test_bleu_and_chrf_take_all_references() -> None:
     outputs = ["a dog runs over the field", "two cats sleep on a mat"]
     references = [("the dog is running", outputs[0]), (outputs[1],)]
     np.testing.assert_allclose(bleu_and_chrf(outputs, references), 100)

@@ -60,7 +60,7 @@ def test_scores_of_one_tree(
     )
 
 
-def test_brackets_of_all_sentences_count_together() -> None:
+def test_brackets_of_all_sentences_are_pooled() -> None:
     """A long sentence counts more than a short one in F1, and as much in the shares."""
     gold = [GOLD, "(S XX )S", "(S XX XX )S"]
     scores = bracket_scores([GOLD, "(S XX )NP", "(S (NP XX )NP XX )S"], gold)
@@ -68,7 +68,7 @@ def test_brackets_of_all_sentences_count_together() -> None:
     assert scores.exact == scores.malformed == scores.unbalanced == pytest.approx(1 / 3)
 
 
-def test_a_bracket_is_right_once() -> None:
+def test_duplicate_bracket_is_right_once() -> None:
     twice, once = "(S (S XX )S )S", "(S XX )S"
     scores = bracket_scores([twice], [once])
     assert (scores.precision, scores.recall) == (0.5, 1.0)
@@ -81,7 +81,7 @@ def test_every_sentence_needs_a_tree() -> None:
         bracket_scores([GOLD], [GOLD, GOLD])
 
 
-def test_a_flat_tree_has_one_bracket_around_all_words() -> None:
+def test_flat_tree_has_one_bracket_around_all_words() -> None:
     assert flat_tree(3) == "(S XX XX XX )S" and flat_tree(1, "NP") == "(NP XX )NP"
     assert read_tree(flat_tree(7).split()).is_of(7)
     # Of the gold brackets it has the outermost.
@@ -102,7 +102,7 @@ TREE = "(S (NP XX )NP (VP XX (NP XX )NP )VP XX )S"
 
 
 @pytest.mark.parametrize("most", [2, 3, 5, 6, 7, 20])
-def test_openings_are_those_around_two_items_or_more(most: int) -> None:
+def test_openings_span_at_least_two_items(most: int) -> None:
     # The first noun phrase has a single item.
     whole, verb, noun = Opening(0, 0, 7), Opening(4, 1, 6), Opening(6, 4, 6)
     assert [one.size for one in (whole, verb, noun)] == [7, 5, 2]
@@ -132,7 +132,7 @@ def map_of(rows: dict[int, list[Area]], queries: int = 5) -> AttentionMap:
     return AttentionMap("encoder-decoder", "target", "source", grid, weights)
 
 
-def test_hits_counted_by_hand() -> None:
+def test_hits_by_hand() -> None:
     """Heads: both right, the one at the other's words, both elsewhere, both at the first's words,
     and at an area too small.
     """
@@ -161,7 +161,7 @@ def test_hits_of_several_sentences_add_up() -> None:
     assert both.of_head(0) == pytest.approx({"span": 0.5, "span_random": 0.2, "span_other": 0.0})
 
 
-def test_a_sentence_without_openings_adds_nothing() -> None:
+def test_sentence_without_openings_adds_nothing() -> None:
     none = span_hits(map_of({0: [Area(0, 2, 1, 3)] * 2}), [])
     assert none.openings == 0 and none.exact_H.tolist() == [0, 0]
     assert none.of_head(1) == {"span": 0, "span_random": 0, "span_other": 0}
@@ -199,7 +199,7 @@ def slow_hits(attention: AttentionMap, openings: list[Opening], head: int) -> li
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_hits_are_those_of_a_slow_count(seed: int) -> None:
+def test_hits_match_slow_count(seed: int) -> None:
     rng = np.random.default_rng(seed)
     grid = AreaGrid(1, 4, 1, 3)
     # Few areas and many openings, so that many are hit.
@@ -213,7 +213,7 @@ def test_hits_are_those_of_a_slow_count(seed: int) -> None:
     assert slow.any(1).all()
 
 
-def test_characters_are_items_as_pieces_are() -> None:
+def test_openings_count_characters_as_items() -> None:
     assert openings_of("(S XX (NP XX )NP )S", fakes.text_field("source", "a red"), 9) == [
         Opening(0, 0, 5),
         Opening(2, 2, 5),

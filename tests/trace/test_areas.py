@@ -44,11 +44,11 @@ SMALL = [
         (AreaGrid(1, 1, 1, 1), 1),
     ],
 )
-def test_known_counts(grid: AreaGrid, count: int) -> None:
+def test_area_count_known_values(grid: AreaGrid, count: int) -> None:
     assert grid.count == count == len(grid.table()) == len(grid.sizes())
 
 
-def test_the_count_formula_of_the_paper() -> None:
+def test_area_count_follows_paper_formula() -> None:
     for length in range(1, 30):
         for largest in range(1, length + 1):
             formula = (length - largest) * largest + largest * (largest + 1) // 2
@@ -56,7 +56,7 @@ def test_the_count_formula_of_the_paper() -> None:
 
 
 @pytest.mark.parametrize("grid", SMALL, ids=str)
-def test_every_small_grid_agrees_with_the_plain_enumeration(grid: AreaGrid) -> None:
+def test_grid_matches_plain_enumeration(grid: AreaGrid) -> None:
     areas = enumerated(grid)
     assert [grid.area(index) for index in range(grid.count)] == areas
     assert [grid.index(area) for area in areas] == list(range(grid.count))
@@ -71,7 +71,7 @@ def test_every_small_grid_agrees_with_the_plain_enumeration(grid: AreaGrid) -> N
 
 @settings(deadline=None)
 @given(st.data())
-def test_index_and_area_invert_each_other_on_large_grids(data: st.DataObject) -> None:
+def test_index_and_area_are_inverse_on_large_grids(data: st.DataObject) -> None:
     height, width = data.draw(st.integers(1, 10**6)), data.draw(st.integers(1, 10**6))
     grid = AreaGrid(
         height, width, data.draw(st.integers(1, height)), data.draw(st.integers(1, width))
@@ -85,9 +85,7 @@ def test_index_and_area_invert_each_other_on_large_grids(data: st.DataObject) ->
 
 @settings(deadline=None, max_examples=50)
 @given(st.integers(1, 10**6), st.data())
-def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(
-    length: int, data: st.DataObject
-) -> None:
+def test_slabs_of_consecutive_extents_are_adjacent(length: int, data: st.DataObject) -> None:
     grid = AreaGrid(1, length, 1, data.draw(st.integers(1, length)))
     extent = data.draw(st.integers(1, grid.max_width))
     first = grid.slab(1, extent)[0]
@@ -96,7 +94,7 @@ def test_the_last_area_of_a_shape_and_the_first_of_the_next_are_neighbours(
         assert grid.area(first - 1) == Area(0, length - extent + 1, 1, extent - 1)
 
 
-def test_an_area_from_a_numpy_index_is_plain_numbers() -> None:
+def test_area_from_numpy_index_has_plain_numbers() -> None:
     area = AreaGrid(3, 3, 2, 2).area(np.int64(20))  # type: ignore[arg-type]
     assert json.loads(json.dumps(asdict(area))) == asdict(AreaGrid(3, 3, 2, 2).area(20))
 
@@ -109,13 +107,13 @@ def test_impossible_grids_are_refused(sizes: tuple[int, int, int, int]) -> None:
         AreaGrid(*sizes)
 
 
-def test_clamping_cuts_the_area_down_to_the_memory() -> None:
+def test_clamping_cuts_area_to_memory() -> None:
     assert AreaGrid.clamped((1, 3), (4, 5)) == AreaGrid(1, 3, 1, 3)
     assert AreaGrid.clamped((2, 9), (1, 5)) == AreaGrid(2, 9, 1, 5)
 
 
 @pytest.mark.parametrize("index", [-1, 9])
-def test_an_index_outside_is_refused(index: int) -> None:
+def test_index_outside_grid_is_refused(index: int) -> None:
     with pytest.raises(IndexError, match="outside 0..8"):
         AreaGrid(1, 4, 1, 3).area(index)
 
@@ -123,16 +121,16 @@ def test_an_index_outside_is_refused(index: int) -> None:
 @pytest.mark.parametrize(
     "area", [Area(0, 0, 1, 4), Area(0, 3, 1, 2), Area(1, 0, 1, 1), Area(0, -1, 1, 1)]
 )
-def test_a_foreign_area_has_no_index(area: Area) -> None:
+def test_foreign_area_has_no_index(area: Area) -> None:
     with pytest.raises(ValueError, match="not an area"):
         AreaGrid(1, 4, 1, 3).index(area)
 
 
-def test_areas_in_words() -> None:
+def test_area_description_in_words() -> None:
     assert area_text(Area(1, 3, 2, 3)) == "rows 2-3, columns 4-6"
     assert area_text(Area(2, 4, 1, 1)) == "row 3, column 5"
 
 
-def test_spans_in_words() -> None:
+def test_span_description_in_words() -> None:
     assert span_text(Area(0, 2, 1, 1)) == "item 3"
     assert span_text(Area(0, 2, 1, 3)) == "items 3-5"

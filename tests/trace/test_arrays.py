@@ -23,7 +23,7 @@ def weights(*shape: int, seed: int = 0) -> npt.NDArray[np.float32]:
     return shares
 
 
-def test_arrays_of_a_text_are_one_site_and_its_sums() -> None:
+def test_text_arrays_become_one_site_with_sums() -> None:
     given = weights(2, 3, 4, 4)
     trace = Trace.from_arrays(given, ["the", "small", "dog", "runs"])
     validate(trace)
@@ -40,7 +40,7 @@ def test_arrays_of_a_text_are_one_site_and_its_sums() -> None:
 @pytest.mark.parametrize(
     ("shape", "size"), [((1, 5), 1), ((1, 5), 3), ((1, 2), 9), ((3, 4), 2), ((3, 4), 16)]
 )
-def test_sums_are_those_of_the_areas_items(shape: tuple[int, int], size: int) -> None:
+def test_sums_add_up_items_of_each_area(shape: tuple[int, int], size: int) -> None:
     items = shape[0] * shape[1]
     given = weights(2, 2, 3, items)
     trace = Trace.from_arrays(given, queries=("a", "b", "c"), shape=shape, area_size=size)
@@ -53,7 +53,7 @@ def test_sums_are_those_of_the_areas_items(shape: tuple[int, int], size: int) ->
     np.testing.assert_allclose(trace.maps["attention sums"].weights, expected, rtol=1e-5)
 
 
-def test_a_masked_query_stays_masked_in_its_sums() -> None:
+def test_masked_query_stays_masked_in_sums() -> None:
     given = weights(1, 1, 3, 3)
     given[0, 0, 1] = 0
     trace = Trace.from_arrays(given)
@@ -61,7 +61,7 @@ def test_a_masked_query_stays_masked_in_its_sums() -> None:
     validate(trace)
 
 
-def test_cells_of_a_picture_are_anchored_in_its_pixels() -> None:
+def test_picture_cells_are_anchored_in_pixels() -> None:
     seen = fakes.picture(width=60, height=40)
     trace = Trace.from_arrays(weights(1, 2, 6, 6), shape=(2, 3), picture=seen)
     assert trace.maps["attention"].query == trace.maps["attention"].memory == "picture"
@@ -71,12 +71,12 @@ def test_cells_of_a_picture_are_anchored_in_its_pixels() -> None:
     assert grey and (grey.height, grey.width) == (64, 96)
 
 
-def test_half_precision_is_taken_and_mended() -> None:
+def test_half_precision_weights_are_renormalised() -> None:
     trace = Trace.from_arrays(weights(1, 1, 2, 700).astype(np.float16), queries=("a", "b"))
     np.testing.assert_allclose(trace.maps["attention"].weights.sum(-1), 1, rtol=1e-6)
 
 
-def test_without_labels_items_have_their_numbers() -> None:
+def test_items_without_labels_are_numbered() -> None:
     trace = Trace.from_arrays(weights(1, 1, 2, 3))
     assert (trace.fields["memory"].labels, trace.fields["query"].labels) == (
         ("1", "2", "3"),
@@ -93,7 +93,7 @@ def test_without_labels_items_have_their_numbers() -> None:
         Trace.from_arrays(weights(2, 2, 2, 6), queries=["x", "y"], shape=(2, 3)),
     ],
 )
-def test_every_site_has_a_view_and_comes_back_from_a_file(trace: Trace) -> None:
+def test_every_site_has_a_view_and_survives_storage(trace: Trace) -> None:
     again = codec.from_bytes(codec.to_bytes(trace))
     for site, attention in trace.maps.items():
         focus = Focus(site, 1, 1, items=(0,))
@@ -150,19 +150,17 @@ REFUSED = {
 }
 
 
-def test_from_arrays_makes_any_name_one_that_a_request_can_carry() -> None:
+def test_from_arrays_makes_names_valid_for_requests() -> None:
     assert Trace.from_arrays(BAD, name="../org/x").request.model == "org-x"
 
 
 @pytest.mark.parametrize(("given", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_a_trace_is_refused_in_a_sentence(
-    given: dict[str, object], said: str
-) -> None:
+def test_invalid_arrays_are_refused_in_one_sentence(given: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         Trace.from_arrays(**given)  # type: ignore[arg-type]
 
 
-def test_weights_that_are_too_large_to_be_held_are_read_where_they_lie(
+def test_weights_above_limit_are_read_layer_by_layer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given = weights(3, 2, 4, 5)

@@ -48,7 +48,7 @@ def packed(**entries: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("compressed", [False, True])
-def test_the_example_is_read(compressed: bool) -> None:
+def test_example_file_is_read(compressed: bool) -> None:
     arrays: dict[str, Any] = example_arrays()
     trace = from_npz(saved(compressed, **arrays))
     validate(trace)
@@ -58,7 +58,7 @@ def test_the_example_is_read(compressed: bool) -> None:
     assert from_npz(example_file()).maps["attention sums"].grid.max_width == 3
 
 
-def test_cells_and_a_picture_are_read() -> None:
+def test_cells_and_picture_are_read() -> None:
     seen = fakes.picture(width=30, height=20)
     trace = from_npz(
         saved(weights=weights(1, 2, 6, 6), shape=np.array([2, 3]), picture=seen.pixels), area_size=2
@@ -73,19 +73,19 @@ def test_cells_and_a_picture_are_read() -> None:
 @pytest.mark.parametrize(
     "array", [weights(1, 2, 3, 3).astype(np.float16), weights(1, 2, 3, 3).astype(np.float64)]
 )
-def test_one_array_of_any_name_and_precision_is_enough(array: Any) -> None:
+def test_single_array_of_any_name_and_precision_suffices(array: Any) -> None:
     trace = from_npz(saved(arr_0=array))
     np.testing.assert_allclose(trace.maps["attention"].weights, array, rtol=2e-3)
 
 
-def test_arrays_in_column_order_are_read_as_they_were_meant() -> None:
+def test_fortran_ordered_arrays_are_read_correctly() -> None:
     array = np.asfortranarray(weights(2, 3, 4, 5))
     np.testing.assert_allclose(
         from_npz(saved(weights=array)).maps["attention"].weights, array, rtol=1e-6
     )
 
 
-def test_a_stored_trace_is_opened_too() -> None:
+def test_stored_trace_is_opened_too() -> None:
     trace = fakes.trace()
     assert from_npz(codec.to_bytes(trace)).request == trace.request
 
@@ -103,7 +103,7 @@ class Canary:
         return Path.touch, (self.path,)
 
 
-def test_objects_are_refused_and_never_unpickled(tmp_path: Path) -> None:
+def test_object_arrays_are_refused_and_never_unpickled(tmp_path: Path) -> None:
     canary = tmp_path / CANARY
     sung = np.array([Canary(canary)] * 2, dtype=object)
     given: list[dict[str, Any]] = [
@@ -159,12 +159,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("content", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_be_read_is_refused_in_a_sentence(content: bytes, said: str) -> None:
+def test_unreadable_file_is_refused_in_one_sentence(content: bytes, said: str) -> None:
     with pytest.raises(InputError, match=said):
         from_npz(content)
 
 
-def test_promises_are_refused_before_memory_is_taken_for_them() -> None:
+def test_false_sizes_are_refused_before_allocation() -> None:
     """As many zeros as would fill the memory, well packed; here the first of them."""
     content = packed(weights=header((4, 8, 2000, 2000), "<f4") + bytes(64 * 10**6))
     tracemalloc.start()
@@ -177,7 +177,7 @@ def test_promises_are_refused_before_memory_is_taken_for_them() -> None:
 
 @SOME
 @given(st.data())
-def test_a_damaged_file_is_one_sentence_or_a_trace(data: st.DataObject) -> None:
+def test_damaged_file_gives_an_error_or_a_trace(data: st.DataObject) -> None:
     content = bytearray(example_file())
     for _ in range(data.draw(st.integers(1, 4))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

@@ -55,7 +55,7 @@ def slow_agreement(ours: FloatArray, theirs: FloatArray, top: int) -> tuple[floa
 
 
 @given(st.integers(0, 10_000), st.integers(1, 8), st.integers(1, 4))
-def test_agreement_is_that_of_its_definitions(seed: int, items: int, top: int) -> None:
+def test_agreement_follows_its_definitions(seed: int, items: int, top: int) -> None:
     ours, theirs = rows(seed, 3, items), rows(seed + 1, 3, items)
     found = agreement(single(ours), 0, 0, single(theirs), 0, top)
     for query in range(3):
@@ -64,7 +64,7 @@ def test_agreement_is_that_of_its_definitions(seed: int, items: int, top: int) -
         assert found.common[query] == pytest.approx(common, nan_ok=True)
 
 
-def test_a_map_agrees_with_itself_and_not_with_its_reverse() -> None:
+def test_map_agrees_with_itself_not_with_its_reverse() -> None:
     rising = (np.arange(1, 9)[None] / 36).astype(np.float32)
     same = agreement(single(rising), 0, 0, single(rising), 0)
     other = agreement(single(rising), 0, 0, single(rising[:, ::-1].copy()), 0)
@@ -73,14 +73,14 @@ def test_a_map_agrees_with_itself_and_not_with_its_reverse() -> None:
     assert mean_of(same.chance) == pytest.approx(3 / 8)
 
 
-def test_what_both_do_not_see_is_not_agreed_on() -> None:
+def test_shared_zeros_do_not_count_as_agreement() -> None:
     ours = np.array([[0.6, 0.4, 0, 0, 0, 0, 0]], np.float32)
     theirs = np.array([[0.4, 0.6, 0, 0, 0, 0, 0]], np.float32)
     found = agreement(single(ours), 0, 0, single(theirs), 0)
     assert np.isnan(mean_of(found.correlation)) and np.isnan(mean_of(found.common))
 
 
-def test_gradients_are_shown_by_their_size() -> None:
+def test_gradient_map_shows_magnitudes() -> None:
     base = trace("ab", "x").maps["encoder-decoder"]
     found = gradient_map(base, np.array([[1, -2, 1], [0, 0, 0]], np.float32))
     expected = np.array([[0.25, 0.5, 0.25], [0, 0, 0]])
@@ -88,7 +88,7 @@ def test_gradients_are_shown_by_their_size() -> None:
     assert found.site == "encoder-decoder gradient" and "not attention" in found.derived
 
 
-def test_attributions_stand_beside_the_map_of_the_same_queries() -> None:
+def test_attribution_is_found_for_the_attributed_map() -> None:
     whole = trace("ab", "x")
     base = whole.maps["encoder-decoder"]
     near = gradient_map(base, np.ones((2, 3), np.float32))

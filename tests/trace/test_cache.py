@@ -61,7 +61,7 @@ def weights_of(trace: Trace, site: str) -> npt.NDArray[np.float32]:
     return np.asarray(trace.maps[site].weights)
 
 
-def test_a_cache_of_transformer_lens_keeps_layers_heads_and_words() -> None:
+def test_transformer_lens_cache_keeps_layers_heads_and_words() -> None:
     kept = kept_by_transformer_lens()
     trace = areaviz.from_cache(ActivationCache(kept), WORDS, example=1)
     assert list(trace.maps) == ["attention", "attention as areas", "attention sums"]
@@ -71,7 +71,7 @@ def test_a_cache_of_transformer_lens_keeps_layers_heads_and_words() -> None:
         np.testing.assert_allclose(weights_of(trace, "attention")[layer], expected, atol=1e-6)
 
 
-def test_areas_are_those_of_the_kept_scores() -> None:
+def test_areas_follow_from_cached_scores() -> None:
     kept = kept_by_transformer_lens(batch=1, causal=False)
     found = weights_of(areaviz.from_cache(kept, area_size=2), "attention as areas")
     for layer in (0, 11):
@@ -81,7 +81,7 @@ def test_areas_are_those_of_the_kept_scores() -> None:
         np.testing.assert_allclose(found[layer], expected, atol=2e-3)
 
 
-def test_scores_that_do_not_give_the_weights_make_no_areas() -> None:
+def test_scores_that_contradict_weights_make_no_areas() -> None:
     kept = kept_by_transformer_lens()
     kept["blocks.4.attn.hook_attn_scores"] = kept["blocks.4.attn.hook_attn_scores"] * 3
     assert list(areaviz.from_cache(kept).maps) == ["attention", "attention sums"]
@@ -90,7 +90,7 @@ def test_scores_that_do_not_give_the_weights_make_no_areas() -> None:
 @pytest.mark.parametrize(
     ("encoder", "decoder"), [("encoder", "decoder"), ("encoder_blocks", "decoder_blocks")]
 )
-def test_an_encoder_decoder_has_three_sites(encoder: str, decoder: str) -> None:
+def test_encoder_decoder_has_three_sites(encoder: str, decoder: str) -> None:
     kept = {}
     for layer in range(2):
         kept[f"{decoder}.{layer}.cross_attn.hook_pattern"] = softmax(scores(1, 2, 3, 4))
@@ -114,7 +114,7 @@ def test_an_encoder_decoder_has_three_sites(encoder: str, decoder: str) -> None:
     ],
     ids=["by module", "a list", "by number"],
 )
-def test_arrays_saved_in_nnsight_need_no_names_of_ours(kept: Any) -> None:
+def test_arrays_saved_in_nnsight_need_no_special_names(kept: Any) -> None:
     trace = areaviz.from_cache(kept, ["a", "b", "c", "d"])
     assert trace.maps["attention"].weights.shape == (3, 2, 4, 4)
 
@@ -144,12 +144,12 @@ REFUSED: dict[str, tuple[Any, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("kept", "options", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_is_no_attention_is_refused(kept: Any, options: dict[str, Any], said: str) -> None:
+def test_cache_without_attention_is_refused(kept: Any, options: dict[str, Any], said: str) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.from_cache(kept, **options)
 
 
-def test_what_a_model_returns_is_taken_as_it_is() -> None:
+def test_tuple_of_model_attentions_is_accepted() -> None:
     """`outputs.attentions` of transformers: a tuple of [1, H, Q, N], one for each layer."""
     layers = tuple(torch.from_numpy(softmax(scores(1, 3, 4, 4))) for _ in range(2))
     trace = areaviz.from_arrays(layers, ["a", "b", "c", "d"])
@@ -168,6 +168,6 @@ def test_what_a_model_returns_is_taken_as_it_is() -> None:
         (((torch.ones(1, 1, 1, 1),), (torch.ones(1, 1, 1, 2) / 2,)), "one pass over the whole"),
     ],
 )
-def test_what_a_model_returns_otherwise_is_refused(given: Any, said: str) -> None:
+def test_other_model_outputs_are_refused(given: Any, said: str) -> None:
     with pytest.raises(InputError, match=said):
         areaviz.from_arrays(given)

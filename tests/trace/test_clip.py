@@ -55,7 +55,7 @@ def clip_trace(text: str = "31", seen: Clip | None = None) -> Trace:
     return Trace(request, fields, Output("target", shares, likely), {attention.site: attention})
 
 
-def test_a_clip_is_what_it_was_made_of() -> None:
+def test_clip_keeps_its_values() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (4, 3, 5, 3)).astype(np.uint8)
     clip = Clip.of("clip", pixels, 40)
     assert np.array_equal(clip.pixels, pixels) and clip.pixels.dtype == np.uint8
@@ -66,7 +66,7 @@ def test_a_clip_is_what_it_was_made_of() -> None:
     assert not clip.pixels.flags.writeable
 
 
-def test_a_pixel_a_size_and_a_pace_make_another_clip() -> None:
+def test_pixels_size_and_pace_change_clip_digest() -> None:
     pixels = np.zeros((2, 4, 6, 3), np.uint8)
     changed = pixels.copy()
     changed[1, 3, 5, 2] = 1
@@ -93,7 +93,7 @@ def test_a_pixel_a_size_and_a_pace_make_another_clip() -> None:
     ],
     ids=lambda value: value.name if isinstance(value, Clip) else "",
 )
-def test_what_no_clip_can_be_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> None:
+def test_invalid_clip_is_refused_in_one_sentence(wrong: Clip, sentence: str) -> None:
     for check in (check_clip, lambda clip: Request("watcher", "", clip=clip).checked()):
         with pytest.raises(InputError, match=sentence) as caught:
             check(wrong)
@@ -103,17 +103,17 @@ def test_what_no_clip_can_be_is_refused_in_one_sentence(wrong: Clip, sentence: s
 @pytest.mark.parametrize("frames", FRAMES)
 @pytest.mark.parametrize("side", [1, MAX_SIDE])
 @pytest.mark.parametrize("milliseconds", MILLISECONDS)
-def test_the_limits_themselves_are_possible(frames: int, side: int, milliseconds: int) -> None:
+def test_clip_at_the_limits_is_accepted(frames: int, side: int, milliseconds: int) -> None:
     check_clip(Clip.of("edge", np.zeros((frames, side, side, 3), np.uint8), milliseconds))
 
 
-def test_a_request_may_have_a_clip_in_place_of_a_text() -> None:
+def test_request_may_have_clip_instead_of_text() -> None:
     assert Request("watcher", "", clip=fakes.clip()).checked().clip == fakes.clip()
     with pytest.raises(InputError, match="type a sentence"):
         Request("watcher", "").checked()
 
 
-def test_files_and_the_wire_carry_it(tmp_path: Path) -> None:
+def test_files_and_messages_carry_the_clip(tmp_path: Path) -> None:
     trace = clip_trace(seen=replace(fakes.clip(), milliseconds=70))
     validate(trace)
     codec.save(trace, tmp_path / "seen.npz")
@@ -127,14 +127,14 @@ def test_files_and_the_wire_carry_it(tmp_path: Path) -> None:
     assert layer_from_json(layer_to_json(layer)) == layer
 
 
-def test_a_link_has_its_name_alone() -> None:
+def test_link_carries_only_the_clip_name() -> None:
     request = clip_trace().request
     params = link.to_params(request)
     assert params == {"model": "fake-watcher", "clip": "fake"}
     assert link.from_params(params)[0] == replace(request, clip=None)
 
 
-def test_the_largest_clip_fits_into_a_message() -> None:
+def test_largest_clip_fits_into_a_message() -> None:
     pixels = np.zeros((FRAMES[1], MAX_SIDE, MAX_SIDE, 3), np.uint8)
     message = TraceMessage(Request("watcher", "x" * 4096, clip=Clip.of("large", pixels)))
     assert len(trace_to_json(message)) < MAX_REQUEST_BYTES
@@ -160,7 +160,7 @@ def test_the_largest_clip_fits_into_a_message() -> None:
         lambda entries: entries["request"]["clip"].update(name="<b>"),
     ],
 )
-def test_a_damaged_message_is_one_sentence(damage: Callable[[dict[str, Any]], object]) -> None:
+def test_damaged_message_gives_one_sentence(damage: Callable[[dict[str, Any]], object]) -> None:
     entries = json.loads(trace_to_json(TraceMessage(clip_trace().request)))
     damage(entries)
     with pytest.raises(InputError) as caught:
@@ -168,7 +168,7 @@ def test_a_damaged_message_is_one_sentence(damage: Callable[[dict[str, Any]], ob
     assert_one_sentence(caught.value)
 
 
-def test_a_file_whose_pixels_are_none_is_refused() -> None:
+def test_file_with_invalid_clip_pixels_is_refused() -> None:
     trace = clip_trace()
     document = json.loads(json.dumps(to_document(trace)))
     arrays = to_arrays(trace)
@@ -181,14 +181,14 @@ def test_a_file_whose_pixels_are_none_is_refused() -> None:
         from_document(document, {**arrays, "request.clip": pixels[:1]})
 
 
-def test_a_file_from_before_there_were_clips_is_read() -> None:
+def test_file_older_than_clips_is_read() -> None:
     trace = fakes.trace()
     document = json.loads(json.dumps(to_document(trace)))
     del document["request"]["clip"]
     assert from_document(document, to_arrays(trace)).request == trace.request
 
 
-def test_another_clip_of_the_same_name_is_another_request() -> None:
+def test_different_clip_of_equal_name_changes_request_key() -> None:
     request = clip_trace().request
     keys = {key_of(request, None)}
     keys.add(key_of(replace(request, clip=fakes.clip(seed=1)), None))
@@ -198,11 +198,11 @@ def test_another_clip_of_the_same_name_is_another_request() -> None:
     assert key_of(clip_trace().request, None) in keys
 
 
-def test_a_request_without_a_clip_keeps_the_key_it_had() -> None:
+def test_request_without_clip_keeps_its_old_key() -> None:
     assert key_of(Request("reader", "A dog."), None) == OLD_KEY
 
 
-def test_its_pixels_count_as_memory() -> None:
+def test_clip_pixels_count_as_memory() -> None:
     size = clip_trace().nbytes - _without_clip(clip_trace()).nbytes
     assert size == len(fakes.clip().rgb) > 0
 

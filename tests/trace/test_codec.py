@@ -75,7 +75,7 @@ def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
 
 @SOME
 @given(traces())
-def test_a_trace_comes_back_exactly(trace: Trace) -> None:
+def test_trace_survives_round_trip(trace: Trace) -> None:
     assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
 
 
@@ -89,11 +89,11 @@ def test_a_trace_comes_back_exactly(trace: Trace) -> None:
         fakes.gaze_trace("transformer", 1, 1),
     ],
 )
-def test_a_trace_of_a_picture_comes_back_exactly(trace: Trace) -> None:
+def test_picture_trace_survives_round_trip(trace: Trace) -> None:
     assert_equal(trace, codec.from_bytes(codec.to_bytes(trace)))
 
 
-def test_a_file_of_version_1_is_read() -> None:
+def test_version_1_file_is_read() -> None:
     stored = codec.load(Path(__file__).parent / "version_1.npz")
     assert (stored.request.text, stored.request.picture, stored.request.sample) == (
         "A dog.",
@@ -103,13 +103,13 @@ def test_a_file_of_version_1_is_read() -> None:
     assert (stored.version, dict(stored.gazes)) == (VERSION, {})
 
 
-def test_a_file_of_version_2_is_read() -> None:
+def test_version_2_file_is_read() -> None:
     stored = codec.load(Path(__file__).parent / "version_2.npz")
     assert stored.request.picture is not None and stored.request.sample
     assert (stored.version, stored.request.target, stored.request.changes) == (VERSION, None, ())
 
 
-def test_a_file_of_version_3_is_read() -> None:
+def test_version_3_file_is_read() -> None:
     stored = codec.load(Path(__file__).parent / "version_3.npz")
     assert (stored.request.text, stored.request.target, stored.version) == (
         "A dog.",
@@ -121,7 +121,7 @@ def test_a_file_of_version_3_is_read() -> None:
 
 @SOME
 @given(traces())
-def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:
+def test_half_precision_stays_within_tolerance(trace: Trace) -> None:
     stored = codec.from_bytes(codec.to_bytes(trace, half=True))
     assert_equal(trace, stored, tolerance=0.002)
     for attention in stored.maps.values():
@@ -129,7 +129,7 @@ def test_half_precision_keeps_what_it_promises(trace: Trace) -> None:
         np.testing.assert_allclose(sums, np.round(sums), atol=1e-5)
 
 
-def test_half_precision_of_a_flat_row_over_many_areas() -> None:
+def test_half_precision_keeps_flat_rows_over_many_areas() -> None:
     trace = fakes.trace(source="ab", target="cd", layers=1, heads=1)
     fields = dict(trace.fields) | {"source": fakes.text_field("source", "ab" * 2000)}
     many = fakes.attention_map(
@@ -152,14 +152,14 @@ def test_equal_traces_give_equal_files(monkeypatch: pytest.MonkeyPatch) -> None:
     assert codec.to_bytes(fakes.trace()) == first
 
 
-def test_a_read_trace_cannot_be_written_over() -> None:
+def test_loaded_trace_is_read_only() -> None:
     for half in (False, True):
         stored = codec.from_bytes(codec.to_bytes(fakes.trace(), half))
         with pytest.raises(ValueError, match="read-only"):
             stored.maps["encoder self"].weights[:] = 0
 
 
-def test_numpy_reads_the_file_without_us() -> None:
+def test_numpy_reads_the_file_on_its_own() -> None:
     trace = fakes.trace()
     with np.load(io.BytesIO(codec.to_bytes(trace)), allow_pickle=False) as archive:
         np.testing.assert_array_equal(
@@ -168,7 +168,7 @@ def test_numpy_reads_the_file_without_us() -> None:
         assert json.loads(archive["trace.json"])["version"] == VERSION
 
 
-def test_files_and_open_files(tmp_path: Path) -> None:
+def test_paths_and_open_files_are_accepted(tmp_path: Path) -> None:
     trace, buffer = fakes.trace(), io.BytesIO()
     codec.save(trace, tmp_path / "a.npz")
     codec.save(trace, str(tmp_path / "b.npz"), half=True)
@@ -226,7 +226,7 @@ def header(shape: str, kind: str = "'<f4'") -> bytes:
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\0\0\0\0"
 
 
-def test_a_repacked_file_is_fine() -> None:
+def test_repacked_file_is_accepted() -> None:
     for how in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         assert_equal(fakes.trace(), codec.from_bytes(packed(lambda entries: None, how)))
 
@@ -240,11 +240,11 @@ def test_unknown_entries_are_ignored() -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"PK", b"\x89PNG\r\n\x1a\n" + b"x" * 500, b"x" * 10**6, npy(np.zeros(3))]
 )
-def test_a_foreign_file(content: bytes) -> None:
+def test_foreign_file_is_refused(content: bytes) -> None:
     assert "not a trace" in refused(content)
 
 
-def test_a_foreign_archive() -> None:
+def test_foreign_archive_is_refused() -> None:
     buffer = io.BytesIO()
     np.savez(buffer, a=np.zeros(3))
     assert "no trace" in refused(buffer.getvalue())
@@ -252,7 +252,7 @@ def test_a_foreign_archive() -> None:
     assert "no trace" in refused(packed(lambda entries: entries.update({codec.DOCUMENT: b"[1]"})))
 
 
-def test_a_newer_version() -> None:
+def test_newer_version_is_refused() -> None:
     sentence = refused(documented(lambda document: document.update(version=VERSION + 1)))
     assert (
         f"version {VERSION + 1}" in sentence
@@ -261,7 +261,7 @@ def test_a_newer_version() -> None:
     )
 
 
-def test_a_file_cut_short_anywhere() -> None:
+def test_truncated_file_is_refused() -> None:
     content = codec.to_bytes(fakes.trace(source="ab", target="c", layers=1, heads=1))
     for length in range(0, len(content), 97):
         assert "not a trace" in (sentence := refused(content[:length])) or "damaged" in sentence
@@ -307,7 +307,9 @@ def test_flipped_bytes_are_refused_or_harmless(data: st.DataObject) -> None:
         lambda document: document.update(details={"seconds": 3}),
     ],
 )
-def test_a_document_that_is_not_as_specified(change: Callable[[dict[str, Any]], Any]) -> None:
+def test_document_violating_the_specification_is_refused(
+    change: Callable[[dict[str, Any]], Any],
+) -> None:
     assert "damaged" in refused(documented(change))
 
 
@@ -335,11 +337,11 @@ def test_a_document_that_is_not_as_specified(change: Callable[[dict[str, Any]], 
     ],
     ids=range(18),
 )
-def test_an_array_that_is_not_as_specified(entry: bytes) -> None:
+def test_array_violating_the_specification_is_refused(entry: bytes) -> None:
     assert "damaged" in refused(packed(lambda entries: entries.update({WEIGHTS: entry})))
 
 
-def test_a_missing_array() -> None:
+def test_missing_array_is_refused() -> None:
     assert "damaged" in refused(packed(lambda entries: entries.pop(WEIGHTS)))
 
 
@@ -347,7 +349,7 @@ def test_a_missing_array() -> None:
     "text",
     [b"", b"{", b"\xff\xfe", b"[" * 100_000, b"null", b'{"format": 1' + b"0" * 10_000 + b"}"],
 )
-def test_a_document_that_is_no_json_object(text: bytes) -> None:
+def test_document_must_be_a_json_object(text: bytes) -> None:
     assert refused(packed(lambda entries: entries.update({codec.DOCUMENT: text})))
 
 
@@ -366,14 +368,14 @@ def peak_of(content: bytes) -> int:
         tracemalloc.stop()
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_zip_bomb_is_refused_before_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:
     content = zeros(64 * 2**20)
     monkeypatch.setattr(codec, "MAX_BYTES", 32 * 2**20)
     assert "64." in (sentence := refused(content)) and "32 MiB" in sentence
     assert peak_of(content) < 4 * 2**20
 
 
-def test_a_bomb_that_lies_about_its_size_is_not_unpacked_either() -> None:
+def test_zip_bomb_with_false_size_is_not_unpacked() -> None:
     content = zeros(64 * 2**20)
     lying = content.replace(struct.pack("<L", 64 * 2**20), struct.pack("<L", 1000))
     assert lying != content
@@ -382,25 +384,25 @@ def test_a_bomb_that_lies_about_its_size_is_not_unpacked_either() -> None:
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_other_packings_are_refused(how: int) -> None:
+def test_other_compression_methods_are_refused(how: int) -> None:
     assert "packed in a way" in refused(packed(lambda entries: None, how))
 
 
-def test_a_huge_document_is_refused() -> None:
+def test_huge_document_is_refused() -> None:
     content = packed(
         lambda entries: entries.update({codec.DOCUMENT: b" " * (codec.MAX_DOCUMENT_BYTES + 1)})
     )
     assert "8 MiB" in refused(content)
 
 
-def test_a_list_of_contents_without_end_is_refused() -> None:
+def test_endless_list_of_contents_is_refused() -> None:
     content = packed(
         lambda entries: entries.update({f"{number:04}.npy": b"" for number in range(2000)})
     )
     assert "list of contents" in refused(content)
 
 
-def test_a_file_too_large_to_be_looked_at_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_file_too_large_to_inspect_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     content = codec.to_bytes(fakes.trace())
     monkeypatch.setattr("areaviz.trace.archive.MAX_BYTES", 1000)
     assert "The file takes" in refused(content)
@@ -409,7 +411,7 @@ def test_a_file_too_large_to_be_looked_at_is_refused(monkeypatch: pytest.MonkeyP
         codec.to_bytes(fakes.trace())
 
 
-def test_a_missing_file_and_a_folder(tmp_path: Path) -> None:
+def test_missing_file_and_folder_are_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "nothing.npz", tmp_path):
         with pytest.raises(InputError, match="cannot be opened .*choose another file"):
             codec.load(path)
@@ -422,7 +424,7 @@ class FullDisk(io.BytesIO):
         raise OSError(28, "No space left on device")
 
 
-def test_a_full_disk_leaves_the_old_file_and_nothing_else(
+def test_full_disk_leaves_only_the_old_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.npz"
@@ -440,7 +442,7 @@ def test_a_full_disk_leaves_the_old_file_and_nothing_else(
         codec.save(fakes.trace(), FullDisk())
 
 
-def test_a_folder_that_is_none(tmp_path: Path) -> None:
+def test_missing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     for folder in ("missing", "file"):
         with pytest.raises(BackendError, match="choose another folder"):

@@ -54,7 +54,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, AreaGrid, float]:
 
 @SOME
 @given(cases())
-def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(
+def test_densest_area_is_smallest_then_heaviest(
     case: tuple[np.ndarray, AreaGrid, float],
 ) -> None:
     p_RN, grid, mass = case
@@ -70,7 +70,7 @@ def test_no_area_is_smaller_and_of_equally_small_ones_none_holds_more(
 
 @SOME
 @given(st.integers(1, 12), st.integers(1, 30), st.floats(0.01, 1), st.integers(0, 99))
-def test_any_shares_on_long_sequences_and_grids(
+def test_densest_areas_of_long_sequences_and_grids(
     rows: int, columns: int, mass: float, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -89,7 +89,7 @@ def test_any_shares_on_long_sequences_and_grids(
             assert windows.sum((2, 3)).max() < mass
 
 
-def test_known_answers() -> None:
+def test_densest_areas_known_answers() -> None:
     grid = AreaGrid(1, 6, 1, 2)
     p_RN = np.array(
         [[0.1, 0.1, 0.5, 0.1, 0.1, 0.1], [0.3, 0.0, 0.3, 0.3, 0.1, 0.0], [0, 0, 0, 0, 0, 0]],
@@ -104,9 +104,7 @@ def test_known_answers() -> None:
 
 @pytest.mark.parametrize("items", [3, 7, 10, 400])
 @pytest.mark.parametrize("mass", [0.1, 0.3, 0.5, 0.6, 0.7, 0.9])
-def test_equal_shares_are_counted_without_rounding_and_the_first_of_equals_is_taken(
-    items: int, mass: float
-) -> None:
+def test_equal_shares_are_counted_without_rounding(items: int, mass: float) -> None:
     """Ten shares of a tenth: seven of them hold .7, whatever floats make of that, and the first
     seven are meant.
     """
@@ -115,14 +113,14 @@ def test_equal_shares_are_counted_without_rounding_and_the_first_of_equals_is_ta
     assert densest_areas(p_N, AreaGrid(1, items, 1, 1), mass).area.tolist() == [0, 0, 1, needed]
 
 
-def test_ties_on_a_grid_go_to_the_flatter_then_the_upper_then_the_left_one() -> None:
+def test_grid_ties_prefer_flatter_upper_left_area() -> None:
     grid = AreaGrid(3, 3, 1, 1)
     assert densest_areas(np.ones(9, np.float32), grid, 2 / 9).area.tolist() == [0, 0, 1, 2]
     corner = np.array([0, 0, 0, 0, 1, 1, 0, 1, 0], np.float32)  # a row of two and a column of two
     assert densest_areas(corner, grid, 2 / 3).area.tolist() == [1, 1, 1, 2]
 
 
-def test_rows_are_independent_of_those_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_densest_areas_of_rows_are_independent(monkeypatch: pytest.MonkeyPatch) -> None:
     p_RN = np.random.default_rng(0).exponential(1, (2, 5, 12)).astype(np.float32)
     grid = AreaGrid(3, 4, 1, 1)
     alone = [densest_areas(row, grid).area for row in p_RN.reshape(-1, 12)]
@@ -131,16 +129,16 @@ def test_rows_are_independent_of_those_beside_them(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("mass", [0, -0.5, 1.01, np.nan])
-def test_a_mass_that_is_no_share_is_refused(mass: float) -> None:
+def test_mass_outside_range_is_refused(mass: float) -> None:
     with pytest.raises(ValueError, match="mass of a densest area"):
         densest_areas(np.ones(3, np.float32), AreaGrid(1, 3, 1, 1), mass)
 
 
 @pytest.mark.parametrize("broken", [np.nan, np.inf, -0.1])
-def test_what_is_no_share_is_refused(broken: float) -> None:
+def test_invalid_shares_are_refused(broken: float) -> None:
     with pytest.raises(ValueError, match="below 0 or not a finite number"):
         densest_areas(np.array([0.5, broken, 0.5], np.float32), AreaGrid(1, 3, 1, 1))
 
 
-def test_no_rows_have_no_areas() -> None:
+def test_no_rows_give_no_areas() -> None:
     assert densest_areas(np.zeros((0, 3), np.float32), AreaGrid(1, 3, 1, 1)).area.shape == (0, 4)

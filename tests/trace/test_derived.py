@@ -56,7 +56,7 @@ def slow_sums(row_N: FloatArray, grid: AreaGrid) -> list[float]:
     return [one / (sum(sums) or 1) for one in sums]
 
 
-def test_sums_are_those_of_the_definition() -> None:
+def test_sums_follow_their_definition() -> None:
     array = weights(2, 3, 4, 5)
     array[1, 2, 3] = 0
     trace = trace_of(array)
@@ -92,7 +92,7 @@ def logs_of(rng: np.random.Generator, shape: tuple[int, ...], masked: float = 0.
 
 @SOME
 @given(grids(), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.4]))
-def test_areas_are_those_of_the_definition(grid: AreaGrid, seed: int, masked: float) -> None:
+def test_areas_follow_their_definition(grid: AreaGrid, seed: int, masked: float) -> None:
     logs = logs_of(np.random.default_rng(seed), (2, 2, 3, grid.items), masked)
     found = AreasOf(logs, grid)
     assert found.shape == (2, 2, 3, grid.count) and not found[0, 0, 0].any()
@@ -104,7 +104,7 @@ def test_areas_are_those_of_the_definition(grid: AreaGrid, seed: int, masked: fl
 
 @SOME
 @given(grids(), st.integers(0, 2**32 - 1))
-def test_a_number_that_all_of_a_row_share_changes_no_area(grid: AreaGrid, seed: int) -> None:
+def test_constant_added_to_logits_changes_no_area(grid: AreaGrid, seed: int) -> None:
     logits = np.random.default_rng(seed).normal(0, 3, (4, grid.items)).astype(np.float32)
     moved = logits + np.array([[1], [-3], [10], [0]], np.float32)
     np.testing.assert_allclose(shares_of_logs(moved, grid), shares_of_logs(logits, grid), atol=1e-5)
@@ -131,7 +131,7 @@ READERS = [codec.from_bytes, lambda content: open_trace(io.BytesIO(content))]
 
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("read", READERS)
-def test_a_file_has_logarithms_and_gives_areas_back(
+def test_file_stores_logarithms_and_restores_areas(
     read: Callable[[bytes], Trace], half: bool
 ) -> None:
     trace = areas_trace()
@@ -147,7 +147,7 @@ def test_a_file_has_logarithms_and_gives_areas_back(
 
 
 @pytest.mark.parametrize("read", READERS)
-def test_items_that_logarithms_stand_for_are_stored_once(read: Callable[[bytes], Trace]) -> None:
+def test_shared_logarithms_are_stored_once(read: Callable[[bytes], Trace]) -> None:
     trace = areas_trace()
     areas = trace.maps[SITE + AS_AREAS]
     logs = areas.weights.made_of
@@ -163,7 +163,7 @@ def test_items_that_logarithms_stand_for_are_stored_once(read: Callable[[bytes],
     assert codec.to_bytes(found) == content and found.nbytes <= trace.nbytes
 
 
-def test_areas_are_made_of_the_layer_that_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_areas_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, ...]] = []
 
     def counted(logs: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -184,7 +184,7 @@ def test_areas_are_made_of_the_layer_that_is_looked_at(monkeypatch: pytest.Monke
     assert asked == [(1, 12, 12)] and on_disk.nbytes == 0
 
 
-def test_of_large_maps_the_layers_looked_at_last_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_maps_keep_recently_read_layers(monkeypatch: pytest.MonkeyPatch) -> None:
     grid = AreaGrid(1, 12, 1, 3)
     a_layer = 2 * 12 * grid.count * 4
     monkeypatch.setattr(derived, "KEPT_BYTES", 2 * a_layer + 1)
@@ -196,7 +196,7 @@ def test_of_large_maps_the_layers_looked_at_last_are_kept(monkeypatch: pytest.Mo
     assert sums.cached_bytes == a_layer and np.shares_memory(sums[0], sums[0])
 
 
-def test_over_the_wire_areas_come_by_layer_or_as_logarithms() -> None:
+def test_wire_sends_areas_by_layer_or_as_logarithms() -> None:
     trace, fetched = areas_trace(), list[tuple[str, int]]()
 
     def fetch(site: str, layer: int) -> FloatArray:
@@ -212,7 +212,7 @@ def test_over_the_wire_areas_come_by_layer_or_as_logarithms() -> None:
         assert set(fetched) == {(site, 1) for site in without if not site.endswith(SUMS)}
 
 
-def test_logarithms_of_another_map_are_not_taken_for_a_sites() -> None:
+def test_logarithms_of_another_map_are_not_reused() -> None:
     trace, others = areas_trace(), areas_trace(masked=0.0)
     other: Any = AreasOf(others.maps[SITE + AS_AREAS].weights.made_of, AreaGrid(1, 12, 1, 1))
     maps = {**trace.maps, SITE: replace(trace.maps[SITE], weights=other)}
@@ -227,7 +227,7 @@ def test_logarithms_of_another_map_are_not_taken_for_a_sites() -> None:
 
 @pytest.mark.parametrize("read", READERS)
 @pytest.mark.parametrize("change", ["nan", "above", "items", "queries", "axes", "kind", "gone"])
-def test_logarithms_that_are_none_are_refused(read: Callable[[bytes], Trace], change: str) -> None:
+def test_invalid_logarithms_are_refused(read: Callable[[bytes], Trace], change: str) -> None:
     content = codec.to_bytes(areas_trace())
     logs: Any = logs_of(np.random.default_rng(5), (3, 2, 12, 12))
     match change:
@@ -250,7 +250,7 @@ def test_logarithms_that_are_none_are_refused(read: Callable[[bytes], Trace], ch
         read(broken)
 
 
-def test_sums_are_made_of_the_layer_that_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_are_computed_only_for_layers_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[int, ...]] = []
 
     def counted(weights: FloatArray, grid: AreaGrid) -> FloatArray:
@@ -270,9 +270,7 @@ def test_sums_are_made_of_the_layer_that_is_looked_at(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     "read", [codec.from_bytes, lambda content: open_trace(io.BytesIO(content))]
 )
-def test_a_file_leaves_sums_out_and_gives_them_back(
-    read: Callable[[bytes], Trace], half: bool
-) -> None:
+def test_file_omits_sums_and_restores_them(read: Callable[[bytes], Trace], half: bool) -> None:
     trace = trace_of(weights(2, 3, 20, 20), area_size=4)
     content = codec.to_bytes(trace, half)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -314,7 +312,7 @@ def replace_weights(trace: Trace) -> Any:
     return replace(attention, weights=np.flip(attention.weights, -1).copy())
 
 
-def test_over_the_wire_sums_are_made_of_the_layers_that_come() -> None:
+def test_sums_over_the_wire_use_received_layers() -> None:
     trace = trace_of(weights(2, 3, 4, 5))
     fetched: list[tuple[str, int]] = []
 
@@ -352,14 +350,14 @@ def documented(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
         lambda maps: maps[1].update(query="output"),
     ],
 )
-def test_sums_of_nothing_are_refused(change: Callable[[list[dict[str, Any]]], object]) -> None:
+def test_sums_of_missing_map_are_refused(change: Callable[[list[dict[str, Any]]], object]) -> None:
     content = documented(change)
     for read in (codec.from_bytes, lambda content: open_trace(io.BytesIO(content))):
         with pytest.raises(InputError, match="damaged"):
             read(content)
 
 
-def test_sums_of_a_strangers_file_are_checked_before_any_is_made(
+def test_derived_sums_are_checked_against_limits_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = codec.to_bytes(trace_of(weights(2, 3, 20, 20), area_size=16))
@@ -371,14 +369,14 @@ def test_sums_of_a_strangers_file_are_checked_before_any_is_made(
         codec.from_bytes(content)
 
 
-def test_a_file_of_version_4_is_read() -> None:
+def test_version_4_file_is_read() -> None:
     stored = codec.load(STORED / "version_4.npz")
     assert list(stored.maps) == [SITE, SITE + SUMS]
     assert isinstance(stored.maps[SITE + SUMS].weights, SumsOf)
     np.testing.assert_allclose(stored.maps[SITE + SUMS].weights.sum(-1), 1, atol=1e-6)
 
 
-def test_areas_that_an_older_file_has_are_those_that_are_made_now() -> None:
+def test_areas_stored_in_older_file_match_derived_ones() -> None:
     """Both files are of the same heads."""
     old, new = codec.load(STORED / "version_4_areas.npz"), codec.load(STORED / "version_5.npz")
     site = SITE + AS_AREAS
@@ -389,7 +387,7 @@ def test_areas_that_an_older_file_has_are_those_that_are_made_now() -> None:
     np.testing.assert_array_equal(again.maps[site].weights, old.maps[site].weights)
 
 
-def test_a_file_of_version_5_is_read() -> None:
+def test_version_5_file_is_read() -> None:
     stored = codec.load(STORED / "version_5.npz")
     assert list(stored.maps) == [SITE, SITE + AS_AREAS, SITE + SUMS]
     areas = stored.maps[SITE + AS_AREAS]

@@ -46,11 +46,11 @@ def test_every_field_is_specified_in_order(kind: type) -> None:
     ]
 
 
-def test_the_version_is_the_codes() -> None:
+def test_documented_version_matches_code() -> None:
     assert re.findall(r"This is version (\d+) of the record", TEXT) == [str(record.VERSION)]
 
 
-def test_the_limits_are_the_codes() -> None:
+def test_documented_limits_match_code() -> None:
     for limit in (
         f"at most {limits.MAX_CODE_POINTS:,} characters",
         f"more than {limits.MAX_COMBINING_MARKS} combining marks",
@@ -65,7 +65,7 @@ def test_the_limits_are_the_codes() -> None:
     assert all(f'"{choice}"' in TEXT for choice in (*limits.METHODS, *limits.UNITS, *kinds.KINDS))
 
 
-def test_the_order_of_areas_is_the_codes() -> None:
+def test_documented_area_order_matches_code() -> None:
     grid, rows = AreaGrid(1, 4, 1, 3), table(section("Order of the areas"))
     assert [[int(cell) for cell in row[:5]] for row in rows] == [
         [index, *area] for index, area in enumerate(grid.table().tolist())
@@ -76,12 +76,12 @@ def test_the_order_of_areas_is_the_codes() -> None:
     ]
 
 
-def test_the_examples_compute() -> None:
+def test_documented_examples_compute() -> None:
     results = doctest.testfile(str(DOCUMENT), module_relative=False, encoding="utf-8")
     assert results.attempted >= 12 and results.failed == 0
 
 
-def test_the_history_example_is_what_traces_have() -> None:
+def test_documented_history_example_matches_traces() -> None:
     trace = fakes.trace(target="ja")
     target, history = trace.fields["target"], trace.fields["history"]
     assert table(section("Field"), 1) == [
@@ -90,7 +90,7 @@ def test_the_history_example_is_what_traces_have() -> None:
     ]
 
 
-def test_the_link_table_is_what_links_have() -> None:
+def test_documented_link_table_matches_links() -> None:
     rows = table(section("Links"))
     asked, focus = link.from_params({name: example for name, example, _ in rows})
     named = link.picture_name({name: example for name, example, _ in rows})
@@ -106,7 +106,7 @@ def test_the_link_table_is_what_links_have() -> None:
         assert getattr(asked if owner == "Request" else focus, name) != default
 
 
-def test_the_files_entries_are_what_files_have(tmp_path: Path) -> None:
+def test_documented_file_entries_match_files(tmp_path: Path) -> None:
     hard, gaze = fakes.caption_trace(hard=True), fakes.gaze_trace()
     attention = hard.maps["encoder-decoder"]
     strong = replace(attention, strength=attention.weights.max(3))

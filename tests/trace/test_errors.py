@@ -13,12 +13,12 @@ from areaviz.trace.errors import IN_PYTHON, Advised, InputError, Way
 WAYS = get_args(Way)
 
 
-def test_python_has_words_for_every_way() -> None:
+def test_python_advice_covers_every_way() -> None:
     assert set(IN_PYTHON) == set(WAYS)
 
 
 @pytest.mark.parametrize("ways", [*combinations(WAYS, 1), *combinations(WAYS, 2), WAYS])
-def test_a_message_names_its_ways_in_order(ways: tuple[Way, ...]) -> None:
+def test_message_names_ways_in_order(ways: tuple[Way, ...]) -> None:
     error = Advised("It is too large", *ways)
     places = [str(error).index(IN_PYTHON[way]) for way in ways]
     assert places == sorted(places) and str(error).startswith("It is too large; ")
@@ -33,7 +33,7 @@ def test_ways_without_words_are_left_out() -> None:
     assert error.said({}, "leave it") == "It is too large; leave it."
 
 
-def test_it_travels_between_processes() -> None:
+def test_advised_error_survives_pickling() -> None:
     error = Advised("It is too large", "layers", "input")
     found = pickle.loads(pickle.dumps(error))
     assert str(found) == str(error) and found.said({}, "stop") == "It is too large; stop."

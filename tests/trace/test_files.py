@@ -10,7 +10,7 @@ import pytest
 from areaviz.trace.files import write_json
 
 
-def test_a_list_stands_on_one_line_and_what_is_read_is_what_was_written(tmp_path: Path) -> None:
+def test_lists_are_on_one_line_and_read_back(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
     value = {
         "about": "[ 1,  2]\n[\n 3]",
@@ -25,7 +25,7 @@ def test_a_list_stands_on_one_line_and_what_is_read_is_what_was_written(tmp_path
     assert "[0.5, null],\n" in text and '"steps": [1, 2]\n' in text
 
 
-def test_what_json_cannot_hold_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+def test_unserialisable_value_leaves_the_file_unchanged(tmp_path: Path) -> None:
     path = tmp_path / "some.json"
     write_json(path, [1])
     with pytest.raises(ValueError, match="not JSON compliant"):

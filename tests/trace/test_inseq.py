@@ -59,7 +59,7 @@ def file(path: Path, values: Any, **more: Any) -> Path:
 
 
 @pytest.mark.parametrize("stored", [lists, packed, safetensors])
-def test_attributions_become_shares_of_their_sizes(stored: Any, tmp_path: Path) -> None:
+def test_attributions_become_shares_of_magnitudes(stored: Any, tmp_path: Path) -> None:
     values = np.array([[1, -1], [-3, 1], [0, 0]], np.float32)
     trace = load_inseq(file(tmp_path / "a.json", stored(values)))
     validate(trace)
@@ -69,7 +69,7 @@ def test_attributions_become_shares_of_their_sizes(stored: Any, tmp_path: Path) 
     assert trace.details["attribution"] == "saliency"
 
 
-def test_gradients_are_reduced_to_their_length_and_heads_stay_apart(tmp_path: Path) -> None:
+def test_gradients_reduce_to_norms_and_heads_stay_separate(tmp_path: Path) -> None:
     gradients = np.zeros((3, 2, 2), np.float32)
     gradients[0, :, :] = [3, 4]
     gradients[1, :, 0] = 5
@@ -82,7 +82,7 @@ def test_gradients_are_reduced_to_their_length_and_heads_stay_apart(tmp_path: Pa
     np.testing.assert_allclose(many.weights[2, 3, 1], expected, rtol=1e-5)
 
 
-def test_the_prefix_is_read_with_its_probabilities(tmp_path: Path) -> None:
+def test_prefix_is_read_with_its_probabilities(tmp_path: Path) -> None:
     within = np.array([[np.nan, 1], [np.nan, np.nan]], np.float32)
     scores = {"probability": lists(np.array([0.5, 0.25], np.float32))}
     path = file(tmp_path / "a.json", None, target_attributions=lists(within), step_scores=scores)
@@ -94,7 +94,7 @@ def test_the_prefix_is_read_with_its_probabilities(tmp_path: Path) -> None:
     assert load_inseq(compressed).fields["target"].labels == tuple(TARGET)
 
 
-def test_a_trace_comes_back_from_what_inseq_reads(tmp_path: Path) -> None:
+def test_trace_survives_round_trip_through_inseq(tmp_path: Path) -> None:
     trace = fakes.trace()
     again = load_inseq(save_inseq(trace, tmp_path / "a.json"))
     for site in ("encoder-decoder", "decoder self"):
@@ -108,7 +108,7 @@ def test_a_trace_comes_back_from_what_inseq_reads(tmp_path: Path) -> None:
     np.testing.assert_allclose(again.output.probabilities, trace.output.probabilities)
 
 
-def test_what_is_no_attribution_is_refused(tmp_path: Path) -> None:
+def test_invalid_attribution_is_refused(tmp_path: Path) -> None:
     wrong = {
         "a.json": "[1, 2]",
         "b.json": "no JSON",

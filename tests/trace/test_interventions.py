@@ -38,11 +38,11 @@ PLACES = Places(SITES, 2, 4, {"source": 6}, {"source": AreaGrid(1, 6, 1, 3)})
 
 @settings(deadline=None)
 @given(changes())
-def test_what_is_written_is_read_back(made: tuple[Change, ...]) -> None:
+def test_change_text_reads_back(made: tuple[Change, ...]) -> None:
     assert from_text(to_text(made)) == made
 
 
-def test_the_text_counts_from_1() -> None:
+def test_change_text_counts_from_1() -> None:
     made = (
         Weigh("encoder-decoder", (2, 3), (Area(0, 4, 1, 2),), 0.5, 1, 0, 6, True),
         Gate("encoder self", head=2),
@@ -51,7 +51,7 @@ def test_the_text_counts_from_1() -> None:
     assert to_text(made) == f"{weigh};gate:encoder self:head=3"
 
 
-def test_how_scores_become_weights_is_written_and_read_back() -> None:
+def test_normalisation_survives_round_trip_as_text() -> None:
     made = (Share("encoder-decoder", 2.0, True, 20), Share("encoder-decoder"))
     text = "share:encoder-decoder:factor=2.0:smooth=1:window=20;share:encoder-decoder"
     assert to_text(made) == text and from_text(text) == made
@@ -76,7 +76,7 @@ def test_switches_out_of_range_are_refused(text: str) -> None:
 
 @SOME
 @given(grids(), st.data())
-def test_items_touch_the_areas_that_hold_them(grid: AreaGrid, data: st.DataObject) -> None:
+def test_items_touch_all_areas_containing_them(grid: AreaGrid, data: st.DataObject) -> None:
     items = data.draw(st.lists(st.integers(0, grid.items - 1), min_size=1, max_size=4))
     found = touched(Weigh("s", tuple(items)), grid.table(), grid.width)
     for index, holds in enumerate(found):
@@ -91,14 +91,14 @@ def test_items_touch_the_areas_that_hold_them(grid: AreaGrid, data: st.DataObjec
     assert np.array_equal(others, ~found)
 
 
-def test_areas_are_themselves_alone() -> None:
+def test_named_area_touches_only_itself() -> None:
     grid = AreaGrid(2, 3, 2, 2)
     for index in range(grid.count):
         found = touched(Weigh("s", areas=(grid.area(index),)), grid.table(), grid.width)
         assert np.flatnonzero(found).tolist() == [index]
 
 
-def test_factors_multiply_where_changes_meet() -> None:
+def test_factors_of_overlapping_changes_multiply() -> None:
     grid = AreaGrid(1, 3, 1, 1)
     weighs = [
         Weigh("s", (0,), factor=0.5),
@@ -110,7 +110,7 @@ def test_factors_multiply_where_changes_meet() -> None:
     assert area_factors(weighs[:2], grid.table(), 3, 2, 9).shape == (2, 1, 3)
 
 
-def test_factors_that_are_too_large_together_are_refused() -> None:
+def test_too_large_product_of_factors_is_refused() -> None:
     grid = AreaGrid(1, 3, 1, 1)
     factors = area_factors([Weigh("s", (0,), factor=100)] * 6, grid.table(), 3, 1, 1)
     assert factors.max() == pytest.approx(1e12)
@@ -120,7 +120,7 @@ def test_factors_that_are_too_large_together_are_refused() -> None:
     assert np.isfinite(area_factors(banned, grid.table(), 3, 1, 1)).all()
 
 
-def test_most_areas_are_found_in_little_time() -> None:
+def test_touched_areas_are_found_quickly() -> None:
     """Comparing each named area with the table once took half a minute of a processor."""
     grid = AreaGrid(1, 1000, 1, 5)
     areas = tuple(grid.area(index % grid.count) for index in range(MAX_CHANGED))
@@ -144,7 +144,7 @@ def test_values_of_other_types_are_refused(change: Change, said: str) -> None:
         check_changes([change])
 
 
-def test_hiding_is_banning_wherever_the_items_are_attended_to() -> None:
+def test_hiding_bans_items_at_every_site() -> None:
     assert weighed([Hide("source", (1, 2)), Gate("encoder self")], SITES) == [
         Weigh("encoder self", (1, 2)),
         Weigh("encoder-decoder", (1, 2)),
@@ -164,7 +164,7 @@ def test_hiding_is_banning_wherever_the_items_are_attended_to() -> None:
         ([Hide("source", tuple(range(60_000)))] * 3, [f"{MAX_CHANGED:,}", "drop"]),
     ],
 )
-def test_what_cannot_be_changed_anywhere_is_refused(made: list[Change], parts: list[str]) -> None:
+def test_impossible_changes_are_refused(made: list[Change], parts: list[str]) -> None:
     with pytest.raises(InputError) as refusal:
         check_changes(made)
     assert all(part in str(refusal.value) for part in parts)
@@ -185,20 +185,20 @@ def test_what_cannot_be_changed_anywhere_is_refused(made: list[Change], parts: l
         (Hide("source", (6,)), ["item 7", "6 items"]),
     ],
 )
-def test_what_a_model_does_not_have_is_named(change: Change, parts: list[str]) -> None:
+def test_error_names_missing_part_of_model(change: Change, parts: list[str]) -> None:
     with pytest.raises(InputError) as refusal:
         PLACES.check([Gate("encoder self"), change])
     assert all(part in str(refusal.value) for part in parts)
     assert_one_sentence(refusal.value)
 
 
-def test_what_a_model_has_passes() -> None:
+def test_changes_within_the_model_pass() -> None:
     weigh = Weigh("encoder self", (5,), (Area(0, 3, 1, 3),), 2, 1, 3, 5)
     PLACES.check([weigh, Hide("source", (0,)), Gate("decoder self", 1)])
     Places({}, 0, 1, {}, {}).check([])
 
 
-def test_a_model_that_attends_to_nothing_says_so() -> None:
+def test_model_without_attention_refuses_changes() -> None:
     with pytest.raises(InputError, match="attends to nothing"):
         Places({}, 0, 1, {"picture": 4}, {}).check([Hide("picture", (0,))])
 
@@ -225,7 +225,7 @@ def test_a_model_that_attends_to_nothing_says_so() -> None:
         "x" * 10**6,
     ],
 )
-def test_a_useless_text_is_refused_in_one_sentence(text: str) -> None:
+def test_invalid_text_is_refused_in_one_sentence(text: str) -> None:
     with pytest.raises(InputError) as refusal:
         from_text(text)
     assert_one_sentence(refusal.value)
@@ -233,7 +233,7 @@ def test_a_useless_text_is_refused_in_one_sentence(text: str) -> None:
 
 @settings(deadline=None)
 @given(st.text(alphabet="weighatd:;=.,-0123456789 sourcif", max_size=80) | st.text(max_size=40))
-def test_whatever_a_text_says_it_is_read_or_refused(text: str) -> None:
+def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         made = from_text(text)
     except InputError:

@@ -49,9 +49,7 @@ def layered(elsewhere: Elsewhere) -> LayeredWeights:
     return LayeredWeights(SHAPE, elsewhere)
 
 
-def test_what_is_known_beforehand_costs_nothing(
-    layered: LayeredWeights, elsewhere: Elsewhere
-) -> None:
+def test_metadata_fetches_no_layer(layered: LayeredWeights, elsewhere: Elsewhere) -> None:
     assert (
         layered.shape,
         layered.size,
@@ -79,7 +77,7 @@ def test_what_is_known_beforehand_costs_nothing(
         (1, ...),
     ],
 )
-def test_an_index_within_a_layer_fetches_that_one(
+def test_index_within_a_layer_fetches_only_it(
     index: Any, layered: LayeredWeights, elsewhere: Elsewhere
 ) -> None:
     np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
@@ -88,7 +86,7 @@ def test_an_index_within_a_layer_fetches_that_one(
 
 
 @pytest.mark.parametrize("index", [slice(1, 3), ..., (slice(None), 1), [0, 2], None])
-def test_any_other_index_is_answered_too(index: Any, layered: LayeredWeights) -> None:
+def test_every_other_index_is_answered(index: Any, layered: LayeredWeights) -> None:
     np.testing.assert_array_equal(layered[index], WHOLE.weights[index])
 
 
@@ -106,7 +104,7 @@ def test_any_other_index_is_answered_too(index: Any, layered: LayeredWeights) ->
         np.array,
     ],
 )
-def test_numpy_takes_it_for_an_array(
+def test_numpy_accepts_layered_weights_as_array(
     ask: Callable[[Any], Any], layered: LayeredWeights, elsewhere: Elsewhere
 ) -> None:
     np.testing.assert_array_equal(ask(layered), ask(WHOLE.weights))
@@ -114,7 +112,7 @@ def test_numpy_takes_it_for_an_array(
 
 
 @pytest.mark.parametrize("index", [3, -4])
-def test_a_layer_that_is_not_there(
+def test_missing_layer_is_refused(
     index: int, layered: LayeredWeights, elsewhere: Elsewhere
 ) -> None:
     with pytest.raises(IndexError):
@@ -122,7 +120,7 @@ def test_a_layer_that_is_not_there(
     assert elsewhere.fetched == []
 
 
-def test_of_the_layers_that_were_read_the_last_ones_are_kept(elsewhere: Elsewhere) -> None:
+def test_recently_read_layers_are_kept(elsewhere: Elsewhere) -> None:
     layered = LayeredWeights(SHAPE, elsewhere, most=2)
     assert layered.cached_bytes * 3 == layered.nbytes * 2
     for layer in (0, 1, 0, 2, 0, 1):
@@ -131,7 +129,7 @@ def test_of_the_layers_that_were_read_the_last_ones_are_kept(elsewhere: Elsewher
     assert LayeredWeights(SHAPE, elsewhere, most=9).cached_bytes == layered.nbytes
 
 
-def test_a_failure_is_told_and_not_remembered() -> None:
+def test_failed_fetch_is_reported_and_retried() -> None:
     failures = [BackendError("The server is gone; try again.")]
 
     def fetch(layer: int) -> FloatArray:
@@ -146,7 +144,7 @@ def test_a_failure_is_told_and_not_remembered() -> None:
     np.testing.assert_array_equal(layered[0, 1], WHOLE.weights[0, 1])
 
 
-def test_who_waits_for_a_slow_layer_stalls_nobody_who_reads_another() -> None:
+def test_slow_layer_does_not_block_other_layers() -> None:
     asked, answer = threading.Event(), threading.Event()
     fetched: list[int] = []
 
@@ -176,7 +174,7 @@ def lazy(attention: AttentionMap, fetch: Callable[[int], FloatArray]) -> Attenti
     return replace(attention, weights=LayeredWeights(SHAPE, fetch))  # type: ignore[arg-type]
 
 
-def test_questions_about_a_layer_read_that_layer(elsewhere: Elsewhere) -> None:
+def test_queries_on_a_layer_fetch_only_it(elsewhere: Elsewhere) -> None:
     attention = lazy(WHOLE, elsewhere)
     for ask in (
         lambda one: query.coverage(one, 1, None),
@@ -189,7 +187,7 @@ def test_questions_about_a_layer_read_that_layer(elsewhere: Elsewhere) -> None:
     assert elsewhere.fetched == [1]
 
 
-def test_a_trace_without_weights_goes_by_wire_and_views_draw_it() -> None:
+def test_trace_without_weights_is_sent_and_drawn() -> None:
     whole = fakes.trace(layers=3)
     fetched: list[tuple[str, int]] = []
 
@@ -219,7 +217,7 @@ def test_a_trace_without_weights_goes_by_wire_and_views_draw_it() -> None:
         ), name
 
 
-def test_a_file_without_weights_is_for_nobody_else() -> None:
+def test_file_without_weights_is_refused_elsewhere() -> None:
     content = codec.to_bytes(fakes.trace(), without=["encoder self"])
     with pytest.raises(InputError, match="damaged"):
         codec.from_bytes(content)

@@ -28,11 +28,11 @@ def through_address(params: dict[str, str]) -> dict[str, str]:
 @given(requests(), st.none() | focuses())
 @example(Request("m", "a&b=c#d%20+ \x00\n\r\u2028😀 \u0301"), None)
 @example(Request("m", ""), Focus("encoder self", items=(5, 4, 4, 3)))
-def test_a_link_restores_request_and_focus(request_: Request, focus: Focus | None) -> None:
+def test_link_restores_request_and_focus(request_: Request, focus: Focus | None) -> None:
     assert from_params(through_address(to_params(request_, focus))) == (request_, focus)
 
 
-def test_a_default_link_is_short() -> None:
+def test_default_link_is_short() -> None:
     assert to_params(Request("m", "A dog.")) == {"model": "m", "text": "A dog."}
     assert to_params(Request("m", ""), Focus("encoder self")) == {
         "model": "m",
@@ -40,7 +40,7 @@ def test_a_default_link_is_short() -> None:
     }
 
 
-def test_a_full_link_reads_like_the_page() -> None:
+def test_full_link_reads_like_the_page() -> None:
     request_ = Request("m", "A dog.", "beam", 8, 3, 7)
     focus = Focus("encoder-decoder", 1, 3, "memory", (2, 3, 4, 5, 6, 11), "word", "several")
     focus = replace(focus, reading="densest", mass=70, against="average")
@@ -64,14 +64,14 @@ def test_a_full_link_reads_like_the_page() -> None:
     }
 
 
-def test_the_selection_of_a_whole_text_stays_compact() -> None:
+def test_selection_of_whole_text_stays_compact() -> None:
     assert (
         to_params(Request("m", "a"), Focus("encoder self", items=tuple(range(4096))))["items"]
         == "1-4096"
     )
 
 
-def test_parameters_of_others_are_ignored() -> None:
+def test_unknown_parameters_are_ignored() -> None:
     assert from_params(BASE | {"utm_source": "x", "view": "pyramid"}) == (
         Request("char-tiny-area", "A dog."),
         None,
@@ -116,7 +116,7 @@ def test_parameters_of_others_are_ignored() -> None:
         (BASE | {"layer": "2"}, "site"),
     ],
 )
-def test_a_useless_link_is_refused_in_one_sentence(params: dict[str, str], part: str) -> None:
+def test_invalid_link_is_refused_in_one_sentence(params: dict[str, str], part: str) -> None:
     with pytest.raises(InputError) as refusal:
         from_params(params)
     assert part in str(refusal.value)
@@ -129,7 +129,7 @@ def test_a_useless_link_is_refused_in_one_sentence(params: dict[str, str], part:
         st.sampled_from(["model", "text", "beam", "area", "site", "layer", "items"]), st.text()
     )
 )
-def test_whatever_a_link_says_it_is_read_or_refused(params: dict[str, str]) -> None:
+def test_any_link_is_read_or_refused(params: dict[str, str]) -> None:
     try:
         request_, focus = from_params(params)
     except InputError:

@@ -38,7 +38,7 @@ def with_areas(rows: int = 1, columns: int = 7) -> Trace:
 
 
 @pytest.mark.parametrize("site", [SITE, SITE + AS_AREAS])
-def test_logarithms_of_weights_say_what_logits_are_made_of(site: str) -> None:
+def test_logarithms_of_weights_explain_logits(site: str) -> None:
     trace = with_areas()
     attention = trace.maps[site]
     found = known_logits(trace, site, 1)
@@ -55,7 +55,7 @@ def test_logarithms_of_weights_say_what_logits_are_made_of(site: str) -> None:
         np.testing.assert_allclose(weights, attention.weights[1, head, query], rtol=tolerance)
 
 
-def test_weights_alone_do_not() -> None:
+def test_weights_alone_do_not_explain_logits() -> None:
     plain = from_arrays(np.full((1, 1, 2, 4), 0.25, np.float32), area_size=2)
     for site in plain.maps:
         assert not has_logits(plain, site) and known_logits(plain, site, 0) is None
@@ -63,7 +63,7 @@ def test_weights_alone_do_not() -> None:
     assert not has_logits(fakes.trace(), "no such site")
 
 
-def test_a_layer_with_smaller_areas_refuses_a_larger_one() -> None:
+def test_layer_with_smaller_areas_refuses_larger_area() -> None:
     logits = Logits(AreaGrid(1, 5, 1, 2), np.zeros((1, 2, 5), np.float32))
     assert logits.parts(0, 1, Area(0, 3, 1, 2)) == {"mean": 0.0}
     with pytest.raises(ValueError, match="not an area"):
@@ -86,7 +86,7 @@ def test_a_layer_with_smaller_areas_refuses_a_larger_one() -> None:
         (Hide("source", (2,)), Area(0, 2, 1, 1), -math.inf),
     ],
 )
-def test_a_change_is_a_part(change: Weigh, area: Area, expected: float) -> None:
+def test_change_contributes_a_part_to_the_logit(change: Weigh, area: Area, expected: float) -> None:
     trace = fakes.trace()
     trace = replace(trace, request=replace(trace.request, changes=(change,)))
     assert change_part(trace, "encoder-decoder", 1, 1, 3, area) == pytest.approx(expected)
@@ -103,7 +103,7 @@ def made(parts: set[str], is_shifted: bool = False) -> Logits:
 
 
 @given(st.sets(st.sampled_from(["start", "end", "shape", "size"])), st.booleans())
-def test_it_comes_over_the_wire_as_it_was(parts: set[str], is_shifted: bool) -> None:
+def test_logits_survive_the_wire(parts: set[str], is_shifted: bool) -> None:
     logits = made(parts, is_shifted)
     found = logits_from_bytes(logits_to_bytes(logits))
     assert (found.grid, found.is_shifted) == (logits.grid, is_shifted)
@@ -125,7 +125,7 @@ def test_it_comes_over_the_wire_as_it_was(parts: set[str], is_shifted: bool) -> 
         {"size": np.full((2, 1, 2), np.inf, np.float32)},
     ],
 )
-def test_what_fits_not_together_is_refused(broken: dict[str, np.ndarray]) -> None:
+def test_inconsistent_logit_arrays_are_refused(broken: dict[str, np.ndarray]) -> None:
     logits = made({"start", "end", "shape", "size"})
     content = io.BytesIO()
     arrays = {name: getattr(logits, name) for name in ("item", "start", "end", "shape", "size")}
@@ -136,12 +136,12 @@ def test_what_fits_not_together_is_refused(broken: dict[str, np.ndarray]) -> Non
 
 
 @pytest.mark.parametrize("content", [b"", b"no archive", b"PK\x05\x06" + bytes(18)])
-def test_what_is_none_is_refused(content: bytes) -> None:
+def test_invalid_logit_file_is_refused(content: bytes) -> None:
     with pytest.raises(InputError):
         logits_from_bytes(content)
 
 
-def test_a_file_of_something_else_is_refused() -> None:
+def test_file_of_another_kind_is_refused() -> None:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         archive.writestr("evil.npy", b"\x80\x04.")

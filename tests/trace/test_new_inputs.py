@@ -18,14 +18,14 @@ coordinates = st.integers(0, 1000)
 
 
 @given(st.lists(st.tuples(coordinates, coordinates), min_size=1, max_size=20))
-def test_points_come_back_from_their_text(points: list[tuple[int, int]]) -> None:
+def test_points_survive_round_trip_as_text(points: list[tuple[int, int]]) -> None:
     text = points_text(np.array(points))
     assert points_of(text).tolist() == [list(point) for point in points]
     assert points_problem(points_field(text), Request("m", text)) == ""
 
 
 @given(st.text(max_size=60))
-def test_no_text_breaks_the_reading_of_points(text: str) -> None:
+def test_any_text_of_points_is_read_or_refused(text: str) -> None:
     try:
         found = points_of(text)
     except InputError as error:
@@ -34,7 +34,7 @@ def test_no_text_breaks_the_reading_of_points(text: str) -> None:
         assert found.shape[1] == 2 and found.size <= 2 * len(text)
 
 
-def test_a_field_has_the_points_of_its_request() -> None:
+def test_field_has_the_points_of_its_request() -> None:
     field = points_field("1,2 3,4")
     assert field.labels == ("1", "2")
     assert "other points" in points_problem(field, Request("m", "1,2 3,5"))
@@ -49,7 +49,7 @@ def test_sentences_are_parts_of_the_text_in_order(text: str) -> None:
     assert all(text[start:end].strip() == text[start:end] for start, end in spans)
 
 
-def test_a_story_ends_with_its_question() -> None:
+def test_story_ends_with_its_question() -> None:
     text = " Ann sat.  Bob, too!  Who sat? "
     facts, question = story(text)
     assert [text[start:end] for start, end in facts] == ["Ann sat.", "Bob, too!"]
@@ -57,7 +57,7 @@ def test_a_story_ends_with_its_question() -> None:
     assert question_field(text).labels == ("Who sat?",)
 
 
-def test_a_field_has_the_facts_of_its_request() -> None:
+def test_field_has_the_facts_of_its_request() -> None:
     text = "Ann sat. Who sat?"
     field = facts_field(text)
     assert facts_problem(field, Request("m", text)) == ""
@@ -68,6 +68,6 @@ def test_a_field_has_the_facts_of_its_request() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " ", "...", "Ann sat"])
-def test_what_has_no_question_says_so(text: str) -> None:
+def test_story_without_question_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="without a question"):
         story(text)

@@ -38,7 +38,7 @@ def opened(content: bytes, **options: object) -> Trace:
 
 @SOME
 @given(traces())
-def test_it_is_the_trace_that_was_stored(trace: Trace) -> None:
+def test_opened_trace_equals_stored_trace(trace: Trace) -> None:
     found = opened(codec.to_bytes(trace))
     assert all(isinstance(one.weights, LayeredWeights) for one in found.maps.values())
     assert_equal(trace, found)
@@ -49,7 +49,7 @@ def test_it_is_the_trace_that_was_stored(trace: Trace) -> None:
     )
 
 
-def test_half_precision_and_every_view() -> None:
+def test_half_precision_and_every_view_work_from_disk() -> None:
     whole = codec.from_bytes(codec.to_bytes(fakes.trace(), half=True))
     found = opened(codec.to_bytes(fakes.trace(), half=True))
     assert_equal(whole, found)
@@ -61,7 +61,7 @@ def test_half_precision_and_every_view() -> None:
             assert view.figure(found, focus).to_json() == view.figure(whole, focus).to_json(), name
 
 
-def test_weights_are_never_in_memory_as_a_whole() -> None:
+def test_weights_are_never_in_memory_as_whole() -> None:
     content = zeros_trace(12, 4, 512, 512)
     tracemalloc.start()
     try:
@@ -91,9 +91,7 @@ def small(**limits: int) -> object:
         ({"beside": 100}, "All but the attention takes"),
     ],
 )
-def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(
-    limits: dict[str, int], said: str
-) -> None:
+def test_too_large_entry_is_refused_before_writing(limits: dict[str, int], said: str) -> None:
     asked: list[int] = []
 
     def reserve(size: int) -> Callable[[], None]:
@@ -105,7 +103,7 @@ def test_what_is_too_large_is_refused_by_name_and_nothing_is_written(
     assert not asked or "items" in limits, "items are known when the document was read"
 
 
-def test_room_is_asked_for_before_anything_is_unpacked() -> None:
+def test_disk_space_is_reserved_before_unpacking() -> None:
     def full(size: int) -> object:
         raise BackendError(f"no room for {size}")
 
@@ -119,7 +117,7 @@ def test_room_is_asked_for_before_anything_is_unpacked() -> None:
 
 
 @pytest.mark.parametrize("change", ["nan", "below", "sum"])
-def test_rows_that_are_no_distributions_are_refused_wherever_they_lie(change: str) -> None:
+def test_rows_not_summing_to_one_are_refused(change: str) -> None:
     trace = fakes.trace(layers=2)
     broken = trace.maps["encoder-decoder"].weights.copy()
     broken[1, 3, -1] = {"nan": np.nan, "below": -0.5, "sum": 0.9}[change]
@@ -129,7 +127,7 @@ def test_rows_that_are_no_distributions_are_refused_wherever_they_lie(change: st
         opened(repacked(codec.to_bytes(trace), {WEIGHTS: file.getvalue()}))
 
 
-def test_an_entry_that_is_larger_than_its_header_says_costs_nothing() -> None:
+def test_entry_larger_than_its_header_costs_nothing() -> None:
     content = lying_arrays(megabytes=200)
     tracemalloc.start()
     try:
@@ -142,13 +140,13 @@ def test_an_entry_that_is_larger_than_its_header_says_costs_nothing() -> None:
 
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("kind", [np.float16, np.float32, np.float64, np.longdouble])
-def test_arrays_of_any_kind_are_as_they_are_in_memory(order: str, kind: type) -> None:
+def test_arrays_of_any_type_match_in_memory_reading(order: str, kind: type) -> None:
     array = np.asarray(weights(2, 3, 40, 30), dtype=kind, order=order)  # type: ignore[call-overload]
     found = open_npz(io.BytesIO(saved(True, weights=array)), area_size=4)
     assert_equal(Trace.from_arrays(array, area_size=4), found)
 
 
-def test_a_broken_row_is_named_by_its_place() -> None:
+def test_error_names_the_position_of_broken_row() -> None:
     array = weights(2, 3, 400, 500)
     array[1, 2, 399] *= 2
     with pytest.raises(InputError, match="of layer 2, head 3, query 400 sum to 2"):

@@ -57,7 +57,7 @@ def two_spans() -> AttentionMap:
     return AttentionMap("encoder-decoder", "target", "source", grid, weights)
 
 
-def test_known_answers() -> None:
+def test_queries_known_answers() -> None:
     attention = two_spans()
     assert query.coverage(attention, 0, 0).tolist() == [[0.25, 0.75, 0.75, 0.25]]
     assert query.item_shares(attention, 0, 0).tolist() == [[0.125, 0.375, 0.375, 0.125]]
@@ -83,7 +83,7 @@ def test_known_answers() -> None:
 
 @SOME
 @given(maps(), st.data())
-def test_coverage_adds_up_the_areas_that_hold_an_item(
+def test_coverage_adds_up_areas_containing_an_item(
     attention: AttentionMap, data: st.DataObject
 ) -> None:
     layer, head = places(attention, data)
@@ -100,7 +100,7 @@ def test_coverage_adds_up_the_areas_that_hold_an_item(
 
 @SOME
 @given(maps(), st.data())
-def test_item_shares_sum_to_one_or_nothing(attention: AttentionMap, data: st.DataObject) -> None:
+def test_item_shares_sum_to_one_or_zero(attention: AttentionMap, data: st.DataObject) -> None:
     layer, head = places(attention, data)
     shares, covered = (
         query.item_shares(attention, layer, head),
@@ -113,7 +113,7 @@ def test_item_shares_sum_to_one_or_nothing(attention: AttentionMap, data: st.Dat
 
 @SOME
 @given(maps(), st.data())
-def test_entropy_is_the_textbook_sum(attention: AttentionMap, data: st.DataObject) -> None:
+def test_entropy_equals_textbook_sum(attention: AttentionMap, data: st.DataObject) -> None:
     layer, head = places(attention, data)
     expected = [
         -sum(p * math.log2(p) for p in row if p > 0)
@@ -140,7 +140,7 @@ def heaviest_by_hand(
 
 @SOME
 @given(maps(), st.data(), st.integers(1, 6), st.sampled_from([0.0, 1 / 3, 0.5, 0.7, 1.0]))
-def test_top_areas_walk_down_the_weights(
+def test_top_areas_are_ordered_by_weight(
     attention: AttentionMap, data: st.DataObject, k: int, max_overlap: float
 ) -> None:
     layer, head = places(attention, data)
@@ -155,7 +155,7 @@ def test_top_areas_walk_down_the_weights(
 
 @SOME
 @given(maps(), st.data(), st.sampled_from([0.3, 0.5, 0.9]))
-def test_densest_areas_are_those_of_the_item_shares(
+def test_densest_areas_match_item_shares(
     attention: AttentionMap, data: st.DataObject, mass: float
 ) -> None:
     layer, head = places(attention, data)
@@ -170,7 +170,7 @@ def test_densest_areas_are_those_of_the_item_shares(
             assert held == pytest.approx(found.weight, abs=1e-5) and held >= mass - 1e-5
 
 
-def test_only_larger_areas_are_shown_where_there_are_any() -> None:
+def test_smallest_shown_area_follows_focus_and_grid() -> None:
     several, any_size = Focus("encoder-decoder", areas="several"), Focus("encoder-decoder")
     assert query.smallest_area(two_spans(), several) == 2
     assert query.smallest_area(two_spans(), any_size) == 1
@@ -180,7 +180,7 @@ def test_only_larger_areas_are_shown_where_there_are_any() -> None:
 
 @SOME
 @given(maps(), st.data(), st.integers(1, 4))
-def test_top_queries_are_the_largest_of_the_coverage_column(
+def test_top_queries_are_largest_in_coverage_column(
     attention: AttentionMap, data: st.DataObject, k: int
 ) -> None:
     layer, head = places(attention, data)
@@ -231,7 +231,7 @@ def summary_by_hand(attention: AttentionMap, layer: int, head: int) -> list[floa
 
 @SOME
 @given(maps())
-def test_head_summary_averages_over_queries_that_see_anything(attention: AttentionMap) -> None:
+def test_head_summary_averages_over_attending_queries(attention: AttentionMap) -> None:
     summary = query.head_summary(attention)
     found = np.stack([summary.entropy, summary.area_size, summary.distance, summary.peak], -1)
     assert found.dtype == np.float32
@@ -241,7 +241,7 @@ def test_head_summary_averages_over_queries_that_see_anything(attention: Attenti
         )
 
 
-def test_distance_has_a_meaning_within_one_text_only() -> None:
+def test_distance_is_defined_only_within_one_text() -> None:
     sites = fakes.trace(source="abcd", target="efgh").maps
     known = {
         site: bool(np.isfinite(query.head_summary(item).distance).all())
@@ -266,7 +266,7 @@ def test_words_of_characters() -> None:
     assert query.words(character_field("")) == [(0, 1)]
 
 
-def test_words_of_subwords_that_carry_the_blank_before_them() -> None:
+def test_words_of_subwords_with_leading_blank() -> None:
     anchors = np.array(
         [(0, 0), (0, 1), (1, 6), (6, 8), (8, 11), (11, 12), (12, 12)], dtype=np.int64
     )
@@ -275,7 +275,7 @@ def test_words_of_subwords_that_carry_the_blank_before_them() -> None:
     assert query.words(field) == [(0, 1), (1, 2), (2, 4), (4, 6), (6, 7)]
 
 
-def test_words_when_several_items_share_one_character() -> None:
+def test_words_when_items_share_a_character() -> None:
     anchors = np.array([(0, 1), (0, 1), (0, 1), (1, 2), (2, 3)], dtype=np.int64)
     assert query.words(Field("source", "text", "🐧 a", tuple("12345"), anchors)) == [
         (0, 3),
@@ -286,7 +286,7 @@ def test_words_when_several_items_share_one_character() -> None:
 
 @SOME
 @given(fields(count=7))
-def test_words_hold_every_item_once_and_no_blank_inside(field: Field) -> None:
+def test_words_contain_every_item_once_without_blanks(field: Field) -> None:
     runs = query.words(field)
     assert [item for start, end in runs for item in range(start, end)] == list(range(len(field)))
     for start, end in runs:
@@ -297,7 +297,7 @@ def test_words_hold_every_item_once_and_no_blank_inside(field: Field) -> None:
             assert not any(character.isspace() for character in before)
 
 
-def test_merging_items_to_words_by_hand() -> None:
+def test_merging_items_to_words_known_answer() -> None:
     values = np.array([[1, 2, 3], [3, 4, 5], [5, 6, 7]], dtype=np.float32)
     pairs = [(0, 2), (2, 3)]
     assert query.merge_items(values, memory=pairs).tolist() == [[3, 3], [7, 5], [11, 7]]
@@ -307,7 +307,7 @@ def test_merging_items_to_words_by_hand() -> None:
     assert values.tolist() == [[1, 2, 3], [3, 4, 5], [5, 6, 7]]
 
 
-def test_shares_of_words_still_sum_to_one() -> None:
+def test_word_shares_sum_to_one() -> None:
     trace = fakes.trace()
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, None)
     source, target = query.words(trace.fields["source"]), query.words(trace.fields["target"])
@@ -316,14 +316,14 @@ def test_shares_of_words_still_sum_to_one() -> None:
     np.testing.assert_allclose(merged.sum(-1), 1, atol=1e-5)
 
 
-def test_predicted_bytes_are_those_of_the_weights() -> None:
+def test_predicted_bytes_equal_weight_bytes() -> None:
     attention = fakes.trace().maps["encoder-decoder"]
     layers, heads, queries, _ = attention.weights.shape
     assert query.predicted_bytes(layers, heads, queries, attention.grid) == attention.weights.nbytes
     assert query.predicted_bytes(6, 8, 4096, AreaGrid(1, 4096, 1, 4)) > 12 * 10**9
 
 
-def test_divergence_is_nothing_for_the_same_and_one_bit_for_what_shares_nothing() -> None:
+def test_divergence_is_zero_to_one_bit() -> None:
     first = np.array([[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]], np.float32)
     second = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0.5, 0]], np.float32)
     # Of the last: the mean is (3/4, 1/4) with .8113 bits, the halves of 0 and 1 bit.
@@ -331,7 +331,7 @@ def test_divergence_is_nothing_for_the_same_and_one_bit_for_what_shares_nothing(
     np.testing.assert_allclose(query.divergence(second, first), query.divergence(first, second))
 
 
-def test_entropy_is_that_of_the_definition() -> None:
+def test_entropy_follows_its_definition() -> None:
     rows = np.array([[0.5, 0.5, 0], [1, 0, 0], [0.25, 0.25, 0.5], [0, 0, 0]], np.float32)
     np.testing.assert_allclose(query.entropy_bits(rows), [1, 0, 1.5, 0])
 
@@ -345,9 +345,7 @@ def test_entropy_is_that_of_the_definition() -> None:
     st.booleans(),
 )
 @settings(max_examples=60, deadline=None)
-def test_dependence_is_the_mutual_information_of_query_and_item(
-    raw_QN: np.ndarray, same: bool
-) -> None:
+def test_dependence_is_mutual_information_of_query_and_item(raw_QN: np.ndarray, same: bool) -> None:
     raw_QN = np.repeat(raw_QN[:1], len(raw_QN), 0) if same else raw_QN
     total = raw_QN.sum(-1, keepdims=True)
     shares = np.divide(raw_QN, total, out=np.zeros_like(raw_QN), where=total > 0)
@@ -365,7 +363,7 @@ def test_dependence_is_the_mutual_information_of_query_and_item(
         assert found == pytest.approx(0, abs=1e-4)
 
 
-def test_the_diagonal_has_all_of_its_entropy_and_a_sink_none() -> None:
+def test_dependence_is_full_for_diagonal_zero_for_sink() -> None:
     diagonal, sink = np.eye(8, dtype=np.float32), np.zeros((8, 8), np.float32)
     sink[:, 3] = 1
     assert query.query_dependence(diagonal) == (3.0, 3.0)

@@ -31,7 +31,7 @@ SUNK = np.array([[0.8, 0.1, 0.1, 0.0], [0.8, 0.0, 0.1, 0.1]], np.float32)
 
 @settings(deadline=None, max_examples=50)
 @given(maps(), st.data())
-def test_each_reading_is_what_the_algebra_says_of_one_query(
+def test_read_areas_matches_algebra_for_one_query(
     attention: AttentionMap, data: st.DataObject
 ) -> None:
     asked = data.draw(st.integers(0, attention.weights.shape[2] - 1))
@@ -53,7 +53,7 @@ def test_each_reading_is_what_the_algebra_says_of_one_query(
 
 @settings(deadline=None, max_examples=30)
 @given(maps())
-def test_what_is_sent_of_densest_areas_is_what_is_read(attention: AttentionMap) -> None:
+def test_sent_densities_equal_densest_areas_read(attention: AttentionMap) -> None:
     queries = attention.weights.shape[2]
     rows = [*((query_, query_ + 1) for query_ in range(queries)), (0, queries)]
     heads = range(attention.heads)
@@ -78,9 +78,7 @@ def test_what_is_sent_of_densest_areas_is_what_is_read(attention: AttentionMap) 
 
 @settings(deadline=None, max_examples=30)
 @given(maps(), st.sampled_from(["heaviest", "densest", "coverage"]))
-def test_the_area_of_each_row_is_the_first_that_is_read_of_it(
-    attention: AttentionMap, name: str
-) -> None:
+def test_area_of_each_row_is_first_read_area(attention: AttentionMap, name: str) -> None:
     queries = attention.weights.shape[2]
     rows = [(0, 1), (0, queries)]
     for head in (None, 0):
@@ -94,13 +92,13 @@ def test_the_area_of_each_row_is_the_first_that_is_read_of_it(
             assert (one and one.weight or 0) == pytest.approx(first[0].weight if first else 0)
 
 
-def test_a_span_may_be_longer_than_any_area_of_the_model() -> None:
+def test_densest_span_may_exceed_largest_model_area() -> None:
     even = of_items(np.full((1, 4), 0.25, np.float32))
     focus = Focus("site", reading="densest", mass=70)
     assert reading.read_areas(even, focus, 0, [0], 3) == [query.Attended(Area(0, 0, 1, 3), 0.75)]
 
 
-def test_against_the_average_a_sink_disappears() -> None:
+def test_sink_disappears_against_the_average() -> None:
     ratio_QN = reading.against_average(SUNK)
     assert ratio_QN[:, [0, 2]] == pytest.approx(np.zeros((2, 2)), abs=1e-6)
     more = math.log2((0.9 * 0.1 + 0.025) / (0.9 * 0.05 + 0.025))
@@ -110,7 +108,7 @@ def test_against_the_average_a_sink_disappears() -> None:
 
 @settings(deadline=None, max_examples=50)
 @given(maps())
-def test_the_average_is_that_of_the_queries_that_attend(attention: AttentionMap) -> None:
+def test_average_covers_only_attending_queries(attention: AttentionMap) -> None:
     shares_QN = query.item_shares(attention, 0, 0)
     ratio_QN, items = reading.against_average(shares_QN), attention.grid.items
     seen = [row for row in shares_QN.tolist() if any(row)]
@@ -125,14 +123,14 @@ def test_the_average_is_that_of_the_queries_that_attend(attention: AttentionMap)
             assert ratio_QN[row, item] == pytest.approx(expected, abs=1e-4)
 
 
-def test_words_are_compared_as_words() -> None:
+def test_words_are_compared_as_whole_words() -> None:
     found = reading.map_of(of_items(SUNK), 0, 0, "average", memory=[(0, 1), (1, 2), (2, 4)])
     assert found.shape == (2, 3) and found[0, 2] < 0 < found[1, 2]
     plain = reading.map_of(of_items(SUNK), 0, 0, "nothing", queries=[(0, 2)])
     assert plain == pytest.approx(SUNK.mean(0, keepdims=True))
 
 
-def test_a_sink_is_one_item_above_half_of_the_mean_map() -> None:
+def test_sink_item_exceeds_half_of_mean_map() -> None:
     [sink] = reading.sinks(of_items(SUNK), 0)
     assert (sink.head, sink.item) == (0, 0) and sink.share == pytest.approx(0.8)
     turned = np.eye(3, dtype=np.float32)
@@ -142,7 +140,7 @@ def test_a_sink_is_one_item_above_half_of_the_mean_map() -> None:
     assert reading.sinks(of_items(SUNK[:1]), 0) == []
 
 
-def test_a_picture_has_its_cells_as_areas() -> None:
+def test_picture_reading_has_cells_as_areas() -> None:
     seen = fakes.caption_trace()
     attention = seen.maps["encoder-decoder"]
     focus = Focus("encoder-decoder", reading="coverage")

@@ -20,7 +20,7 @@ from tests.trace.strategies import SOME, traces
 SITE = "encoder-decoder"
 
 
-def test_the_fake_trace_is_valid() -> None:
+def test_fake_trace_is_valid() -> None:
     validate(fakes.trace())
 
 
@@ -191,14 +191,14 @@ def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
         (with_gaze(lambda gaze: replace(gaze, seen=gaze.seen[:, :1])), "patches of shape"),
     ],
 )
-def test_a_disagreement_is_told(trace: Trace, sentence: str) -> None:
+def test_inconsistent_trace_is_refused(trace: Trace, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as refusal:
         validate(trace)
     assert str(refusal.value).endswith(".")
 
 
 @pytest.mark.parametrize("name", ["Source", "a/b", "a.b", "", "x" * 41, "a\x00b"])
-def test_names_of_fields_and_sites_are_plain(name: str) -> None:
+def test_field_and_site_names_are_restricted(name: str) -> None:
     trace = fakes.trace()
     source, attention = (
         replace(trace.fields["source"], name=name),
@@ -210,7 +210,7 @@ def test_names_of_fields_and_sites_are_plain(name: str) -> None:
         validate(replace(trace, maps=dict(trace.maps) | {name: attention}))
 
 
-def test_fully_masked_rows_and_small_rounding_are_valid() -> None:
+def test_masked_rows_and_small_rounding_are_valid() -> None:
     def masked(attention: AttentionMap) -> AttentionMap:
         weights = attention.weights * np.float32(1.0005)
         weights[:, :, 0] = 0
@@ -228,7 +228,7 @@ def test_fully_masked_rows_and_small_rounding_are_valid() -> None:
         Focus("decoder self", side="memory", items=(23,)),
     ],
 )
-def test_a_focus_inside_the_trace_passes(focus: Focus) -> None:
+def test_focus_inside_the_trace_passes(focus: Focus) -> None:
     check_focus(fakes.trace(), focus)
 
 
@@ -246,6 +246,6 @@ def test_a_focus_inside_the_trace_passes(focus: Focus) -> None:
         (Focus(SITE, layer=-1), "layer 0"),
     ],
 )
-def test_a_focus_outside_is_refused(focus: Focus, sentence: str) -> None:
+def test_focus_outside_the_trace_is_refused(focus: Focus, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         check_focus(fakes.trace(), focus)

@@ -25,7 +25,7 @@ from tests.trace.sentence import assert_one_sentence
         "  leading and trailing  ",
     ],
 )
-def test_welcome_text_is_left_as_it_is(text: str) -> None:
+def test_valid_text_is_left_unchanged(text: str) -> None:
     request = Request("char-tiny-area", text)
     assert request.checked() == request
 
@@ -33,7 +33,7 @@ def test_welcome_text_is_left_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "same_as"), [("a\nb", "a b"), ("a\r\nb", "a  b"), ("\ta\u2028b\x85", " a b ")]
 )
-def test_line_breaks_are_blanks_and_offsets_stay(text: str, same_as: str) -> None:
+def test_line_breaks_become_blanks_and_offsets_stay(text: str, same_as: str) -> None:
     assert Request("m", text).checked().text == same_as
     assert len(text) == len(same_as)
 
@@ -55,9 +55,7 @@ def test_line_breaks_are_blanks_and_offsets_stay(text: str, same_as: str) -> Non
         (Request("../../etc/passwd", "a"), ["../../etc/passwd", "choose"]),
     ],
 )
-def test_a_refusal_is_one_sentence_with_limit_value_and_advice(
-    request_: Request, parts: list[str]
-) -> None:
+def test_refusal_names_limit_value_and_advice(request_: Request, parts: list[str]) -> None:
     with pytest.raises(InputError) as refusal:
         request_.checked()
     for part in parts:

@@ -52,7 +52,7 @@ def means(attention: AttentionMap) -> FloatArray:
 
 
 @given(seed=st.integers(0, 999), layers=st.integers(0, 4), items=st.integers(1, 6))
-def test_rolled_rows_sum_to_one_and_follow_the_paper(seed: int, layers: int, items: int) -> None:
+def test_rollout_rows_sum_to_one_and_follow_paper(seed: int, layers: int, items: int) -> None:
     shares = random_rows(seed, layers, items, items)
     found = rolled(shares)
     np.testing.assert_allclose(found.sum(-1), 1, atol=1e-5)
@@ -60,18 +60,18 @@ def test_rolled_rows_sum_to_one_and_follow_the_paper(seed: int, layers: int, ite
     np.testing.assert_allclose(found[-1], slow_rolled(shares), atol=1e-6)
 
 
-def test_what_attends_to_nothing_stays_what_it_is() -> None:
+def test_rollout_without_attention_is_the_identity() -> None:
     shares = np.zeros((3, 4, 4), np.float32)
     np.testing.assert_array_equal(rolled(shares)[-1], np.eye(4))
 
 
-def test_heads_that_look_at_themselves_hand_on_themselves() -> None:
+def test_rollout_of_self_attending_heads_is_the_identity() -> None:
     shares = np.stack([np.eye(5, dtype=np.float32)] * 3)
     np.testing.assert_array_equal(rolled(shares)[-1], np.eye(5))
 
 
 @given(seed=st.integers(0, 999), layers=st.integers(1, 3))
-def test_a_decoder_reads_what_the_encoder_made(seed: int, layers: int) -> None:
+def test_decoder_rollout_reads_the_encoder_output(seed: int, layers: int) -> None:
     own = np.tril(random_rows(seed, layers, 4, 4))
     own /= own.sum(-1, keepdims=True)
     across, made = random_rows(seed + 1, layers, 4, 3), random_rows(seed + 2, 1, 3, 3)
@@ -88,7 +88,7 @@ def test_a_decoder_reads_what_the_encoder_made(seed: int, layers: int) -> None:
     np.testing.assert_allclose(source[-1], text / text.sum(-1, keepdims=True), atol=1e-5)
 
 
-def test_every_site_of_a_translator_is_rolled_and_fits_its_trace() -> None:
+def test_rollout_covers_every_site_of_a_translator() -> None:
     whole = trace("A dog", "Ein")
     maps = {one.site: one for one in rollout_maps(whole.maps)}
     assert set(maps) == {f"{site} rollout" for site in whole.maps}
@@ -101,7 +101,7 @@ def test_every_site_of_a_translator_is_rolled_and_fits_its_trace() -> None:
     assert not np.triu(maps["decoder self rollout"].weights[-1, 0], 1).any()
 
 
-def test_a_class_token_reads_the_cells_as_each_layer_finds_them() -> None:
+def test_class_token_rollout_reads_cells_layer_by_layer() -> None:
     whole = trace("abcd", "x")
     cells = whole.maps["encoder self"]
     asks = replace(
@@ -121,13 +121,13 @@ def alone(whole: Trace, site: str) -> dict[str, AttentionMap]:
     return {site: whole.maps[site]}
 
 
-def test_attention_across_alone_has_nothing_to_roll() -> None:
+def test_cross_attention_alone_has_no_rollout() -> None:
     whole = trace("A dog", "Ein")
     assert rollout_maps(alone(whole, "encoder-decoder")) == []
     assert len(rollout_maps(alone(whole, "encoder self"))) == 1
 
 
-def test_sites_whose_layers_do_not_go_together_are_left_out() -> None:
+def test_rollout_omits_sites_with_mismatched_layers() -> None:
     whole = trace("A dog", "Ein")
     across = whole.maps["encoder-decoder"]
     fewer = replace(across, weights=across.weights[:1])
@@ -136,7 +136,7 @@ def test_sites_whose_layers_do_not_go_together_are_left_out() -> None:
 
 
 @pytest.mark.parametrize("area_size", [1, 3])
-def test_attention_to_areas_is_rolled_by_the_items_that_they_cover(area_size: int) -> None:
+def test_rollout_of_area_attention_uses_covered_items(area_size: int) -> None:
     whole = trace("A dog", "Ein", area_size=area_size)
     (found,) = rollout_maps(alone(whole, "encoder self"))
     assert found.grid.count == found.grid.items == len(whole.fields["source"])

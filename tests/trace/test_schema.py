@@ -36,7 +36,7 @@ def written(trace: Trace) -> Document:
     return document
 
 
-def test_the_schema_is_one_and_of_this_version() -> None:
+def test_schema_is_unique_and_of_current_version() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert SCHEMA["properties"]["version"]["maximum"] == VERSION
     assert SCHEMA["$id"].endswith(f":{VERSION}")
@@ -80,12 +80,12 @@ def test_documents_of_all_stored_traces_pass() -> None:
     assert kinds == KINDS.keys()
 
 
-def test_a_document_on_the_wire_passes() -> None:
+def test_document_on_the_wire_passes() -> None:
     trace = fakes.trace()
     check(json.loads(json.dumps(to_document(trace, without=list(trace.maps)))))
 
 
-def test_the_schema_names_every_entry_that_is_written() -> None:
+def test_schema_names_every_written_entry() -> None:
     """An entry that is added to the document is added to the schema."""
     document = written(fakes.gaze_trace())
     assert document.keys() == SCHEMA["properties"].keys()
@@ -116,7 +116,7 @@ WRONG: dict[str, Callable[[Document], Any]] = {
 
 
 @pytest.mark.parametrize("change", WRONG.values(), ids=WRONG)
-def test_what_is_no_document_fails(change: Callable[[Document], Any]) -> None:
+def test_invalid_document_fails(change: Callable[[Document], Any]) -> None:
     document = written(fakes.trace())
     change(document)
     with pytest.raises(ValidationError):

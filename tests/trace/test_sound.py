@@ -20,7 +20,7 @@ from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 
 
-def test_a_sound_is_what_it_was_made_of() -> None:
+def test_sound_keeps_its_values() -> None:
     samples = np.array([0, 1, -32768, 32767] * 400, np.int16)
     sound = Sound.of("clip", samples)
     assert np.array_equal(sound.samples, samples) and sound.seconds == 0.2
@@ -36,19 +36,19 @@ def test_a_sound_is_what_it_was_made_of() -> None:
         Sound("long", bytes(2 * RATE * 21)),
     ],
 )
-def test_what_no_sound_can_be_is_refused(wrong: Sound) -> None:
+def test_invalid_sound_is_refused(wrong: Sound) -> None:
     with pytest.raises(InputError) as caught:
         Request("listener", "", sound=wrong).checked()
     assert_one_sentence(caught.value)
 
 
-def test_a_request_needs_a_text_a_picture_or_a_sound() -> None:
+def test_request_needs_text_picture_or_sound() -> None:
     assert Request("listener", "", sound=fakes.sound()).checked().sound == fakes.sound()
     with pytest.raises(InputError, match="type a sentence"):
         Request("listener", "").checked()
 
 
-def test_files_links_and_the_wire_carry_it(tmp_path: Path) -> None:
+def test_files_links_and_messages_carry_the_sound(tmp_path: Path) -> None:
     trace = fakes.sound_trace()
     validate(trace)
     codec.save(trace, tmp_path / "heard.npz")
@@ -59,7 +59,7 @@ def test_files_links_and_the_wire_carry_it(tmp_path: Path) -> None:
     assert trace_from_json(trace_to_json(message)).request == trace.request
 
 
-def test_another_sound_of_the_same_name_is_another_request() -> None:
+def test_different_sound_of_equal_name_changes_request_key() -> None:
     request = fakes.sound_trace().request
     other = replace(request, sound=fakes.sound(seed=1))
     assert key_of(request, None) != key_of(other, None)

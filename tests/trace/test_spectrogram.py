@@ -30,7 +30,7 @@ def slow_energy(samples: np.ndarray, frame: int, band: int) -> float:
     return total
 
 
-def test_it_is_the_logarithm_of_the_energy_less_the_bands_mean() -> None:
+def test_spectrogram_is_log_energy_minus_band_mean() -> None:
     samples = np.random.default_rng(2).standard_normal(WINDOW + 5 * HOP).astype(np.float32)
     found = spectrogram(samples)
     assert found.shape == (6, BANDS) and found.dtype == np.float32
@@ -40,7 +40,7 @@ def test_it_is_the_logarithm_of_the_energy_less_the_bands_mean() -> None:
 
 
 @pytest.mark.parametrize("hertz", [200, 500, 1000, 2000, 3500])
-def test_a_tone_is_loudest_in_the_band_of_its_pitch(hertz: int) -> None:
+def test_tone_is_loudest_in_its_pitch_band(hertz: int) -> None:
     time = np.arange(RATE) / RATE
     tone = np.sin(2 * math.pi * hertz * time).astype(np.float32)
     # A band's mean is taken away, so half of the sound is silence.
@@ -49,7 +49,7 @@ def test_a_tone_is_loudest_in_the_band_of_its_pitch(hertz: int) -> None:
     assert abs(int(found[-10].argmax()) - int(energy.argmax())) <= 1
 
 
-def test_every_pitch_up_to_half_the_rate_counts_about_once() -> None:
+def test_pitches_below_half_rate_have_equal_weight() -> None:
     bands = mel_bands()
     middle = np.fft.rfftfreq(TRANSFORM, 1 / RATE)
     within = (middle > 300) & (middle < 3500)
@@ -57,6 +57,6 @@ def test_every_pitch_up_to_half_the_rate_counts_about_once() -> None:
 
 
 @pytest.mark.parametrize("length", [0, 1, WINDOW])
-def test_a_sound_shorter_than_a_window_has_one_frame(length: int) -> None:
+def test_sound_shorter_than_window_has_one_frame(length: int) -> None:
     found = spectrogram(np.ones(length, np.float32))
     assert found.shape == (1, BANDS) and np.isfinite(found).all()

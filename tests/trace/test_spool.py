@@ -34,7 +34,7 @@ def descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_two_maps_share_a_file_and_come_back_as_they_were() -> None:
+def test_two_maps_share_a_file_and_read_back() -> None:
     spool = Spool(2 * WEIGHTS.nbytes)
     one, other = spooled(spool, WEIGHTS), spooled(spool, 1 - WEIGHTS)
     for index in (
@@ -65,7 +65,7 @@ def test_many_threads_read_at_once() -> None:
         np.testing.assert_array_equal(rows, WEIGHTS[place])
 
 
-def test_the_file_has_no_name_and_goes_with_its_last_reader(
+def test_unnamed_file_is_removed_with_last_reader(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -80,7 +80,7 @@ def test_the_file_has_no_name_and_goes_with_its_last_reader(
     assert descriptors() == before and given == [f"{WEIGHTS.nbytes} back"]
 
 
-def test_where_the_disk_is_full_it_is_told_and_the_room_given_back(
+def test_full_disk_is_reported_and_reservation_released(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     given: list[int] = []

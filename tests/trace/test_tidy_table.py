@@ -12,7 +12,7 @@ from areaviz.trace.tidy_table import COLUMNS
 from tests import fakes
 
 
-def test_a_table_has_a_row_for_each_weight() -> None:
+def test_table_has_a_row_for_each_weight() -> None:
     trace = fakes.trace()
     site, attention = next(iter(trace.maps.items()))
     table = trace.to_frame(sites=[site])
@@ -28,7 +28,7 @@ def test_a_table_has_a_row_for_each_weight() -> None:
     assert str(row["area_label"]).startswith(trace.fields[attention.memory].labels[start])
 
 
-def test_a_table_keeps_the_chosen_part() -> None:
+def test_table_keeps_the_chosen_part() -> None:
     trace = fakes.trace()
     site = next(iter(trace.maps))
     table = trace.to_frame([site], layers=[0], min_weight=0.1)
@@ -40,13 +40,13 @@ def test_a_table_keeps_the_chosen_part() -> None:
     ("sites", "layers", "says"),
     [(["nowhere"], None, 'no site "nowhere"'), (None, [99], "there is no layer 99")],
 )
-def test_a_part_that_is_not_there_is_refused(
+def test_missing_part_is_refused(
     sites: list[str] | None, layers: list[int] | None, says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
         fakes.trace().to_frame(sites, layers)
 
 
-def test_a_trace_without_maps_has_an_empty_table() -> None:
+def test_trace_without_maps_has_an_empty_table() -> None:
     table = replace(fakes.trace(), maps={}).to_frame()
     assert table.empty and tuple(table.columns) == COLUMNS

@@ -56,7 +56,7 @@ def read(text: str) -> Tree:
     return read_tree(text.split())
 
 
-def test_a_known_tree_has_its_nodes_in_the_order_in_which_they_open() -> None:
+def test_known_tree_lists_nodes_in_opening_order() -> None:
     tree = read(KNOWN)
     assert tree.nodes == (
         Node("S", 0, 3, 0, 0, 10),
@@ -67,26 +67,26 @@ def test_a_known_tree_has_its_nodes_in_the_order_in_which_they_open() -> None:
     assert (tree.words, tree.problem, tree.is_closed) == (3, "", True)
 
 
-def test_a_whole_tree_is_of_as_many_words_as_it_has() -> None:
+def test_complete_tree_matches_only_its_word_count() -> None:
     tree = read(KNOWN)
     assert tree.is_of(3) and not tree.is_of(2) and not tree.is_of(4)
     assert not read(KNOWN[:-2]).is_of(3)
     assert not read(f"{KNOWN} )S").is_of(3)
 
 
-def test_a_node_without_words_and_an_open_one_are_no_brackets() -> None:
+def test_empty_and_open_nodes_are_not_brackets() -> None:
     np, vp, s = ("NP", 0, 2), ("VP", 2, 3), ("S", 0, 3)
     assert read(KNOWN).brackets() == [s, np, vp]
     assert read(KNOWN[:-2]).brackets() == [np, vp]
 
 
-def test_of_a_half_written_tree_the_open_nodes_reach_as_far_as_the_words() -> None:
+def test_open_nodes_end_at_the_last_word() -> None:
     tree = read("(S (NP XX )NP (VP XX XX")
     assert tree.nodes == (Node("S", 0, 3, 0, 0), Node("NP", 0, 1, 1, 1, 3), Node("VP", 1, 3, 1, 4))
     assert tree.problem == "" and not tree.is_closed and not tree.is_of(3)
 
 
-def test_of_nothing_there_is_no_tree() -> None:
+def test_empty_text_has_no_tree() -> None:
     tree = read_tree([])
     assert tree.nodes == () and tree.words == 0 and tree.problem == ""
     assert not tree.is_closed and not tree.is_of(0)
@@ -105,13 +105,13 @@ def test_of_nothing_there_is_no_tree() -> None:
         ("(S XX ) )S", '")" is neither a bracket nor XX.'),
     ],
 )
-def test_what_is_no_tree_has_its_reason_in_a_sentence(text: str, problem: str) -> None:
+def test_invalid_tree_gives_reason_in_one_sentence(text: str, problem: str) -> None:
     tree = read(text)
     assert tree.problem == problem
     assert not any(tree.is_of(words) for words in range(4))
 
 
-def test_what_was_read_before_a_mistake_stays() -> None:
+def test_nodes_before_a_mistake_are_kept() -> None:
     tree = read("(S (NP XX )NP (VP XX )NP XX )S")
     assert tree.problem == ")NP stands where )VP has to."
     assert tree.nodes == (Node("S", 0, 2, 0, 0), Node("NP", 0, 1, 1, 1, 3), Node("VP", 1, 2, 1, 4))
@@ -122,7 +122,7 @@ def test_what_was_read_before_a_mistake_stays() -> None:
     ("token", "opens", "closes"),
     [("(NP", 1, 0), (")NP", 0, 1), ("(", 0, 0), (")", 0, 0), ("XX", 0, 0), ("", 0, 0)],
 )
-def test_a_bracket_has_a_label(token: str, opens: bool, closes: bool) -> None:
+def test_bracket_has_a_label(token: str, opens: bool, closes: bool) -> None:
     assert (is_opening(token), is_closing(token)) == (opens, closes)
 
 
@@ -137,12 +137,12 @@ def test_a_bracket_has_a_label(token: str, opens: bool, closes: bool) -> None:
         ("( XX )", False),
     ],
 )
-def test_a_row_is_linear_where_all_of_it_is_brackets_and_words(text: str, linear: bool) -> None:
+def test_row_is_linear_with_only_brackets_and_words(text: str, linear: bool) -> None:
     assert is_linear(text.split()) is linear
 
 
 @given(trees())
-def test_a_written_tree_reads_back_to_its_constituents(branch: Branch) -> None:
+def test_written_tree_reads_back_to_its_constituents(branch: Branch) -> None:
     tokens, nodes = tokens_of(branch), nodes_of(branch)
     tree = read_tree(tokens)
     assert list(tree.nodes) == nodes and is_linear(tokens)
@@ -152,7 +152,7 @@ def test_a_written_tree_reads_back_to_its_constituents(branch: Branch) -> None:
 
 
 @given(trees())
-def test_every_beginning_of_a_tree_reads_without_a_problem(branch: Branch) -> None:
+def test_every_tree_prefix_reads_without_a_problem(branch: Branch) -> None:
     tokens, nodes = tokens_of(branch), nodes_of(branch)
     for end in range(len(tokens)):
         tree = read_tree(tokens[:end])

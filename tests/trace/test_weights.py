@@ -76,7 +76,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("way")
 @SOME
 @given(st.data(), any_grids(), st.integers(0, 6), OVERLAPS, st.integers(1, 4))
-def test_top_areas_walk_down_the_weights(
+def test_top_areas_are_ordered_by_weight(
     data: st.DataObject, grid: AreaGrid, k: int, max_overlap: float, least: int
 ) -> None:
     weights_RA = data.draw(rows_of(grid.count))
@@ -91,7 +91,7 @@ def test_top_areas_walk_down_the_weights(
         assert found.weight[row].tolist() == [weights_RA[row][i] for i in expected] + [0] * missing
 
 
-def test_grids_with_many_shapes_are_compared_with_every_area() -> None:
+def test_grids_with_many_shapes_match_full_comparison() -> None:
     wide = AreaGrid(1, 4096, 1, 16)
     assert rivals.can_list(wide) and rivals.can_list(AreaGrid(14, 14, 4, 4))
     large = AreaGrid(40, 40, 12, 12)
@@ -113,7 +113,7 @@ def test_grids_with_many_shapes_are_compared_with_every_area() -> None:
 
 @SOME
 @given(st.data(), any_grids(), st.integers(0, 5), OVERLAPS)
-def test_areas_given_one_by_one_are_ranked_as_those_of_a_grid(
+def test_listed_areas_are_ranked_like_grid_areas(
     data: st.DataObject, grid: AreaGrid, k: int, max_overlap: float
 ) -> None:
     weights_RA = data.draw(rows_of(grid.count))
@@ -125,7 +125,7 @@ def test_areas_given_one_by_one_are_ranked_as_those_of_a_grid(
         assert found.index[row].tolist() == expected + [-1] * (k - len(expected))
 
 
-def test_many_rows_are_the_same_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_equal_single_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     grid, rng = AreaGrid(1, 12, 1, 4), np.random.default_rng(1)
     weights_HQA = rng.exponential(1, (3, 50, grid.count)).astype(np.float32)
     alone = [weights.top_areas(row, grid, 4).index for row in weights_HQA.reshape(-1, grid.count)]
@@ -140,7 +140,7 @@ def test_many_rows_are_the_same_as_one_by_one(monkeypatch: pytest.MonkeyPatch) -
 
 @SOME
 @given(st.data(), st.integers(1, 30), st.integers(0, 8))
-def test_the_largest_are_those_of_a_stable_sort(data: st.DataObject, entries: int, k: int) -> None:
+def test_largest_equals_stable_sort(data: st.DataObject, entries: int, k: int) -> None:
     values_RN = data.draw(rows_of(entries))
     found = weights.largest(values_RN, k)
     for row in np.ndindex(values_RN.shape[:-1]):
@@ -154,7 +154,7 @@ def test_the_largest_are_those_of_a_stable_sort(data: st.DataObject, entries: in
 
 @SOME
 @given(st.data(), any_grids())
-def test_coverage_adds_up_the_areas_that_hold_an_item(data: st.DataObject, grid: AreaGrid) -> None:
+def test_coverage_adds_up_areas_containing_an_item(data: st.DataObject, grid: AreaGrid) -> None:
     weights_RA = data.draw(rows_of(grid.count))
     expected = np.zeros((*weights_RA.shape[:-1], grid.items))
     for index in range(grid.count):
@@ -171,7 +171,7 @@ def test_coverage_adds_up_the_areas_that_hold_an_item(data: st.DataObject, grid:
 
 @SOME
 @given(st.data(), any_grids())
-def test_area_sums_add_up_the_items_of_an_area(data: st.DataObject, grid: AreaGrid) -> None:
+def test_area_sums_add_up_items_of_each_area(data: st.DataObject, grid: AreaGrid) -> None:
     weights_RN = data.draw(rows_of(grid.items))
     sums = weights.area_sums(weights_RN, grid)
     assert sums.dtype == np.float32 and sums.shape == (*weights_RN.shape[:-1], grid.count)
@@ -184,7 +184,7 @@ def test_area_sums_add_up_the_items_of_an_area(data: st.DataObject, grid: AreaGr
 
 @SOME
 @given(st.data(), any_grids())
-def test_sums_and_coverage_are_each_others_transpose(data: st.DataObject, grid: AreaGrid) -> None:
+def test_sums_and_coverage_are_transposes(data: st.DataObject, grid: AreaGrid) -> None:
     """Weights times sums of items over areas are items times coverage: `<w, S p> = <S' w, p>`."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     weights_A, p_N = (
@@ -212,7 +212,7 @@ def test_overlap_is_intersection_over_union_of_items(grid: AreaGrid, data: st.Da
 
 
 @pytest.mark.parametrize("grid", [AreaGrid(1, 6, 1, 3), AreaGrid(2, 3, 2, 2)])
-def test_what_is_not_a_number_is_never_hidden(grid: AreaGrid) -> None:
+def test_nan_is_never_hidden(grid: AreaGrid) -> None:
     weights_RA = np.full((2, grid.count), 0.1, np.float32)
     weights_RA[1, 2] = np.nan
     with pytest.raises(ValueError, match="not a number"):
@@ -229,7 +229,7 @@ def test_what_is_not_a_number_is_never_hidden(grid: AreaGrid) -> None:
     np.testing.assert_array_equal(np.isnan(sums[0]), held)
 
 
-def test_a_row_without_weight_has_no_areas_no_shares_and_no_sums() -> None:
+def test_row_without_weight_has_no_areas_or_shares() -> None:
     grid = AreaGrid(2, 2, 2, 2)
     nothing = np.zeros((1, grid.count), np.float32)
     assert weights.top_areas(nothing, grid, 3).index.tolist() == [[-1, -1, -1]]

@@ -41,7 +41,7 @@ def seen(given: CaptionedPictures, run: Path) -> np.ndarray:
     return np.stack(given.encoded(encoder(), run, CPU).features)
 
 
-def test_features_are_those_of_the_runs_weights_and_of_these_pictures(tmp_path: Path) -> None:
+def test_features_depend_on_weights_and_pictures(tmp_path: Path) -> None:
     first = seen(pictures(), trained(tmp_path / "run", 1))
     again = seen(pictures(), tmp_path / "run")
     np.testing.assert_array_equal(first, again)
@@ -52,7 +52,7 @@ def test_features_are_those_of_the_runs_weights_and_of_these_pictures(tmp_path: 
     assert len(list((tmp_path / "run").glob("features-*.npy"))) == 3
 
 
-def test_what_is_kept_is_made_once_and_whole(tmp_path: Path) -> None:
+def test_cached_array_is_computed_once(tmp_path: Path) -> None:
     path, made = tmp_path / "deep" / "one.npy", []
 
     def make() -> np.ndarray:
@@ -64,7 +64,7 @@ def test_what_is_kept_is_made_once_and_whole(tmp_path: Path) -> None:
     assert len(made) == 1 and [one.name for one in path.parent.glob("*.npy")] == ["one.npy"]
 
 
-def test_a_card_says_whose_help_the_pictures_encoder_had() -> None:
+def test_card_names_the_pretrained_picture_encoder() -> None:
     assert "without any larger network's help" in ABOUT["photos"].limits_of("small")
     borrowed = ABOUT["photos"].limits_of("resnet152")
     assert "ResNet-152" in borrowed and "without" not in borrowed

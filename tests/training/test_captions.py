@@ -76,7 +76,7 @@ def test_scenes_become_a_measured_captioner(tmp_path: Path) -> None:
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 
 
-def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_path: Path) -> None:
+def test_photos_are_described_from_a_finished_encoder(data: Path, tmp_path: Path) -> None:
     model = {**TINY, "encoder": {"side": 128, "channels": 2}, "grid": 8}
     encoder = EncoderTaskConfig(
         name="encoder",
@@ -102,7 +102,7 @@ def test_photos_are_described_by_what_a_finished_encoder_sees(data: Path, tmp_pa
 
 
 @pytest.mark.usefixtures("few")
-def test_a_captions_own_words_are_measured_where_it_is_true(
+def test_own_words_are_measured_in_true_captions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
@@ -118,7 +118,7 @@ def test_a_captions_own_words_are_measured_where_it_is_true(
 
 
 @pytest.mark.usefixtures("few")
-def test_pointing_is_asked_of_so_many_pictures_whatever_the_batch(
+def test_pointing_is_measured_on_a_fixed_picture_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
@@ -140,7 +140,7 @@ def test_pointing_is_asked_of_so_many_pictures_whatever_the_batch(
 
 
 @pytest.mark.usefixtures("few")
-def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
+def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
     def words(first: int, seed: int) -> list[list[int]]:
         task = Captions.build(
             recipe("scenes", seed=seed), tmp_path, tmp_path / "runs" / "one", choose_device("cpu")
@@ -153,7 +153,7 @@ def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
     assert words(0, 1) != words(0, 2)
 
 
-def test_a_changed_photo_keeps_its_shape_and_its_content() -> None:
+def test_changed_photo_keeps_its_shape_and_content() -> None:
     pixels = torch.zeros(6, 32, 32, 3, dtype=torch.uint8)
     pixels[:, 8:24, 8:24] = 220
     changed = PhotoChanges.draw(6, torch.Generator().manual_seed(0)).change(pixels)
@@ -162,7 +162,7 @@ def test_a_changed_photo_keeps_its_shape_and_its_content() -> None:
     assert len({one.numpy().tobytes() for one in changed}) == 6
 
 
-def test_words_are_those_of_most_pictures_without_function_words() -> None:
+def test_content_words_are_frequent_without_function_words() -> None:
     captions = [("a small dog", "the dog runs"), ("a small cat",), ("two dogs and a cat", "a cat")]
     words = content_words(captions, 3)
     assert words[:2] == ["small", "cat"] or words[:2] == ["cat", "small"]
@@ -208,7 +208,7 @@ def test_tellers_are_trained_and_measured(attention: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.usefixtures("few")
-def test_a_captioner_that_is_told_says_so_and_goes_on_from_another(tmp_path: Path) -> None:
+def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
     first = train(recipe("scenes"), tmp_path, tmp_path / "runs", "cpu")
     plan = replace(
         recipe("scenes"),
@@ -241,7 +241,7 @@ def test_a_captioner_that_is_told_says_so_and_goes_on_from_another(tmp_path: Pat
         ({"pictures": "photos"}, "name an encoder_run, whose views of a photo are fixed"),
     ],
 )
-def test_what_cannot_be_told_is_refused(
+def test_invalid_supervision_is_refused(
     options: dict[str, Any], told: str, data: Path, tmp_path: Path, few: None
 ) -> None:
     plan = replace(recipe(options["pictures"]), **{**options, "told": 0.1})

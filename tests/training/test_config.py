@@ -16,7 +16,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.toml"))
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_recipe_is_whole(path: Path) -> None:
+def test_every_recipe_is_complete(path: Path) -> None:
     config = load_recipe(path)
     assert config.name == path.stem
     assert isinstance(config, load(trainings()[config.task]).Recipe)
@@ -25,7 +25,7 @@ def test_every_recipe_is_whole(path: Path) -> None:
         assert options.areas(0).extent[1] in (1, 2, 5, 8)
 
 
-def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
+def test_models_of_a_pair_differ_only_in_attention() -> None:
     pairs: dict[str, list[dict[str, object]]] = {}
     for config in map(load_recipe, CONFIGS):
         options = {**config.to_dict(), "name": "", "rates": {}, "model": {**config.model}}
@@ -57,13 +57,13 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
         ('name = "x"', "not complete"),
     ],
 )
-def test_what_cannot_be_used_is_named(tmp_path: Path, text: str, told: str) -> None:
+def test_invalid_setting_is_named(tmp_path: Path, text: str, told: str) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(text)
     with pytest.raises(InputError, match=told):
         load_recipe(path)
 
 
-def test_a_missing_recipe_is_named(tmp_path: Path) -> None:
+def test_missing_recipe_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml cannot be read"):
         load_recipe(tmp_path / "none.toml")

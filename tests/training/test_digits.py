@@ -75,14 +75,14 @@ def recipe(network: str, **options: Any) -> DigitsConfig:
     )
 
 
-def test_a_card_says_that_a_network_was_told_to_the_end(corpus: Path, tmp_path: Path) -> None:
+def test_card_notes_supervision_until_the_end(corpus: Path, tmp_path: Path) -> None:
     steps = recipe("ram").steps
     task = Digits.build(recipe("ram", told=steps), corpus, tmp_path, choose_device("cpu"))
     looks = "every look but the first"
     assert task.describe().limits == ALWAYS_TOLD_LIMITS.format(looks=looks)
 
 
-def test_a_card_says_nothing_of_looks_where_there_are_none(corpus: Path, tmp_path: Path) -> None:
+def test_card_without_attention_does_not_mention_looks(corpus: Path, tmp_path: Path) -> None:
     plain = replace(recipe("stn"), model={**MODELS_OF["stn"], "attends": False, "width": 3})
     described = Digits.build(plain, corpus, tmp_path, choose_device("cpu")).describe()
     assert (described.mechanism, described.limits) == ("none", READS)
@@ -90,7 +90,7 @@ def test_a_card_says_nothing_of_looks_where_there_are_none(corpus: Path, tmp_pat
 
 
 @pytest.mark.parametrize("network", MODELS_OF)
-def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
+def test_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_path: Path) -> None:
     folder = train(recipe(network), corpus, tmp_path, "cpu")
     card = read_card(folder / "card.json")
     assert (card.family, card.task, len(card.history)) == (network, "digits", 1)
@@ -110,7 +110,7 @@ def test_a_recipe_becomes_a_measured_checkpoint(network: str, corpus: Path, tmp_
     MODELS[card.family].load(folder, card, choose_device("cpu"))
 
 
-def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> None:
+def test_batches_depend_only_on_seed_and_step(corpus: Path, tmp_path: Path) -> None:
     def pictures(first: int, seed: int) -> list[int]:
         task = Digits.build(recipe("ram", seed=seed), corpus, tmp_path, choose_device("cpu"))
         stream = task.batches(first)
@@ -121,7 +121,7 @@ def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("network", CAN_BE_TOLD)
-def test_a_network_is_told_where_digits_are_in_its_first_updates_alone(
+def test_supervision_applies_only_to_first_updates(
     network: str, corpus: Path, tmp_path: Path
 ) -> None:
     task = Digits.build(recipe(network, told=2, steps=4), corpus, tmp_path, choose_device("cpu"))
@@ -148,28 +148,26 @@ def test_a_network_is_told_where_digits_are_in_its_first_updates_alone(
 
 
 @pytest.mark.parametrize("network", ["stn", "items"])
-def test_only_a_network_with_aims_can_be_told(network: str) -> None:
+def test_supervision_needs_a_network_with_aims(network: str) -> None:
     with pytest.raises(InputError, match=f'The network "{network}" cannot be told .* ram, dram'):
         recipe(network, told=2)
 
 
-def test_as_many_digits_are_drawn_as_asked_for_whatever_lies_in_the_folder(
-    corpus: Path, tmp_path: Path
-) -> None:
+def test_drawn_digits_match_the_requested_number(corpus: Path, tmp_path: Path) -> None:
     for drawn in (10, 6, 10):
         task = Digits.build(recipe("ram", drawn=drawn), corpus, tmp_path, choose_device("cpu"))
         assert len(task.digits) == len(task.labels) == 40 + drawn
     assert len(list(tmp_path.glob("drawn-*.npy"))) == 2
 
 
-def test_what_counts_is_error_and_where_it_looks(corpus: Path, tmp_path: Path) -> None:
+def test_score_combines_error_and_hit_rate(corpus: Path, tmp_path: Path) -> None:
     task = Digits.build(recipe("ram"), corpus, tmp_path, choose_device("cpu"))
     measured = task.validate(0)
     expected = measured["valid_error"] + 0.05 * (1 - measured["valid_hit"])
     assert measured["score"] == pytest.approx(expected)
 
 
-def test_a_run_goes_on_alike_where_weights_lie_otherwise_in_memory(
+def test_resuming_does_not_depend_on_memory_layout(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = recipe("stn", steps=4, validate_every=2)

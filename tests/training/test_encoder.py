@@ -44,12 +44,12 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenes, "SIZES_OF_SPLITS", {"train": 8, "val": 4, "test": 4})
 
 
-def test_where_captions_are_never_learned_precision_alone_counts(tmp_path: Path) -> None:
+def test_precision_alone_counts_without_captions(tmp_path: Path) -> None:
     measured = build(tmp_path, captions_from=4).validate(3)
     assert measured["score"] == -measured["valid_map"]
 
 
-def test_chance_does_not_choose_and_what_has_learned_comes_first(tmp_path: Path) -> None:
+def test_captions_count_only_after_they_are_learned(tmp_path: Path) -> None:
     task = build(tmp_path, captions_from=2)
     guessing = math.log(len(task.tokenizer))
     for step in (1, 2):
@@ -59,7 +59,7 @@ def test_chance_does_not_choose_and_what_has_learned_comes_first(tmp_path: Path)
     assert measured["score"] == pytest.approx(measured["valid_loss"] - measured["valid_map"])
 
 
-def test_the_card_says_how_long_captions_were(tmp_path: Path) -> None:
+def test_card_states_how_long_captions_were_trained(tmp_path: Path) -> None:
     task = build(tmp_path)
     about = task.describe()
     assert (

@@ -50,7 +50,7 @@ def trainer(folder: Path, **options: object) -> Trainer:
     return Trainer(task(**options), folder, CPU)
 
 
-def test_it_learns_to_turn_four_rows_round(tmp_path: Path) -> None:
+def test_loop_learns_to_reverse_four_rows(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=150, validate_every=150, label_smoothing=0.0)
     before = run.task.validate(0)["score"]
     run.train()
@@ -58,7 +58,7 @@ def test_it_learns_to_turn_four_rows_round(tmp_path: Path) -> None:
     assert run.best < 0.3
 
 
-def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+def test_killed_run_resumes_exactly(tmp_path: Path) -> None:
     whole = trainer(tmp_path / "whole")
     whole.train()
     first = trainer(tmp_path / "killed")
@@ -82,7 +82,7 @@ def test_a_killed_run_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None
     )
 
 
-def test_a_run_that_is_asked_to_pause_goes_on_at_the_very_next_update(tmp_path: Path) -> None:
+def test_paused_run_resumes_at_the_next_update(tmp_path: Path) -> None:
     whole = trainer(tmp_path / "whole")
     whole.train()
     first = trainer(tmp_path / "paused")
@@ -96,7 +96,7 @@ def test_a_run_that_is_asked_to_pause_goes_on_at_the_very_next_update(tmp_path: 
         torch.testing.assert_close(one, other)
 
 
-def test_the_best_is_kept_not_the_last(tmp_path: Path) -> None:
+def test_best_checkpoint_is_kept_not_the_last(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=4)
     run.train()
     run.best = -1.0
@@ -113,7 +113,7 @@ def test_every_validation_is_a_line_of_the_log(tmp_path: Path) -> None:
     assert list((tmp_path / "tensorboard").iterdir())
 
 
-def test_the_rate_rises_and_falls_in_straight_lines() -> None:
+def test_learning_rate_rises_and_falls_linearly() -> None:
     rates = [learning_rate(step, config(warmup=4, steps=12)) for step in range(13)]
     assert rates[3] == pytest.approx(1e-2)
     assert rates[12] == 0
@@ -121,13 +121,13 @@ def test_the_rate_rises_and_falls_in_straight_lines() -> None:
     assert rates[4:] == sorted(rates[4:], reverse=True)
 
 
-def test_a_cosine_falls_slowly_then_fast_then_slowly() -> None:
+def test_cosine_schedule_falls_slowly_fast_slowly() -> None:
     options = config(steps=102, warmup=2, peak_rate=1.0, schedule="cosine")
     rates = [learning_rate(step, options) for step in (1, 2, 27, 52, 77, 102)]
     assert rates == pytest.approx([1.0, 1.0, 0.8536, 0.5, 0.1464, 0.0], abs=1e-4)
 
 
-def test_the_mean_of_the_last_weights_is_kept_where_it_is_better(tmp_path: Path) -> None:
+def test_averaged_weights_are_kept_if_better(tmp_path: Path) -> None:
     run = trainer(tmp_path, steps=12, average=2)
     run.train()
     files = sorted(tmp_path.glob("recent-*.pt"))
@@ -147,18 +147,18 @@ def test_the_mean_of_the_last_weights_is_kept_where_it_is_better(tmp_path: Path)
         torch.testing.assert_close(best, mean)
 
 
-def test_a_schedule_that_does_not_exist_is_named(tmp_path: Path) -> None:
+def test_unknown_schedule_is_named(tmp_path: Path) -> None:
     values = {"name": "x", "steps": 1, "peak_rate": 1.0, "warmup": 0, "schedule": "steps"}
     with pytest.raises(InputError, match="linear, cosine"):
         TrainConfig.of(values, tmp_path / "x.toml")
 
 
-def test_without_warming_up_the_peak_comes_first() -> None:
+def test_schedule_without_warmup_starts_at_the_peak() -> None:
     rates = [learning_rate(step, config(warmup=0, steps=4)) for step in range(5)]
     assert rates == pytest.approx([1e-2, 0.75e-2, 0.5e-2, 0.25e-2, 0])
 
 
-def test_chance_goes_on_where_it_stood(tmp_path: Path) -> None:
+def test_random_state_is_restored(tmp_path: Path) -> None:
     trainer(tmp_path, steps=4).train()
     state = torch.load(tmp_path / RESUME, weights_only=True)
     assert list(state["random"]) == ["cpu"], "on CUDA also that of the GPU"
@@ -169,7 +169,7 @@ def test_chance_goes_on_where_it_stood(tmp_path: Path) -> None:
         torch.testing.assert_close(torch.get_rng_state(), state["random"]["cpu"])
 
 
-def test_batches_depend_on_seed_and_step_alone() -> None:
+def test_batches_depend_only_on_seed_and_step() -> None:
     def take(first: int, seed: int = 1) -> list[list[int]]:
         stream = task(seed=seed).batches(first)
         return [next(stream).source.flatten().tolist() for _ in range(6)]
@@ -179,7 +179,7 @@ def test_batches_depend_on_seed_and_step_alone() -> None:
     assert any(take(0, seed=1) != take(0, seed=other) for other in (2, 3, 4))
 
 
-def test_parts_of_a_network_may_learn_at_their_own_rate() -> None:
+def test_parameter_groups_may_have_their_own_rate() -> None:
     whole = network(12)
     groups = parameter_groups(whole, config(rates={"encoder": 0.1}))
     assert {group["factor"]: len(group["params"]) for group in groups} == {

@@ -60,7 +60,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_two_processes_are_one_on_both_batches(whole: Path, tmp_path: Path) -> None:
+def test_two_processes_equal_one_on_joined_batches(whole: Path, tmp_path: Path) -> None:
     first, second = ends(whole)
     for name, value in first["weights"].items():
         assert torch.equal(value, second["weights"][name]), name
@@ -78,7 +78,7 @@ def test_two_processes_are_one_on_both_batches(whole: Path, tmp_path: Path) -> N
     assert len(list((whole / "tensorboard").iterdir())) == 1
 
 
-def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(whole: Path, tmp_path: Path) -> None:
+def test_killed_parallel_run_resumes_exactly(whole: Path, tmp_path: Path) -> None:
     torchrun("tests/training/two_ranks.py", str(tmp_path), "12")
     assert torch.load(tmp_path / RESUME, weights_only=True)["step"] == 4, (
         "then two more, which are lost"
@@ -91,7 +91,7 @@ def test_killed_and_resumed_it_ends_as_if_nothing_had_happened(whole: Path, tmp_
         ), name
 
 
-def test_a_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
+def test_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
     recipe = tmp_path / "tiny.toml"
     recipe.write_text(
         'name = "tiny"\nlevel = "character"\nvocabulary = 60\nsteps = 3\nbatch_tokens ='
@@ -112,7 +112,7 @@ def test_a_recipe_becomes_one_checkpoint(corpus: Path, tmp_path: Path) -> None:
     assert len(card.history) == 1 and card.history[0]["step"] == 3
 
 
-def test_a_process_alone_draws_everything() -> None:
+def test_single_process_draws_everything() -> None:
     assert list(ALONE.own(range(7))) == list(range(7))
     assert ALONE.in_turn(lambda: "made") == "made" and ALONE.writes
     loss = task(0).loss
@@ -120,6 +120,6 @@ def test_a_process_alone_draws_everything() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5])
-def test_together_they_draw_what_one_would(count: int) -> None:
+def test_processes_together_draw_what_one_would(count: int) -> None:
     drawn = [list(Ranks(rank, count).own(range(20))) for rank in range(count)]
     assert sorted(sum(drawn, [])) == list(range(20))

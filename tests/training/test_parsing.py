@@ -65,7 +65,7 @@ def task_of(corpus: Path, **options: object) -> Parsing:
     return Parsing.build(recipe(**options), corpus, corpus, CPU)
 
 
-def test_the_tokenizer_has_a_token_for_every_bracket(corpus: Path) -> None:
+def test_tokenizer_has_a_token_for_every_bracket(corpus: Path) -> None:
     tokenizer = task_of(corpus).tokenizer
     for _, text, tree in lines("train") + [("", *of_length(5))]:
         assert [token.text for token in tokenizer.tokens(tree)] == tree.split()
@@ -73,14 +73,14 @@ def test_the_tokenizer_has_a_token_for_every_bracket(corpus: Path) -> None:
         assert tokenizer.decode(tokenizer.ids(text))[0] == text
 
 
-def test_it_learns_no_token_from_the_trees(corpus: Path) -> None:
+def test_tokenizer_learns_no_token_from_the_trees(corpus: Path) -> None:
     """Trees are far more frequent than any word, and yet they take no room from words."""
     sentences, symbols = Parsing.texts([("Ida sings", SHORT), ("Olaf", "(NP XX )NP")])
     assert sentences == ["Ida sings", "Olaf"]
     assert symbols == ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "XX"]
 
 
-def test_training_may_have_longer_sentences_than_are_asked(corpus: Path) -> None:
+def test_training_may_have_longer_sentences(corpus: Path) -> None:
     def words(found: list[tuple[str, str]]) -> list[int]:
         return sorted({len(text.split()) for text, _ in found})
 
@@ -100,7 +100,7 @@ def test_pairs_are_sentences_and_their_trees(corpus: Path) -> None:
     assert texts == [["Ida paints boats .", WHOLE], ["Ida paints .", SHORT]]
 
 
-def test_the_loss_falls_and_the_run_can_be_described(corpus: Path, tmp_path: Path) -> None:
+def test_loss_falls_and_the_run_is_described(corpus: Path, tmp_path: Path) -> None:
     task = task_of(corpus, longest_trained=30)
     trainer = Trainer(task, tmp_path / "run", CPU)
     before = task.validate(0)["valid_loss"]

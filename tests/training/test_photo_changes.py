@@ -16,7 +16,7 @@ def changes(scale: tuple[float, float], shift: tuple[float, float]) -> PhotoChan
     return PhotoChanges(torch.tensor([scale]), torch.tensor([shift]), *plain)
 
 
-def test_a_bright_thing_is_where_its_box_went() -> None:
+def test_box_moves_with_its_object() -> None:
     drawn = PhotoChanges.draw(40, torch.Generator().manual_seed(0))
     box = (0.375, 0.25, 0.625, 0.5)
     pixels = torch.zeros(40, SIDE, SIDE, 3, dtype=torch.uint8)
@@ -30,14 +30,14 @@ def test_a_bright_thing_is_where_its_box_went() -> None:
         np.testing.assert_allclose(np.array(moved) * SIDE, seen, atol=1.5)
 
 
-def test_a_mirror_swaps_left_and_right() -> None:
+def test_mirror_swaps_left_and_right() -> None:
     moved = changes((-1.0, 1.0), (0.0, 0.0)).ground(
         0, Grounded("a", ((0, ((0.0, 0.1, 0.3, 0.4),)),))
     )
     np.testing.assert_allclose(moved.boxes[0][1][0], (0.7, 0.1, 1.0, 0.4), atol=1e-6)
 
 
-def test_a_box_that_is_cut_off_does_not_count() -> None:
+def test_mostly_cropped_box_is_dropped() -> None:
     """The cut is the left half; one box lies right of it, another mostly."""
     left = changes((0.5, 1.0), (-0.5, 0.0))
     boxes = ((0, ((0.8, 0, 1, 1),)), (1, ((0.45, 0, 0.95, 1),)), (2, ((0.1, 0, 0.2, 1),)))

@@ -96,7 +96,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("few")
-def test_scenes_become_a_translator_that_looks(
+def test_scenes_become_a_multimodal_translator(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
@@ -130,7 +130,7 @@ def test_scenes_become_a_translator_that_looks(
     assert shapes == {(True, False), (False, True), (True, True)}
 
 
-def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path: Path) -> None:
+def test_photos_become_a_translator_without_held_out_data(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
     folder = train(recipe("photos"), data, tmp_path, "cpu")
     card, written = evaluate(folder, data, "test", Options(2), "cpu")
@@ -153,7 +153,7 @@ def test_photos_become_one_too_and_nothing_held_out_is_read(data: Path, tmp_path
     assert len(task.train.examples["text"]) > len(task.train.examples["triple"])
 
 
-def test_the_longest_source_is_that_of_training(data: Path, tmp_path: Path) -> None:
+def test_longest_source_comes_from_training(data: Path, tmp_path: Path) -> None:
     train(encoder("photos"), data, tmp_path, "cpu")
     (tmp_path / "doubly").mkdir()
     task = PictureTranslation.build(
@@ -184,7 +184,7 @@ def test_hidden_words_are_those_a_picture_tells() -> None:
 
 
 @pytest.mark.usefixtures("few")
-def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
+def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
     train(encoder("scenes"), tmp_path, tmp_path / "runs", "cpu")
     (tmp_path / "runs" / "doubly").mkdir()
     task = PictureTranslation.build(

@@ -58,7 +58,7 @@ def backend(models: Path) -> LocalBackend:
 
 
 @pytest.mark.parametrize("kind", ["hull", "tour"])
-def test_turned_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
+def test_rotated_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
     rng = np.random.default_rng(0)
     sets = random_sets(kind, 6, 7, rng)
     for _ in range(8):
@@ -66,7 +66,7 @@ def test_turned_and_mirrored_sets_keep_exact_answers(kind: str) -> None:
         np.testing.assert_array_equal(sets.answers, exact(kind, sets.points))
 
 
-def test_what_is_read_has_the_answer_in_the_order_of_reading_and_closed() -> None:
+def test_normalised_sets_have_closed_ordered_answers() -> None:
     sets = random_sets("hull", 5, 8, np.random.default_rng(0))
     read, answers = as_read(sets)
     for row, answer in enumerate(answers):
@@ -78,7 +78,7 @@ def test_what_is_read_has_the_answer_in_the_order_of_reading_and_closed() -> Non
         np.testing.assert_allclose(read[row, places[:-1]], centred / scale)
 
 
-def test_a_resumed_run_draws_what_an_unbroken_one_does(tmp_path: Path) -> None:
+def test_resumed_run_draws_like_an_unbroken_one(tmp_path: Path) -> None:
     task = Pointers.build(recipe(), tmp_path, tmp_path, torch.device("cpu"))
     whole, resumed = task.batches(0), task.batches(3)
     later = [next(whole) for _ in range(5)][3:]
@@ -88,7 +88,9 @@ def test_a_resumed_run_draws_what_an_unbroken_one_does(tmp_path: Path) -> None:
         assert torch.equal(one.answers_BT, other.answers_BT)
 
 
-def test_it_is_measured_beside_its_baselines(models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pointer_network_is_measured_with_its_baselines(
+    models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(points, "TEST_SETS", 12)
     monkeypatch.setattr(points, "VALID_SETS", 12)
     for kind, measure in (("hull", "area"), ("tour", "ratio")):
@@ -102,7 +104,7 @@ def test_it_is_measured_beside_its_baselines(models: Path, monkeypatch: pytest.M
         assert all(0 <= value <= 1 for value in found.values())
 
 
-def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_path: Path) -> None:
+def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: Path) -> None:
     trace = backend.trace(ASKED)
     validate(trace)
     codec.save(trace, tmp_path / "trace.npz")
@@ -117,7 +119,7 @@ def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_p
         assert row[int(label) - 1] == pytest.approx(row.max())
 
 
-def test_the_numbers_of_the_points_mean_nothing(backend: LocalBackend) -> None:
+def test_point_numbers_do_not_matter(backend: LocalBackend) -> None:
     one = backend.trace(ASKED)
     parts = ASKED.text.split()
     other = backend.trace(Request("tiny-hull", " ".join(parts[::-1])))
@@ -129,7 +131,7 @@ def test_the_numbers_of_the_points_mean_nothing(backend: LocalBackend) -> None:
 
 
 @pytest.mark.parametrize("name", ["tiny-hull", "tiny-tour"])
-def test_a_given_output_and_a_hidden_point(backend: LocalBackend, name: str) -> None:
+def test_given_output_and_hidden_point_are_applied(backend: LocalBackend, name: str) -> None:
     given = backend.trace(Request(name, ASKED.text, target="3 1 2 4 5 3"))
     assert given.fields["target"].raw == "3 1 2 4 5 3"
     hidden = backend.trace(Request(name, ASKED.text, changes=(Hide("points", (0,)),)))
@@ -153,12 +155,12 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
-def test_what_cannot_be_read_gets_a_sentence(backend: LocalBackend, text: str) -> None:
+def test_unreadable_input_gives_one_sentence(backend: LocalBackend, text: str) -> None:
     with pytest.raises(InputError, match=REFUSED[text].replace("(", r"\(")):
         backend.trace(Request("tiny-hull", text))
 
 
 @pytest.mark.parametrize("target", ["1 2 1", "1 2 3 4", "1 2 2 3 1", "1 2 9 1", "a", "0 1 2 0"])
-def test_a_given_output_that_is_none_is_refused(backend: LocalBackend, target: str) -> None:
+def test_invalid_given_output_is_refused(backend: LocalBackend, target: str) -> None:
     with pytest.raises(InputError, match="is no convex hull of these points"):
         backend.trace(Request("tiny-hull", ASKED.text, target=target))

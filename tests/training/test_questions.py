@@ -60,7 +60,7 @@ def backend(models: Path) -> LocalBackend:
     return LocalBackend(models, "cpu")
 
 
-def test_it_learns_and_reads_the_fact_that_answers(models: Path, corpus: Path) -> None:
+def test_network_learns_to_read_the_answering_fact(models: Path, corpus: Path) -> None:
     card, _ = evaluate(models / "tiny", corpus, "test", Options(), "cpu")
     assert read_card(models / "tiny" / "card.json") == card
     figures, hops = card.figures["test"], card.attention["hops, test"]
@@ -69,7 +69,7 @@ def test_it_learns_and_reads_the_fact_that_answers(models: Path, corpus: Path) -
     assert hops["change with the question"] > 0.3
 
 
-def test_a_resumed_run_draws_what_an_unbroken_one_does(corpus: Path, tmp_path: Path) -> None:
+def test_resumed_run_draws_like_an_unbroken_one(corpus: Path, tmp_path: Path) -> None:
     task = Questions.build(recipe(), corpus, tmp_path, torch.device("cpu"))
     each = len(task.train.questions) // 32
     whole, resumed = task.batches(0), task.batches(each + 2)
@@ -80,7 +80,7 @@ def test_a_resumed_run_draws_what_an_unbroken_one_does(corpus: Path, tmp_path: P
         assert torch.equal(one.facts_BM2V, other.facts_BM2V) and one.linear == other.linear
 
 
-def test_ages_count_from_the_latest_fact_with_gaps_between() -> None:
+def test_ages_count_from_latest_fact_with_gaps() -> None:
     rng = np.random.default_rng(0)
     assert gapped(4, 0, rng) == [3, 2, 1, 0]
     assert gapped(3, 1, rng) == [4, 2, 0]
@@ -89,13 +89,13 @@ def test_ages_count_from_the_latest_fact_with_gaps_between() -> None:
         assert ages[-1] == 0 and all(older - newer in (1, 2) for older, newer in pairwise(ages))
 
 
-def test_a_gold_fact_counts_when_some_hop_reads_it_most() -> None:
+def test_gold_fact_counts_if_any_hop_prefers_it() -> None:
     weights = {0: torch.tensor([[0.6, 0.4, 0.0], [0.1, 0.2, 0.7]]), 1: torch.ones(2, 1)}
     assert covered(weights, [{0, 1}, {0}]) == 0.75
     assert covered(weights, [{1}, set()]) == 0
 
 
-def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_path: Path) -> None:
+def test_trace_is_complete_and_survives_a_file(backend: LocalBackend, tmp_path: Path) -> None:
     trace = backend.trace(Request("tiny", STORY))
     validate(trace)
     assert trace.fields["target"].raw == "barn"
@@ -107,7 +107,7 @@ def test_its_trace_is_whole_and_goes_through_a_file(backend: LocalBackend, tmp_p
     assert again.request == trace.request and again.fields["facts"].kind == "facts"
 
 
-def test_without_its_fact_the_answer_is_less_likely(backend: LocalBackend) -> None:
+def test_answer_is_less_likely_without_its_fact(backend: LocalBackend) -> None:
     before = backend.trace(Request("tiny", STORY, target="barn"))
     without = Request("tiny", STORY, target="barn", changes=(Hide("facts", (1,)),))
     after = backend.trace(without)
@@ -115,7 +115,7 @@ def test_without_its_fact_the_answer_is_less_likely(backend: LocalBackend) -> No
     assert after.output.probabilities[0] < before.output.probabilities[0] / 2
 
 
-def test_unknown_words_are_named_and_read_over(backend: LocalBackend) -> None:
+def test_unknown_words_are_named_and_skipped(backend: LocalBackend) -> None:
     story = STORY.replace("Cleo", "A zebra")
     trace = backend.trace(Request("tiny", story))
     assert "never seen a, zebra:" in trace.details["warning"]
@@ -133,11 +133,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("text", REFUSED, ids=REFUSED.values())
-def test_what_is_no_story_gets_a_sentence(backend: LocalBackend, text: str) -> None:
+def test_invalid_story_gives_one_sentence(backend: LocalBackend, text: str) -> None:
     with pytest.raises(InputError, match=REFUSED[text]):
         backend.trace(Request("tiny", text))
 
 
-def test_an_answer_that_it_does_not_know_is_refused(backend: LocalBackend) -> None:
+def test_unknown_answer_is_refused(backend: LocalBackend) -> None:
     with pytest.raises(InputError, match='"moon" is no answer .* attic, barn'):
         backend.trace(Request("tiny", STORY, target="moon"))

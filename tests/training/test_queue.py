@@ -50,9 +50,7 @@ def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def test_a_run_waits_for_the_one_it_starts_from_and_a_failure_stops_nothing_else(
-    recipes: list[Path], tmp_path: Path
-) -> None:
+def test_run_waits_for_its_start_and_survives_failures(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     found = Queue(planned(recipes, runs), tmp_path, runs)
     found.train()
@@ -64,9 +62,7 @@ def test_a_run_waits_for_the_one_it_starts_from_and_a_failure_stops_nothing_else
     assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
 
 
-def test_a_run_that_another_queue_trains_is_passed_over(
-    recipes: list[Path], tmp_path: Path
-) -> None:
+def test_run_trained_by_another_queue_is_skipped(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     with claimed(runs / "plain") as is_mine:
         assert is_mine
@@ -74,7 +70,7 @@ def test_a_run_that_another_queue_trains_is_passed_over(
     assert not (runs / "order").exists()
 
 
-def test_a_queue_that_was_stopped_starts_nothing(recipes: list[Path], tmp_path: Path) -> None:
+def test_stopped_queue_starts_nothing(recipes: list[Path], tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     found = Queue(planned(recipes, runs), tmp_path, runs)
     found.stop()
@@ -82,7 +78,7 @@ def test_a_queue_that_was_stopped_starts_nothing(recipes: list[Path], tmp_path: 
     assert not (runs / "order").exists()
 
 
-def test_the_list_says_how_far_every_run_is(
+def test_list_shows_progress_of_every_run(
     recipes: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     runs = tmp_path / "runs"

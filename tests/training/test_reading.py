@@ -46,7 +46,7 @@ def task_of(corpus: Path) -> Reading:
     return Reading.build(config, corpus, corpus, CPU)
 
 
-def test_the_loss_falls_and_the_run_can_be_described(corpus: Path, tmp_path: Path) -> None:
+def test_loss_falls_and_the_run_is_described(corpus: Path, tmp_path: Path) -> None:
     task = task_of(corpus)
     trainer = Trainer(task, tmp_path / "run", CPU)
     before = task.validate(0)["valid_loss"]
@@ -65,7 +65,7 @@ def test_every_caption_is_read_to_its_end(corpus: Path) -> None:
     assert [*task.train_rows] == [task.tokenizer.ids(one) for one in CAPTIONS]
 
 
-def test_a_run_that_goes_on_sees_what_it_would_have_seen(corpus: Path) -> None:
+def test_resumed_run_sees_the_expected_data(corpus: Path) -> None:
     task, batches = task_of(corpus), 30
     whole = task.batches(0)
     seen = [next(whole) for _ in range(batches)]

@@ -36,7 +36,7 @@ def corpus(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("level", ["character", "token"])
-def test_a_recipe_becomes_a_measured_checkpoint(
+def test_recipe_becomes_a_measured_checkpoint(
     corpus: Path, tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # The captions with links are of the real corpus.
@@ -87,7 +87,7 @@ def test_no_reference_exceeds_the_length_limit() -> None:
     )
 
 
-def test_training_needs_little_more_than_torch() -> None:
+def test_training_needs_few_packages_besides_torch() -> None:
     """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the
     app.
     """

@@ -34,7 +34,7 @@ class Shouter:
         return [request.text.upper() for request in requests]
 
 
-def test_made_pairs_are_read_as_they_were_written_and_empty_ones_go(tmp_path: Path) -> None:
+def test_made_pairs_are_cleaned_and_read_back(tmp_path: Path) -> None:
     write_made(tmp_path, "own", [("a\tb", "c\nd"), ("", "x"), ("é", "ü")])
     assert read_made(tmp_path, "own") == [("a b", "c d"), ("é", "ü")]
     with pytest.raises(InputError, match=r"made/other\.tsv\.gz is missing; make it with"):
@@ -42,7 +42,7 @@ def test_made_pairs_are_read_as_they_were_written_and_empty_ones_go(tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["distilled", "back"])
-def test_pairs_are_made_of_sentences_and_a_killed_command_goes_on(
+def test_interrupted_pair_generation_resumes(
     tmp_path: Path, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("areaviz.training.make_pairs.TOGETHER", 2)
@@ -67,7 +67,7 @@ def test_subwords_are_drawn_in_proportion_to_their_probability() -> None:
         assert drawn[(*ids, END)] / 4000 == pytest.approx(share, abs=0.03)
 
 
-def test_every_way_says_the_sentence_and_the_first_is_the_usual_one() -> None:
+def test_segmentations_decode_to_the_sentence_best_first() -> None:
     words = Tokenizer.train(SENTENCES * 20, "token", 80)
     ways = words.best_ways(SENTENCES[0], 6)
     assert len(ways) == 6 and [*ways[0][0], END] == words.ids(SENTENCES[0])
@@ -117,7 +117,7 @@ def device() -> Any:
     return torch.device("cpu")
 
 
-def test_a_translator_learns_from_made_pairs_too_and_its_card_says_so(tmp_path: Path) -> None:
+def test_translator_card_mentions_made_training_pairs(tmp_path: Path) -> None:
     plain = build(tmp_path)
     write_made(tmp_path / "runs", "own", [("A dog.", "Ein Hund.")])
     more = build(tmp_path, made=["own"])
@@ -127,7 +127,7 @@ def test_a_translator_learns_from_made_pairs_too_and_its_card_says_so(tmp_path: 
     assert plain.describe().data["train"] == "29,000 sentence pairs"
 
 
-def test_drawn_subwords_differ_between_epochs_and_follow_from_the_step(tmp_path: Path) -> None:
+def test_drawn_subwords_follow_from_epoch_and_step(tmp_path: Path) -> None:
     task = build(tmp_path, sampling=0.1)
     stream, later = task.batches(0), task.batches(2)
     batches = [next(stream) for _ in range(4)]

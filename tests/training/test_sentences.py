@@ -22,7 +22,7 @@ from areaviz.training.sentences import (
 LEFT, RIGHT = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
 
 
-def test_every_token_counts_as_much_whatever_its_batch() -> None:
+def test_tokens_have_equal_weight_in_every_batch() -> None:
     """Batches of one and of three tokens: the mean over four, not over two batches."""
     sure, torn = torch.tensor([50.0, 0, 0, 0]), torch.zeros(4)
     one = total_loss(torn.expand(1, 2, 4), torch.tensor([[3, PAD]]))
@@ -31,18 +31,18 @@ def test_every_token_counts_as_much_whatever_its_batch() -> None:
     assert mean_loss([one, three]) == pytest.approx(math.log(4) / 4)
 
 
-def test_the_end_symbol_is_no_token_of_a_sentence() -> None:
+def test_end_symbol_does_not_count_as_sentence_token() -> None:
     assert longest([[5, 6, 7, 3], [5, 3]]) == 3
 
 
-def test_of_words_as_frequent_the_first_by_letter_comes_first() -> None:
+def test_equally_frequent_words_are_sorted_alphabetically() -> None:
     """A set of words has another order in every process."""
     captions = [("the zebra meets an ape", "yak"), ("a yak", "bear"), ("owl",)]
     assert content_words(captions, 10) == ["yak", "ape", "bear", "meets", "owl", "zebra"]
     assert content_words(captions, 3) == ["yak", "ape", "bear"]
 
 
-def test_each_boxed_word_is_asked_where_its_own_token_looks() -> None:
+def test_boxed_word_is_measured_at_its_own_token() -> None:
     tokenizer = Tokenizer.train(["a red star", "a blue circle"] * 3, "word", 40)
     boxed: Boxes = ((1, (LEFT,)), (2, (RIGHT,)))
     left, right = [0.9, 0.1], [0.1, 0.9]

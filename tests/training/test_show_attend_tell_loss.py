@@ -25,7 +25,7 @@ def test_unevenness_by_hand() -> None:
     assert unevenness(weights, captions).item() == pytest.approx((0.25 + 0.25) / 2)
 
 
-def test_the_estimate_of_a_choice_is_right_on_average() -> None:
+def test_choice_gradient_is_exact_on_average() -> None:
     """Two cells, two words each told by one of them: the mean over all draws is the
     exact gradient.
     """
@@ -50,7 +50,7 @@ def test_the_estimate_of_a_choice_is_right_on_average() -> None:
     torch.testing.assert_close(total, expected)
 
 
-def test_the_baseline_follows_each_word() -> None:
+def test_baseline_follows_each_word() -> None:
     usual = torch.full((6,), -1.0)
     logits = torch.zeros(1, 2, 6).log_softmax(2)
     run = CaptionPass(
@@ -61,7 +61,7 @@ def test_the_baseline_follows_each_word() -> None:
     assert usual[[0, 1, 2, 3, 5]].tolist() == [-1.0] * 5
 
 
-def test_the_first_mean_of_a_word_becomes_its_average() -> None:
+def test_first_mean_of_a_word_starts_its_average() -> None:
     usual = torch.zeros(6)
     logits = torch.randn(2, 1, 6).log_softmax(2)
     run = CaptionPass(
@@ -72,7 +72,7 @@ def test_the_first_mean_of_a_word_becomes_its_average() -> None:
     assert usual[[0, 1, 2, 3, 5]].tolist() == [0.0] * 5
 
 
-def test_open_choices_are_rewarded() -> None:
+def test_even_choices_are_rewarded() -> None:
     """Of two looks that are worth as much, the loss is lower for the one that is more even."""
     logits, captions = torch.zeros(1, 1, 6), torch.tensor([[4]])
     losses = {}
@@ -84,7 +84,7 @@ def test_open_choices_are_rewarded() -> None:
     assert losses[0.9] - losses[0.5] == pytest.approx(0.1 * (nats[0.5] - nats[0.9]), abs=1e-4)
 
 
-def test_the_gradient_of_openness_evens_the_weights_out() -> None:
+def test_openness_gradient_makes_weights_more_even() -> None:
     scores = torch.tensor([2.0, 0.0], requires_grad=True)
     captions, usual = torch.tensor([[4]]), torch.full((6,), -6.0)
     # The reward is what is expected, so that the choice itself teaches nothing.

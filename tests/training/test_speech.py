@@ -42,7 +42,7 @@ def recipe(**options: object) -> SpeechConfig:
     return SpeechConfig(**{**values, "steps": 60, "model": model, **options})  # type: ignore[arg-type]
 
 
-def test_the_loss_falls_and_the_run_can_be_described(
+def test_loss_falls_and_the_run_is_described(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(speech, "VALIDATED", 16)
@@ -57,7 +57,7 @@ def test_the_loss_falls_and_the_run_can_be_described(
     assert (about.family, about.task, about.trained_length) == ("listener", "speech", 3)
 
 
-def test_batches_depend_on_seed_and_step_alone(corpus: Path, tmp_path: Path) -> None:
+def test_batches_depend_only_on_seed_and_step(corpus: Path, tmp_path: Path) -> None:
     task = Speech.build(recipe(fewest=2, most=3), corpus, tmp_path, torch.device("cpu"))
     again = task.batches(0)
     next(again)

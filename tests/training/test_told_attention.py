@@ -33,7 +33,7 @@ def weights_on(area: Area) -> torch.Tensor:
     return weights
 
 
-def test_the_words_with_boxes_are_told_where_they_are_written() -> None:
+def test_boxed_words_are_supervised_at_their_position() -> None:
     found = told()
     assert found.sentence.tolist() == [0, 0] and found.step.tolist() == [1, 2]
     best = found.overlap.argmax(1).tolist()
@@ -45,9 +45,7 @@ def test_the_words_with_boxes_are_told_where_they_are_written() -> None:
     ("area", "relative"),
     [(Area(1, 1, 2, 2), 1.0), (Area(1, 1, 1, 1), 0.25), (Area(0, 0, 2, 2), 1 / 7)],
 )
-def test_the_loss_is_the_overlap_of_the_areas_relative_to_the_best(
-    area: Area, relative: float
-) -> None:
+def test_told_loss_is_relative_overlap_with_best_area(area: Area, relative: float) -> None:
     assert told_loss(weights_on(area), told()).item() == pytest.approx(-math.log(relative))
 
 
@@ -58,7 +56,7 @@ def test_sentences_without_boxes_teach_nothing() -> None:
     assert not len(Told.of([without_extent], words(), GRID).sentence)
 
 
-def test_a_head_learns_to_look_where_it_is_told_and_the_loss_is_of_that_head() -> None:
+def test_told_loss_trains_only_the_chosen_head() -> None:
     torch.manual_seed(0)
     options = CaptionerConfig(
         vocabulary=len(words()),

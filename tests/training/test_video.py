@@ -43,7 +43,7 @@ def build(folder: Path, **options: Any) -> Video:
     return Video.build(recipe(**options), folder, folder, CPU)
 
 
-def test_the_loss_falls_and_the_run_can_be_described(tmp_path: Path) -> None:
+def test_loss_falls_and_the_run_is_described(tmp_path: Path) -> None:
     task = build(tmp_path, validate_every=6)
     trainer = Trainer(task, tmp_path / "run", CPU)
     trainer.train()
@@ -67,17 +67,19 @@ def test_the_loss_falls_and_the_run_can_be_described(tmp_path: Path) -> None:
     ("model", "mechanism"),
     [({"area_size": 1}, "regular"), ({"attends": False, "area_size": 4}, "none")],
 )
-def test_a_card_says_how_it_attends(tmp_path: Path, model: dict[str, Any], mechanism: str) -> None:
+def test_card_describes_its_attention(
+    tmp_path: Path, model: dict[str, Any], mechanism: str
+) -> None:
     about = build(tmp_path, model={"width": 16, **model}).describe()
     assert about.mechanism == mechanism
     assert ("no attention" in about.title) == (mechanism == "none")
 
 
-def test_recipes_of_clips_come_here() -> None:
+def test_clip_recipes_use_the_video_task() -> None:
     assert load(TASKS["video"].training) is Video and Video.Recipe is VideoConfig
 
 
-def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
+def test_batches_depend_only_on_seed_and_step(tmp_path: Path) -> None:
     task = build(tmp_path)
     again = task.batches(0)
     first, second = next(again), next(again)
@@ -88,7 +90,7 @@ def test_batches_depend_on_seed_and_step_alone(tmp_path: Path) -> None:
     assert not torch.equal(first[0], other[0])
 
 
-def test_a_batch_has_frames_and_what_happens_in_them(tmp_path: Path) -> None:
+def test_batch_has_frames_and_their_actions(tmp_path: Path) -> None:
     task = build(tmp_path)
     frames, ids = task.batch(task.clips.valid[:4])
     assert frames.shape == (4, FRAMES, SIDE, SIDE) and frames.dtype == torch.uint8
@@ -106,7 +108,7 @@ def test_every_word_is_known(tmp_path: Path) -> None:
         assert tokenizer.decode(ids)[0] == word
 
 
-def test_validation_has_clips_of_its_own_and_always_the_same(tmp_path: Path) -> None:
+def test_validation_clips_are_separate_and_fixed(tmp_path: Path) -> None:
     one, other = build(tmp_path), build(tmp_path, seed=9)
     assert len(one.clips.valid) == 12
     for clip, twin in zip(one.clips.valid, other.clips.valid, strict=True):
@@ -146,7 +148,7 @@ def test_validation_counts_the_words_that_clips_tell(tmp_path: Path) -> None:
     assert moves and task.validate(0)["valid_words"] == pytest.approx(1 - moves / told)
 
 
-def test_the_loss_is_that_of_the_next_word(tmp_path: Path) -> None:
+def test_loss_is_that_of_the_next_word(tmp_path: Path) -> None:
     task = build(tmp_path, label_smoothing=0.0)
     task.network.eval()
     frames, ids = task.batch(task.clips.valid[:3])

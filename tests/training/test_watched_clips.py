@@ -31,7 +31,7 @@ def recipe(**options: Any) -> VideoConfig:
     return VideoConfig(**{**values, **learning, "model": MODEL, **options})
 
 
-def test_a_watcher_learns_from_films_and_its_card_says_so(data: Path, tmp_path: Path) -> None:
+def test_watcher_learns_from_films_and_card_says_so(data: Path, tmp_path: Path) -> None:
     task = Video.build(recipe(), data, tmp_path, CPU)
     trainer = Trainer(task, tmp_path / "run", CPU)
     trainer.train()
@@ -43,14 +43,14 @@ def test_a_watcher_learns_from_films_and_its_card_says_so(data: Path, tmp_path: 
     assert about.config["colour"] and about.trained_length == 12
 
 
-def test_the_vocabulary_is_that_of_training(data: Path, tmp_path: Path) -> None:
+def test_vocabulary_comes_from_training(data: Path, tmp_path: Path) -> None:
     task = Video.build(recipe(), data, tmp_path, CPU)
     words = {word for text in task.clips.sentences() for word in text.split()}
     # And four symbols of the tokenizer's own.
     assert "heron" in words and len(task.tokenizer) == len(words) + 4
 
 
-def test_validation_sees_films_as_they_are(data: Path) -> None:
+def test_validation_uses_unchanged_films(data: Path) -> None:
     clips = Films(data, MODEL)
     assert len(clips.valid) == films.SPLITS["val"]
     frames = clips.valid[1].frames
@@ -79,7 +79,7 @@ def alike(changed: Filmed) -> list[bool]:
     return found
 
 
-def test_a_changed_film_is_the_film_moved_and_in_another_light_and_often_mirrored() -> None:
+def test_changed_film_is_moved_relit_and_often_mirrored() -> None:
     found = [alike(film().changed(np.random.default_rng(seed))) for seed in range(8)]
     assert all(sum(one) == 1 for one in found)
     assert 0 < sum(mirrored for _, mirrored in found) < 8
@@ -91,7 +91,7 @@ def test_left_stays_left() -> None:
         assert alike(changed) == [True, False]
 
 
-def test_changes_depend_on_chance_alone_and_leave_the_film(data: Path) -> None:
+def test_film_changes_are_random_and_leave_the_original(data: Path) -> None:
     clips = Films(data, MODEL)
     one, again, other = (clips.drawn(np.random.default_rng(seed), 5) for seed in (1, 1, 2))
     for first, twin in zip(one, again, strict=True):
@@ -103,6 +103,6 @@ def test_changes_depend_on_chance_alone_and_leave_the_film(data: Path) -> None:
     assert np.array_equal(original.frames, before)
 
 
-def test_clips_that_do_not_exist_are_told(tmp_path: Path) -> None:
+def test_missing_clips_are_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="digits, people"):
         Video.build(recipe(clips="cats"), tmp_path, tmp_path, CPU)

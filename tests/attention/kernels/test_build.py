@@ -21,7 +21,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "areaviz" / "kernels"
 
 
-def test_it_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert build.load("plain C") is not None
     (kept,) = cache.iterdir()
     written = kept.stat().st_mtime_ns
@@ -30,7 +30,7 @@ def test_it_is_compiled_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert kept.stat().st_mtime_ns == written and not cache.stat().st_mode & 0o077
 
 
-def test_a_folder_that_others_may_write_to_is_left_alone(cache: Path) -> None:
+def test_cache_folder_writable_by_others_is_refused(cache: Path) -> None:
     cache.mkdir(parents=True)
     cache.chmod(0o777)
     assert build.load("plain C") is not None
@@ -38,7 +38,7 @@ def test_a_folder_that_others_may_write_to_is_left_alone(cache: Path) -> None:
 
 
 @pytest.mark.parametrize("compiler", [None, "/bin/false", "/no/such/compiler"])
-def test_without_a_working_compiler_there_is_none(
+def test_missing_compiler_gives_no_kernel(
     cache: Path, monkeypatch: pytest.MonkeyPatch, compiler: str | None
 ) -> None:
     monkeypatch.setattr(build.shutil, "which", lambda name: compiler)
@@ -46,7 +46,7 @@ def test_without_a_working_compiler_there_is_none(
     assert not cache.exists() or not list(cache.iterdir())
 
 
-def test_loading_and_running_it_leaves_the_arithmetic_of_python_alone() -> None:
+def test_kernel_does_not_change_python_arithmetic() -> None:
     program = (
         "import torch; from tests.attention.call import attend;"
         " x = torch.randn(1, 40, 16, requires_grad=True);"

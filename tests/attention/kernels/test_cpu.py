@@ -114,7 +114,7 @@ def test_output_and_gradients_equal_those_in_float64(case: Case, capability: str
 @pytest.mark.parametrize("capability", VECTORS)
 @pytest.mark.parametrize("loud", [1.0, 8.0])
 @pytest.mark.parametrize("grid", [((1, 130), (1, 5)), ((9, 9), (3, 3))])
-def test_errors_are_at_most_twice_those_of_the_plain_computation(
+def test_kernel_errors_are_at_most_doubled(
     capability: str, loud: float, grid: tuple[tuple[int, int], tuple[int, int]]
 ) -> None:
     """The rule FlashAttention tests itself by, root mean square, beside a bit of float32."""
@@ -204,7 +204,7 @@ def test_no_bias_is_too_large_or_too_small(keys: str) -> None:
 
 
 @pytest.mark.parametrize("poison", [torch.nan, torch.inf, -torch.inf])
-def test_what_is_not_a_number_reaches_every_query_that_sees_it(poison: float) -> None:
+def test_nan_reaches_every_query_that_sees_it(poison: float) -> None:
     query, key, value = (torch.randn(1, 6, 4) for _ in range(3))
     key[0, 3] = poison
     found = attended(query, key, value, area_size=3, is_causal=True, impl="fused")
@@ -214,7 +214,7 @@ def test_what_is_not_a_number_reaches_every_query_that_sees_it(poison: float) ->
     assert not whole[..., 1].isfinite().any() and whole[..., 0].isfinite().all()
 
 
-def test_an_all_masked_query_gets_zeros_and_zero_gradients() -> None:
+def test_fully_masked_query_gets_zeros_and_zero_gradients() -> None:
     inputs = [torch.randn(2, 1, 4, 3, requires_grad=True) for _ in range(3)]
     padding = torch.tensor([[True] * 4, [False] * 4])
     output = attended(*inputs, area_size=2, key_padding_mask=padding, impl="fused")
@@ -223,7 +223,7 @@ def test_an_all_masked_query_gets_zeros_and_zero_gradients() -> None:
         assert slope.isfinite().all() and slope[0].eq(0).all()
 
 
-def test_half_precision_keeps_sums_in_full() -> None:
+def test_half_precision_accumulates_in_single_precision() -> None:
     half = [torch.randn(1, 2, 64, 8).bfloat16() for _ in range(3)]
     output = attended(*half, area_size=5, impl="fused")
     expected = attended(*(x.float() for x in half), area_size=5, impl="streamed")
@@ -235,7 +235,7 @@ def test_half_precision_keeps_sums_in_full() -> None:
     "options",
     [{"key_mode": "max"}, {"dropout_p": 0.1}, {"top_k": 1}, {"need_weights": True}],
 )
-def test_what_it_cannot_do_is_refused(options: dict[str, Any]) -> None:
+def test_unsupported_options_are_refused(options: dict[str, Any]) -> None:
     x = torch.randn(1, 1, 4, 2, requires_grad=True)
     with pytest.raises(ValueError, match="use impl='auto'"):
         attended(x, x, x, area_size=2, impl="fused", **options)
@@ -244,7 +244,7 @@ def test_what_it_cannot_do_is_refused(options: dict[str, Any]) -> None:
         attended(x.double(), x.double(), x.double(), area_size=2, impl="fused")
 
 
-def test_auto_takes_it_and_without_it_the_forms_in_torch(
+def test_auto_prefers_kernel_and_falls_back_to_torch(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     inputs = [torch.randn(1, 2, 20, 8) for _ in range(3)]

@@ -56,7 +56,7 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]
     return called
 
 
-def test_a_kind_is_tried_once_on_two_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_kind_is_tried_once_on_two_examples(monkeypatch: pytest.MonkeyPatch) -> None:
     called = a_gpu(monkeypatch, SLOW)
     expected = attended(*inputs(), area_size=3, is_causal=True, impl="pooled")
     for _ in range(2):
@@ -91,7 +91,7 @@ def is_none(*given: Any, **options: Any) -> Tensor:
         (is_none, "differ from those of the pooled form"),
     ],
 )
-def test_a_kind_that_fails_its_trial_is_told_once_and_computed_otherwise(
+def test_failed_trial_is_reported_once_and_falls_back(
     monkeypatch: pytest.MonkeyPatch, attention: Any, reason: str
 ) -> None:
     monkeypatch.setattr(cuda, "worth", lambda *_: True)
@@ -106,7 +106,7 @@ def test_a_kind_that_fails_its_trial_is_told_once_and_computed_otherwise(
     assert len(called) == 1
 
 
-def test_a_device_that_is_full_is_no_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_device_is_not_a_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any, **__: Any) -> Tensor:
         raise torch.OutOfMemoryError
 
@@ -114,13 +114,13 @@ def test_a_device_that_is_full_is_no_refusal(monkeypatch: pytest.MonkeyPatch) ->
         cuda.tried(*inputs(), CAUSAL, SLOW._replace(attention=full))
 
 
-def test_who_insists_is_told_when_the_trial_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_fused_request_reports_failed_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     a_gpu(monkeypatch, SLOW._replace(attention=fails))
     with pytest.warns(RuntimeWarning), pytest.raises(ValueError, match="can be compiled"):
         attended(*inputs(), area_size=3, impl="fused")
 
 
-def test_masks_and_biases_of_the_trial_are_those_of_its_examples() -> None:
+def test_trial_uses_masks_and_biases_of_its_examples() -> None:
     examples = inputs((3, 2))
     spec = AreaSpec(
         GRID,
@@ -132,7 +132,7 @@ def test_masks_and_biases_of_the_trial_are_those_of_its_examples() -> None:
     assert cuda.tried(*examples, spec, SLOW) is None
 
 
-def test_torch_may_compile_as_many_kinds_as_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_recompile_limit_covers_all_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[int] = []
 
     def attention(*given: Any, **options: Any) -> Tensor:
@@ -148,7 +148,7 @@ def kind(spec: AreaSpec, given: Inputs | None = None) -> cuda.Kind:
     return cuda.Kind.of(*(given or inputs()), spec)
 
 
-def test_calls_of_a_kind_differ_in_lengths_alone() -> None:
+def test_calls_of_a_kind_differ_only_in_lengths() -> None:
     longer = AreaSpec(AreaGrid(1, 9, 1, 2), 0.5, ItemMask(causal=True))
     x = torch.zeros(5, 2, 9, 16, requires_grad=True)
     assert kind(CAUSAL) == kind(longer, (x, x, x))
@@ -164,7 +164,7 @@ def test_calls_of_a_kind_differ_in_lengths_alone() -> None:
     assert len({kind(CAUSAL), *others}) == 1 + len(others)
 
 
-def test_it_is_worth_compiling_for_large_masked_trainings_alone() -> None:
+def test_compiling_pays_only_for_large_masked_training() -> None:
     few, many = (torch.empty(n, 8, 2048, 64, device="meta") for n in (1, 4))
     grid = AreaGrid(1, 2048, 1, 5)
     masked, plain = AreaSpec(grid, 1.0, ItemMask(causal=True)), AreaSpec(grid, 1.0)
@@ -175,7 +175,7 @@ def test_it_is_worth_compiling_for_large_masked_trainings_alone() -> None:
         assert not cuda.worth(many, masked)
 
 
-def test_on_a_gpu_torch_s_own_attention_to_pooled_keys_is_the_default() -> None:
+def test_gpu_default_is_torch_attention_to_pooled_keys() -> None:
     assert choose_impl(CAUSAL, torch.device("cuda")) == "pooled"
     assert choose_impl(CAUSAL, torch.device("cpu")) == "streamed"
     assert not cuda.able(*inputs(), CAUSAL)

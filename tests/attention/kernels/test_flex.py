@@ -65,7 +65,7 @@ def a_form_like_the_others() -> Any:
 
 @given(case=cases(), modes=st.sampled_from(MODES))
 @settings(max_examples=40, deadline=None)
-def test_it_equals_the_slow_loops_with_its_gradients(case: Case, modes: tuple[str, str]) -> None:
+def test_flex_equals_slow_loops_with_gradients(case: Case, modes: tuple[str, str]) -> None:
     expected = case.expected(*modes).output
     output = case.run("slow flex", key_mode=modes[0], value_mode=modes[1])
     torch.testing.assert_close(output, expected, atol=1e-9, rtol=1e-9)
@@ -110,7 +110,7 @@ def options() -> dict[str, dict[str, Any]]:
 
 @pytest.mark.parametrize("name", options())
 @pytest.mark.parametrize("impl", ["slow flex", "flex"])
-def test_whatever_is_asked_for_is_as_in_the_pooled_form(name: str, impl: str) -> None:
+def test_flex_options_match_the_pooled_form(name: str, impl: str) -> None:
     asked, given_ = options()[name], [x.detach() for x in inputs()]
     with torch.no_grad():
         found = attend(*given_, area_size=3, impl=impl, **asked).output
@@ -118,14 +118,14 @@ def test_whatever_is_asked_for_is_as_in_the_pooled_form(name: str, impl: str) ->
     torch.testing.assert_close(found, expected, atol=1e-9, rtol=1e-9)
 
 
-def test_a_query_that_may_see_nothing_gets_zeros() -> None:
+def test_fully_masked_query_gets_zeros() -> None:
     padding = torch.tensor([[True] * 6, [False] * 6])
     given_ = [x.detach() for x in inputs()]
     found = attended(*given_, area_size=3, key_padding_mask=padding, impl="flex")
     assert not found[0].any() and found[1].all()
 
 
-def test_torchs_function_has_the_gradients_of_the_slow_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_flex_gradients_match_slow_version(monkeypatch: pytest.MonkeyPatch) -> None:
     # torch refuses gradients on a CPU, though its form in plain operations has them.
     monkeypatch.setattr(torchs, "_validate_device", lambda *_: None)
     monkeypatch.setattr(torchs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", False)
@@ -141,7 +141,7 @@ def test_torchs_function_has_the_gradients_of_the_slow_one(monkeypatch: pytest.M
     torch.testing.assert_close(slopes[0], slopes[2], atol=1e-9, rtol=1e-9)
 
 
-def test_blocks_that_causality_hides_are_left_out() -> None:
+def test_blocks_hidden_by_causality_are_skipped() -> None:
     made = []
 
     def keep(*place: Any, **options: Any) -> Any:
