@@ -1,1 +1,1 @@
-"""What requests pass before the app gets them: who is admitted, and how much anyone may send."""
+"""The gateway in front of the app: it decides who is admitted, and limits what clients may send."""

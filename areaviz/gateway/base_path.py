@@ -16,10 +16,10 @@ _BASE = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)+")
 
 
 def check_base_path(base: str) -> str:
-    """Return a base path without a slash at its end, or "" where the app has none.
+    """Return a base path without a final slash, or "" if the app has none.
 
     Raises:
-        InputError: it is not a path that all proxies pass on unchanged.
+        InputError: the path is not one that all proxies pass on unchanged.
     """
     base = base.rstrip("/")
     if base and not _BASE.fullmatch(base):
@@ -32,25 +32,25 @@ def check_base_path(base: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class BasePath:
-    """Passes requests on to `app` without the base path, and puts it into redirects.
+    """Passes requests on to `app` without the base path, and adds it to redirects.
 
-    A page loads everything by addresses relative to its own. So the app itself need not know
-    the base path, and a proxy may strip it.
+    A page loads everything by relative URLs. The app itself therefore need not know the base path,
+    and a proxy may strip it.
 
     Args:
         app: answers requests without the base path.
-        base: as `check_base_path` returns it.
+        base: the base path as `check_base_path` returns it.
     """
 
     app: ASGIApp
     base: str
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request or a socket."""
+        """Answer an HTTP request or a WebSocket."""
         if not self.base or scope["type"] not in ("http", "websocket"):
             return await self.app(scope, receive, send)
         if scope["path"] == self.base and scope["type"] == "http":
-            # Relative addresses of the first page need the slash.
+            # The first page needs the final slash for its relative URLs.
             query = scope.get("query_string", b"").decode("latin-1")
             return await redirect(send, f"{self.base}/{'?' if query else ''}{query}")
 

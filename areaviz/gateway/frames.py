@@ -1,17 +1,17 @@
-"""Drops WebSocket messages that are too large while they arrive, without ending the connection.
+"""Drops WebSocket messages that are too large while they arrive, without closing the connection.
 
-uvicorn would collect a whole message before anybody could look at it, and close the connection at
-a message beyond its limit. A browser then comes back and sends the same message again.
+uvicorn would collect a whole message before anything could check it, and would close the connection
+for a message above its limit. The browser would then reconnect and send the message again.
 """
 
 from __future__ import annotations
 
 import secrets
 
-# Stands in place of a message that was too large. It is random, so that no client can send it.
+# Replaces a message that was too large. It is random, so that no client can send it.
 TOO_LARGE = secrets.token_bytes(16)
 
-# Added to the size of every frame of a message, so that empty frames are bounded as well.
+# Added to the size of every frame of a message, so that the number of empty frames is limited too.
 _FRAME_COST = 64
 
 _FINAL, _MASKED = 0x80, 0x80
@@ -19,27 +19,26 @@ _CONTINUATION, _BINARY, _CONTROL = 0x0, 0x2, 0x8
 
 
 class FrameFilter:
-    """Copies the frames that a client sends, but for messages that are too large.
+    """Copies the frames that a client sends, without messages that are too large.
 
-    Such a message ends with a frame that holds `TOO_LARGE`, as soon as it is known to be too
-    large; the rest of its bytes is dropped as it arrives. The format of frames is that of
-    RFC 6455, section 5.2.
+    Such a message is ended by a frame with `TOO_LARGE` as soon as its size is known, and the rest
+    of its bytes is dropped on arrival. RFC 6455, section 5.2, defines the format of frames.
 
     Args:
-        max_bytes: the largest message that is copied.
+        max_bytes: the size of the largest message that is copied.
     """
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        # The head of a frame that has not arrived as a whole.
+        # The incomplete head of the next frame.
         self._head = bytearray()
-        # Bytes of the current frame's payload that are still to come, and whether to copy them.
+        # Remaining bytes of the current frame's payload, and whether to copy them.
         self._left, self._is_copied = 0, True
         # Bytes of the current message so far, and whether the rest of it is dropped.
         self._message_bytes, self._is_dropping = 0, False
 
     def feed(self, data: bytes) -> bytes:
-        """Return what to hand on of the next bytes that a client sent."""
+        """Return the bytes to pass on after the client has sent these bytes."""
         view, kept = memoryview(data), bytearray()
         while view:
             if self._left:
@@ -53,7 +52,7 @@ class FrameFilter:
         return bytes(kept)
 
     def _read_head(self, view: memoryview, kept: bytearray) -> memoryview:
-        """Collect the head of a frame, and decide about the frame once the head is there."""
+        """Collect the head of a frame, and decide about the frame when the head is complete."""
         while view:
             wanted = self._head_length() - len(self._head)
             self._head += view[:wanted]
@@ -65,7 +64,7 @@ class FrameFilter:
         return view
 
     def _head_length(self) -> int:
-        """Return the length of the head, as far as its first two bytes tell."""
+        """Return the length of the head, as far as its first two bytes determine it."""
         if len(self._head) < 2:
             return 2
         more = {126: 2, 127: 8}.get(self._head[1] & 0x7F, 0)
@@ -79,8 +78,8 @@ class FrameFilter:
         self._left, self._is_copied = size, True
         opcode, is_final = first & 0x0F, bool(first & _FINAL)
         if opcode >= _CONTROL:
-            # Pings and the like come between the frames of a message. They are small, or else
-            # the protocol refuses them by their head.
+            # Control frames such as pings may come between the frames of a message. They are small;
+            # the protocol rejects larger ones by their head.
             kept += self._head
             return
         if opcode != _CONTINUATION:

@@ -1,6 +1,6 @@
-"""The gateway before the app: the checks that requests and sockets pass before Streamlit sees them.
+"""The gateway in front of the app: checks of requests and sockets before Streamlit receives them.
 
-It is plain ASGI, because sockets do not pass through other kinds of middleware.
+It is plain ASGI, because other kinds of middleware do not see WebSockets.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from areaviz.shares.visitors import Visitor, network_of
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Seconds whose messages and bytes a reader may send at once.
+# Seconds' worth of messages and of bytes that a user may send at once.
 MESSAGE_BURST_SECONDS, BYTE_BURST_SECONDS = 10.0, 30.0
 
 HEALTH, STREAM = "/_stcore/health", "/_stcore/stream"
@@ -44,16 +44,16 @@ NOT_OURS = (
 
 @dataclass(frozen=True, slots=True)
 class AppPlace:
-    """Where the app listens, and who may use it.
+    """The address at which the app listens, and who may use it.
 
     Args:
         host: the address to listen at.
         port: the port to listen at.
-        names: the names by which readers reach this machine, besides its address and loopback.
-        token: the access token, "" where none is needed.
-        proxies: addresses of proxies that tell the addresses of readers.
+        names: names by which users reach this machine, besides its address and loopback.
+        token: the access token, "" if none is required.
+        proxies: addresses of proxies that report the addresses of users.
         framing: origins of websites that may show the app in a frame.
-        base: the path that the app is served below, such as "/areaviz", or "".
+        base: the base path of the app, such as "/areaviz", or "".
     """
 
     host: str
@@ -66,7 +66,7 @@ class AppPlace:
 
     @property
     def known_as(self) -> frozenset[str]:
-        """The names in lower case that a request may use for this server."""
+        """The names in lower case by which a request may address this server."""
         names = {*access.LOOPBACK_NAMES, *self.names}
         if self.host not in access.EVERY_ADDRESS:
             names.add(self.host)
@@ -74,17 +74,17 @@ class AppPlace:
 
     @property
     def key(self) -> str:
-        """The key that signs admissions, "" where no token is needed."""
+        """The key that signs admissions, "" if no token is required."""
         return access.admission_key(self.token) if self.token else ""
 
 
 class Gateway:
-    """Passes on to `app` what may come in, and refuses everything else.
+    """Passes admitted requests on to `app`, and refuses everything else.
 
     Args:
-        app: the app of Streamlit.
-        place: where the app listens, and who may use it.
-        back_seconds: how long a session is kept for a reader who may come back.
+        app: the Streamlit app.
+        place: the address at which the app listens, and who may use it.
+        back_seconds: seconds that a session is kept for a user who may return.
     """
 
     def __init__(self, app: ASGIApp, place: AppPlace, back_seconds: float) -> None:
@@ -101,7 +101,7 @@ class Gateway:
         self._headers = _headers_of_all(place.framing)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request or a socket, or pass it on."""
+        """Answer an HTTP request or a WebSocket, or pass it on."""
         if scope["type"] == "websocket":
             return await self._socket(Head.of(scope), scope, receive, send)
         if scope["type"] == "http":
@@ -117,8 +117,8 @@ class Gateway:
         visitor = self._visitor_of(head)
         reader = visitor.reader
         if not visitor.address:
-            # Pages ask Streamlit for the address of a reader. They must not count the readers
-            # behind one proxy as one.
+            # Pages ask Streamlit for the user's address. Hide it, so that they do not count all
+            # users behind one proxy as one.
             scope = {**scope, "client": None}
 
         async def send_noted(message: Message) -> None:
@@ -142,13 +142,13 @@ class Gateway:
     async def _request(self, head: Head, scope: Scope, receive: Receive, send: Send) -> None:
         if not head.is_for(self._names):
             return await answer_text(send, 403, NOT_OURS)
-        # Monitors have no cookie; they learn that the server runs, and nothing of the app.
+        # Health checks have no cookie. They learn only that the server is up.
         if head.path == HEALTH and not self._admits(head):
             return await answer_text(send, 200, "ok")
         if self._sign_in is not None:
             if not self._sign_in.admits(head):
                 return await self._sign_in.answer(head, receive, send)
-            # A token in an address would stay in the browser's history and in copied links.
+            # A token in a URL would stay in the browser's history and in copied links.
             token, where = without_token(head)
             if token or head.path == PATH:
                 return await redirect(send, where)
@@ -164,7 +164,7 @@ class Gateway:
         return await self._app(scope, receive, send_ours)
 
     def _with_headers(self, head: Head, send: Send) -> Send:
-        """Return `send` with our headers, and with the cookie of a new reader on pages."""
+        """Return `send` with our headers, and with the cookie of a new user on pages."""
 
         async def send_ours(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -181,7 +181,7 @@ class Gateway:
         return Visitor(self._reader_of(head), network_of(head.client, self._proxies))
 
     def _reader_of(self, head: Head) -> str:
-        """Return the reader's id, or "" where no cookie has one."""
+        """Return the user's id, or "" if no cookie has one."""
         given = head.cookie(self._cookie)
         return given if access.is_reader(given) else ""
 
@@ -193,7 +193,7 @@ class Gateway:
 
 
 def _is_open(head: Head) -> bool:
-    """Return whether readers may ask the app for this address by this method."""
+    """Return whether users may request this URL with this method."""
     if head.path.startswith(UPLOADS):
         return head.method in ("PUT", "DELETE", "OPTIONS")
     if head.path.startswith(_CORE) and not head.path.startswith(_OPEN_CORE):
@@ -202,7 +202,7 @@ def _is_open(head: Head) -> bool:
 
 
 def _headers_of_all(framing: tuple[str, ...]) -> list[tuple[bytes, bytes]]:
-    """Return the headers of every answer; `framing` is that of `AppPlace`."""
+    """Return the headers of every response; `framing` is that of `AppPlace`."""
     ancestors = " ".join(framing) or "'none'"
     pairs = {
         "content-security-policy": f"frame-ancestors {ancestors}",

@@ -1,4 +1,4 @@
-"""HTTP for the gateway: the head of a request or a handshake, and the gateway's own answers."""
+"""HTTP for the gateway: the head of a request or a handshake, and the gateway's own responses."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _ALWAYS = (
 )
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9_.-]+)(?::([0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(https?)://(.+)")
-# A path of this server: a second slash would make it another server's address.
+# A path on this server. A second slash would make it the URL of another server.
 _PLACE = re.compile(r"/(?![/\\])[\x21-\x7e]*")
 _PORTS = {"http": "80", "https": "443"}
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The parts of a request or a handshake that the checks of the gateway read.
+    """The parts of a request or a handshake that the gateway checks.
 
     Args:
-        method: such as "GET", or "" for a socket.
+        method: the method, such as "GET", or "" for a WebSocket.
         path: the path without the query.
         query: the query without its question mark.
         headers: all values of every header, by its name in lower case.
-        client: the address of the client, "" where it is unknown.
+        client: the address of the client, "" if it is unknown.
         secure: whether the connection uses TLS.
     """
 
@@ -61,14 +61,14 @@ class Head:
         )
 
     def one(self, name: str) -> str:
-        """Return the value of a header, or "" where it is absent or given twice."""
+        """Return the value of a header, or "" if it is absent or given twice."""
         values = self.headers.get(name, ())
         return values[0] if len(values) == 1 else ""
 
     def cookie(self, name: str) -> str:
-        """Return the value of a cookie, or "" where it is absent.
+        """Return the value of a cookie, or "" if it is absent.
 
-        Where a cookie is given twice the last one counts, as in Streamlit.
+        If a cookie is given twice, the last one counts, as in Streamlit.
         """
         found = ""
         for header in self.headers.get("cookie", ()):
@@ -79,9 +79,9 @@ class Head:
         return found
 
     def is_for(self, names: frozenset[str]) -> bool:
-        """Return whether the request names this server and comes from none of another site's pages.
+        """Return whether the request addresses this server and does not come from another website.
 
-        Names are compared as text, so no name server is asked.
+        Names are compared as text, so no name server is queried.
         """
         hosts, origins = self.headers.get("host", ()), self.headers.get("origin", ())
         # The app might read the second of two headers with one name.
@@ -94,9 +94,9 @@ class Head:
 
 
 def name_and_port(host: str) -> tuple[str, str]:
-    """Return name and port of a Host header, "" for what is missing.
+    """Return name and port of a Host header, "" for a missing part.
 
-    The name is in lower case, without brackets and without a dot at its end.
+    The name is in lower case, without brackets and without a final dot.
     """
     found = _HOST.fullmatch(host.lower())
     if found is None:
@@ -105,11 +105,11 @@ def name_and_port(host: str) -> tuple[str, str]:
 
 
 def _is_same_site(origin: str, name: str, port: str) -> bool:
-    """Return whether a page's origin has the name and the port of the request's Host."""
+    """Return whether a page's origin has the name and the port of the request's Host header."""
     found = _ORIGIN.fullmatch(origin.lower())
     if found is None:
         return False
-    # Browsers leave the default port out of either.
+    # Browsers omit the default port in both headers.
     default = _PORTS[found[1]]
     its_name, its_port = name_and_port(found[2])
     return its_name == name and (its_port or default) == (port or default)
@@ -127,13 +127,13 @@ async def answer_page(send: Send, status: int, html: str, headers: Headers) -> N
 
 
 async def redirect(send: Send, address: str, headers: Headers = ()) -> None:
-    """Send the browser to a path of this server, or to "/" where the address is not one."""
+    """Redirect the browser to a path of this server, or to "/" if the URL is not such a path."""
     address = address if _PLACE.fullmatch(address) else "/"
     await _answer(send, 303, "", "text/plain", (("location", address), *headers))
 
 
 async def refuse_socket(receive: Receive, send: Send) -> None:
-    """Refuse a handshake, which the web server answers with status 403."""
+    """Refuse a handshake; the web server then answers with status 403."""
     await receive()
     await send({"type": "websocket.close", "code": 1008})
 

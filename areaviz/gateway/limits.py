@@ -1,8 +1,8 @@
-"""Bounds the number of connections, and closes a waiting one where a new one finds no room.
+"""Limits on the number of connections; an idle one is closed to make room for a new one.
 
-Room is counted in file descriptors, because they run out first. A connection takes one. A session
-takes three more, which Streamlit frees only minutes after the visitor has left. So the open
-descriptors are counted by the system and not added up here.
+The limit is on file descriptors, because they run out first. A connection takes one. A session
+takes three more, which Streamlit frees only minutes after the visitor has left. The operating
+system therefore counts the open descriptors; they are not added up here.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ except ImportError:  # Windows has no such limit
 
 log = logging.getLogger(__name__)
 
-# Descriptors of a session besides its connection, and those that are kept free for files,
-# databases and sessions that are about to begin.
+# Descriptors of a session besides its connection, and descriptors reserved for files, databases and
+# sessions that are about to start.
 SESSION_DESCRIPTORS, RESERVE = 3, 64
 
-# Connections in all, and from one address that is neither this machine's nor a named proxy's.
+# Largest number of connections in total, and from one address that is neither local nor a proxy's.
 MOST, FROM_ONE = 4096, 128
 UNLIMITED = 65536
 LOOK_SECONDS = 0.25
@@ -46,24 +46,24 @@ class Connections:
     """The connections of the server, the oldest first.
 
     Args:
-        limit: the file descriptors that the process may have, or None where there is no limit.
-        proxies: addresses from which the connections of many readers come.
+        limit: the limit on file descriptors of the process, or None without a limit.
+        proxies: addresses from which connections of many users come.
     """
 
     def __init__(self, limit: int | None, proxies: tuple[str, ...] = ()) -> None:
         self._limit, self._proxies = limit, proxies
         self._seats: dict[asyncio.BaseTransport, Seat] = {}
         self._by_client: Counter[str] = Counter()
-        # Descriptors in use at the last look, those taken since, and when it was.
+        # Descriptors in use at the last check, descriptors taken since, and the time of the check.
         self._seen, self._since, self._looked = 0, 0, -1.0
 
     def __len__(self) -> int:
         return len(self._seats)
 
     def enter(self, transport: asyncio.BaseTransport) -> bool:
-        """Count a new connection, and return whether there is room for it.
+        """Admit a new connection if there is room, and return whether it was admitted.
 
-        The oldest waiting connection is closed where a new one would find no room.
+        The oldest waiting connection is closed to make room if necessary.
         """
         client = str((transport.get_extra_info("peername") or [""])[0])
         if self._by_client[client] >= FROM_ONE and not self._is_shared(client):
@@ -77,7 +77,7 @@ class Connections:
         return True
 
     def begin_session(self, transport: asyncio.BaseTransport) -> bool:
-        """Count the session of a socket, and return whether there is room for it."""
+        """Count the session of a WebSocket if there is room for it, and return whether there is."""
         self.settle(transport)
         if not self._make_room(SESSION_DESCRIPTORS, RESERVE // 2):
             return False
@@ -85,18 +85,18 @@ class Connections:
         return True
 
     def settle(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has sent its request. It no longer makes room for new ones."""
+        """Mark a connection as busy with a request, so that it is not closed to make room."""
         if seat := self._seats.get(transport):
             seat.waiting = False
 
     def wait(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has its answer. It is now the newest of those that wait."""
+        """Mark a connection as waiting after its response; it is the newest of the waiting ones."""
         if seat := self._seats.pop(transport, None):
             seat.waiting = True
             self._seats[transport] = seat
 
     def leave(self, transport: asyncio.BaseTransport) -> None:
-        """Note that a connection has ended."""
+        """Remove a connection that has ended."""
         seat = self._seats.pop(transport, None)
         if seat is None:
             return
@@ -114,7 +114,7 @@ class Connections:
         return self._seen + self._since, self._limit
 
     def _make_room(self, descriptors: int, reserve: int) -> bool:
-        """Return whether descriptors are free besides the reserve, after closing one that waits."""
+        """Return whether descriptors beyond the reserve are free; else close an idle connection."""
         used, limit = self.descriptors()
         if len(self._seats) < MOST and (limit is None or used + descriptors + reserve <= limit):
             return True
@@ -126,22 +126,22 @@ class Connections:
         text = "A silent connection was closed for a new one: %d of %s file descriptors are used."
         log.warning(text, used, limit)
         self.leave(oldest)
-        # The event loop closes it and frees its descriptor before it takes another connection.
+        # The event loop frees the descriptor before it accepts another connection.
         self._since -= 1
         assert isinstance(oldest, asyncio.WriteTransport)
         oldest.abort()
         return True
 
     def _is_shared(self, client: str) -> bool:
-        """Return whether many readers share an address: this machine's own, or a proxy's."""
+        """Return whether many users share an address: this machine's own, or a proxy's."""
         return client in self._proxies or is_loopback(client)
 
 
 def raise_limit() -> int | None:
-    """Raise the soft limit of file descriptors to the hard one.
+    """Raise the soft limit on file descriptors to the hard limit.
 
     Returns:
-        The new limit, or None where the system has none.
+        The new limit, or None if the system has none.
     """
     if resource is None:
         return None

@@ -1,4 +1,4 @@
-"""Files that the app makes, for the reader whose page was sent their addresses."""
+"""Files that the app creates: only the user whose page received their URLs can load them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 MEDIA = "/media/"
 
-# Names of files that one reader has at once.
+# Largest number of file names per user.
 MAX_NAMES = 4096
 _ADDRESS = re.compile(r"/media/([0-9A-Za-z._-]+)")
 
@@ -22,22 +22,21 @@ _ADDRESS = re.compile(r"/media/([0-9A-Za-z._-]+)")
 @dataclass(slots=True)
 class _Reader:
     open_sockets: int = 0
-    # When the last socket was closed.
+    # The time when the last socket was closed.
     left: float = 0.0
-    # The names in messages to the reader, the oldest first.
+    # File names in messages to the user, the oldest first.
     files: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
 
 class Media:
-    """The files whose addresses each reader's pages were sent.
+    """The files whose URLs were sent to each user's pages.
 
-    Streamlit answers these addresses for everybody, and for a while after their session has ended.
-    Here they end with the reader's last socket, or with the session that is kept for a reader who
-    may come back. Readers are named by the id in their cookie. A socket without a cookie has no
-    files here.
+    Streamlit serves these URLs to everyone, and for a while after the session has ended. Here they
+    expire with the user's last socket, or with the session that is kept for a user who may return.
+    Users are identified by the id in their cookie. A socket without a cookie has no files here.
 
     Args:
-        back_seconds: how long a session is kept for a reader who may come back.
+        back_seconds: seconds that a session is kept for a user who may return.
     """
 
     def __init__(self, back_seconds: float) -> None:
@@ -45,19 +44,19 @@ class Media:
         self._readers: dict[str, _Reader] = {}
 
     def enter(self, reader: str) -> None:
-        """Count a socket that the reader opened."""
+        """Count a socket that the user opened."""
         self._forget()
         if reader:
             self._readers.setdefault(reader, _Reader()).open_sockets += 1
 
     def leave(self, reader: str) -> None:
-        """Count a socket that the reader closed."""
+        """Count a socket that the user closed."""
         if known := self._readers.get(reader):
             known.open_sockets -= 1
             known.left = time.monotonic()
 
     def note(self, reader: str, message: bytes) -> None:
-        """Remember the files that a message to the reader names."""
+        """Record the files that a message to the user names."""
         if not reader or b"/media/" not in message:
             return
         files = self._readers[reader].files
@@ -68,7 +67,7 @@ class Media:
             files.popitem(last=False)
 
     def may_see(self, reader: str, path: str) -> bool:
-        """Return whether the reader was sent this address and has not left."""
+        """Return whether the user received this URL and has not left."""
         self._forget()
         known = self._readers.get(reader)
         return known is not None and path.removeprefix(MEDIA) in known.files
@@ -81,10 +80,10 @@ class Media:
 
 
 def media_names(content: bytes) -> set[str]:
-    """Return the names of the files that a message to a page makes the browser load.
+    """Return the names of the files that a message makes the browser load.
 
-    Only fields that hold addresses count. Texts are a reader's own, and may repeat the address of
-    another reader's file.
+    Only fields with URLs count. Texts come from users and may repeat the URL of another user's
+    file.
     """
     message = ForwardMsg()
     try:
@@ -92,7 +91,7 @@ def media_names(content: bytes) -> set[str]:
     except DecodeError:
         return set()
     addresses = [message.page_config_changed.favicon, message.logo.image, message.logo.icon_image]
-    # A download whose file is made when it is asked for.
+    # A download whose file is created on request.
     addresses.append(message.backend_operation_response.deferred_file.url)
     if message.HasField("delta"):
         addresses += _addresses_of(message.delta.new_element)

@@ -1,4 +1,4 @@
-"""Keeps the memory of the app small while many threads run."""
+"""Limits the memory of the app when many threads run."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ ARENA_MAX, POOLS = -8, 2
 
 
 def limit_memory_pools() -> None:
-    """Let all threads share two pools of memory.
+    """Let all threads share two memory pools.
 
-    glibc gives every thread a pool of its own, and memory that one thread freed is not used by the
-    others. Five readers of the largest trace then take 100 MB more. Systems without glibc have no
-    such pools, so nothing is changed there.
+    glibc otherwise gives every thread its own pool, and memory that one thread freed is not used by
+    other threads. Five users of the largest trace then take 100 MB more. Systems without glibc have
+    no such pools, so nothing is changed there.
     """
     with suppress(AttributeError, OSError):
         ctypes.CDLL(None).mallopt(ARENA_MAX, POOLS)

@@ -1,7 +1,7 @@
-"""Checks a message of a page before objects are made of it: the values in it are counted first.
+"""Checks a message of a page before it is parsed: the values in it are counted first.
 
-A message is a `BackMsg` of Streamlit. A megabyte of it can hold half a million values of two bytes
-each, and every one becomes an object of a hundred bytes.
+A message is a Streamlit `BackMsg`. A megabyte can contain half a million values of two bytes each,
+and each would become an object of a hundred bytes.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 from areaviz.shares.limits import MESSAGE_VALUES, MESSAGE_WIDGETS
 from areaviz.trace.errors import InputError
 
-# The messages that the app needs. "clear_cache", which is not among them, would empty the caches
-# of every visitor.
+# The messages that the app needs. It leaves out "clear_cache", which would clear the caches of all
+# visitors.
 PASSED = frozenset(
     (
         "rerun_script",
@@ -40,7 +40,7 @@ _TEXTS = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
 
 
 class BrokenMessage(Exception):
-    """The bytes are not a message of Streamlit."""
+    """The bytes are not a Streamlit message."""
 
 
 @dataclass(slots=True)
@@ -51,21 +51,21 @@ class _Counts:
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    # The type of a field that is a message itself, or None.
+    # The message type of a field that contains a message, or None.
     message: Any
     is_widget: bool
-    # Whether each byte can be a value: numbers are packed one after the other.
+    # Whether each byte can be a value, because numbers are packed.
     is_packed: bool
 
 
 def kind_of(content: bytes) -> str:
-    """Return the kind of a message, "" where the app does not need such messages.
+    """Return the kind of a message, "" if the app does not need such messages.
 
-    Values are counted before objects are made.
+    Values are counted before objects are created.
 
     Raises:
-        BrokenMessage: the bytes are not a message of Streamlit.
-        InputError: the message holds more widgets or values than a page sends.
+        BrokenMessage: the bytes are not a Streamlit message.
+        InputError: the message contains more widgets or values than a page sends.
     """
     counts = _Counts(values=round(MESSAGE_VALUES.value()), widgets=round(MESSAGE_WIDGETS.value()))
     try:
@@ -78,15 +78,15 @@ def kind_of(content: bytes) -> str:
 
 
 def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, depth: int) -> None:
-    """Subtract the values of one message from those that are left.
+    """Subtract the values of one message from the remaining ones.
 
     Args:
         content: all bytes.
-        at: where the message begins.
-        end: where it ends.
+        at: the start of the message.
+        end: the end of the message.
         descriptor: the type of the message.
-        left: how many values and widgets are still allowed.
-        depth: how many messages hold this one.
+        left: the numbers of values and widgets that are still allowed.
+        depth: the number of messages that contain this one.
     """
     if depth > _MAX_DEPTH:
         raise BrokenMessage
@@ -116,7 +116,7 @@ def _count(content: bytes, at: int, end: int, descriptor: Any, left: _Counts, de
 
 
 def _skip(content: bytes, at: int, wire: int) -> int:
-    """Return where a number ends that begins here."""
+    """Return the end of the number that starts here."""
     if wire == _VARINT:
         return _varint(content, at)[1]
     if wire == _FIXED64:
@@ -127,7 +127,7 @@ def _skip(content: bytes, at: int, wire: int) -> int:
 
 
 def _varint(content: bytes, at: int) -> tuple[int, int]:
-    """Return a number of variable length and where it ends; IndexError where the bytes end."""
+    """Return a number of variable length and its end; raise IndexError if the bytes end first."""
     byte = content[at]
     if byte < 0x80:
         return byte, at + 1
@@ -144,7 +144,7 @@ def _varint(content: bytes, at: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=64)
 def _fields_of(descriptor: Any) -> Mapping[int, _Field]:
-    """Return what has to be known of the fields of a message type, by their numbers."""
+    """Return the needed properties of a message type's fields, by their numbers."""
     found = {}
     for field in descriptor.fields:
         found[field.number] = _Field(

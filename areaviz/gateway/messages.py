@@ -1,6 +1,6 @@
-"""What a socket may say: how soon, how much at once and how often. Needless messages are dropped.
+"""Rules for messages from a WebSocket: when, how large and how often. Needless ones are dropped.
 
-A message that says too much is refused on the page, and the session goes on.
+A message that breaks a rule is refused with a note on the page, and the session continues.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 # Messages up to this length are checked in less than 10 ms, so they need no thread.
 SHORT_BYTES = 8192
 
-# Codes that a socket is closed with.
+# Codes with which a socket is closed.
 SILENT, UNSUPPORTED, BROKEN, FULL = 1000, 1003, 1002, 1013
 
 
 @dataclass(frozen=True, slots=True)
 class SocketRules:
-    """What depends on the server and on the other sockets of the same reader.
+    """Rules that depend on the server and on the user's other sockets.
 
     Args:
         has_room: returns whether the server has room for a session.
-        next_wait: notes a message, and returns the seconds to wait before it is passed on.
-        next_rerun_wait: does so for a message that makes the app run a page. It is called after
-            `next_wait`, and both waits apply.
+        next_wait: counts a message, and returns the seconds to wait before it is passed on.
+        next_rerun_wait: does the same for a message that makes the app run a page. It is called
+            after `next_wait`, and both waits apply.
     """
 
     has_room: Callable[[], bool]
@@ -50,17 +50,18 @@ class SocketRules:
 async def converse(
     app: ASGIApp, head: Head, scope: Scope, receive: Receive, send: Send, rules: SocketRules
 ) -> None:
-    """Run the app for a socket that was admitted, once its first message is there.
+    """Run the app for an admitted socket, once its first message has arrived.
 
-    Streamlit begins a session, which takes memory and file descriptors, as soon as it gets a
-    socket. So it gets the socket late. A socket that comes back to its session is passed on at
-    once, because its page may have nothing to say.
+    Streamlit starts a session, which takes memory and file descriptors, as soon as it gets a
+    socket, so it gets the socket late. A socket that returns to its session is passed on at once,
+    because its page may have nothing to send.
     """
     connect = await receive()
     socket = _Socket(receive, send, rules)
     if connect["type"] != "websocket.connect":
         return
-    # Streamlit's list of protocols has its own name first, and third the session to come back to.
+    # In Streamlit's list of protocols, the first is its own name, the third the session to return
+    # to.
     protocols = [word.strip() for word in head.one("sec-websocket-protocol").split(",")]
     session = protocols[2] if len(protocols) > 2 else ""
     if not is_known_session(session):
@@ -78,7 +79,7 @@ async def converse(
 
 
 class _Socket:
-    """A socket as the app gets it. `held` has the messages that came before the app ran."""
+    """A socket for the app. `held` has the messages that came before the app ran."""
 
     def __init__(self, receive: Receive, send: Send, rules: SocketRules) -> None:
         self._receive, self._send, self._rules = receive, send, rules
@@ -86,7 +87,7 @@ class _Socket:
         self.is_accepted = False
 
     async def receive(self) -> Message:
-        """Return the next message that may pass."""
+        """Return the next message that is allowed."""
         if self.held:
             return self.held.popleft()
         while True:
@@ -110,7 +111,7 @@ class _Socket:
                 return message
 
     async def send(self, message: Message) -> None:
-        """Send what the app sends, except for accepting again what was accepted."""
+        """Send the app's messages, except a second acceptance of the handshake."""
         if self.is_accepted and message["type"] == "websocket.accept":
             return
         await self._send(message)
@@ -121,7 +122,7 @@ class _Socket:
 
 
 async def _first_message(socket: _Socket) -> Message | None:
-    """Return the first message, or None where none came in time."""
+    """Return the first message, or None if none came in time."""
     try:
         async with asyncio.timeout(FIRST_MESSAGE_SECONDS.value()):
             message = await socket.receive()
@@ -132,11 +133,11 @@ async def _first_message(socket: _Socket) -> Message | None:
 
 
 async def _kind_of(content: bytes) -> str:
-    """Return the kind of a message, "" for none that the app needs.
+    """Return the kind of a message, "" if the app does not need it.
 
     Raises:
-        BrokenMessage: the bytes are not a message of Streamlit.
-        InputError: the message says too much.
+        BrokenMessage: the bytes are not a Streamlit message.
+        InputError: the message contains too many values.
     """
     if content.endswith(TOO_LARGE):
         raise InputError(MESSAGE_KILOBYTES.refusal())
@@ -146,7 +147,7 @@ async def _kind_of(content: bytes) -> str:
 
 
 def refusal(sentence: str) -> bytes:
-    """Return the message that makes a page show that its last change was not accepted."""
+    """Return the message that makes a page say that its last change was not accepted."""
     message = ForwardMsg()
     message.metadata.delta_path[:] = [RootContainer.EVENT, 0]
     toast = message.delta.new_element.toast

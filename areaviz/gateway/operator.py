@@ -1,14 +1,14 @@
 """The operator's channel: commands from the user who runs the app, on the same machine.
 
-The app listens on a socket of the file system, in a folder that only its owner can open. A command
-is a function from words to something that JSON can hold; `areaviz/cli/serve.py` lists them, and a
-command line sends them with `ask`:
+The app listens on a Unix socket in a folder that only its owner can open. A command is a function
+from words to JSON values; `areaviz/cli/serve.py` lists the commands, and a command line sends them
+with `ask`:
 
     with listening({"status": status}, port=8501): ...
     ask(8501, "status")
 
-A question is one line, {"command": "status", "words": []}; the reply is one, {"answer": ...} or
-{"problem": "..."}. A thread of its own answers, even while the web server is busy.
+A question is one line, {"command": "status", "words": []}, and so is the reply, {"answer": ...} or
+{"problem": "..."}. A separate thread answers, even while the web server is busy.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from areaviz.trace.errors import BackendError, InputError
 
 log = logging.getLogger(__name__)
 
-# Gets the words of the command line and returns what JSON can hold. The operator is told the
-# message of an InputError or a BackendError.
+# Takes the words of the command line and returns JSON values. The operator sees the message of an
+# InputError or a BackendError.
 Command = Callable[[Sequence[str]], object]
 
-# The environment variable that names the socket's folder in place of the user's runtime folder.
+# The environment variable for another folder of the socket than the user's runtime folder.
 SETTING = "AREAVIZ_RUNTIME"
 LINE_BYTES, SECONDS = 2**20, 20.0
-# How often the channel's thread looks whether the app ends.
+# Seconds between checks of the channel's thread whether the app ends.
 STOP_SECONDS = 0.1
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -46,15 +46,15 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 def listening(commands: Mapping[str, Command], port: int) -> Iterator[None]:
     """Answer commands while the block runs.
 
-    Where the system has no such sockets, the app runs without them, and its log says why.
+    On systems without Unix sockets the app runs without the channel, and its log says why.
 
     Args:
         commands: the commands by name.
-        port: the port of the app, by which the operator names it.
+        port: the port of the app, which identifies it to the operator.
     """
     try:
         path = _socket_path(port)
-        # A run that was killed has left it. No other app can listen at this port.
+        # Remove the stale socket of a killed process. No other app can be using this port.
         path.unlink(missing_ok=True)
         server = _Server(commands, path)
     except (OSError, AttributeError, InputError) as error:
@@ -77,7 +77,7 @@ def ask(port: int, command: str, *words: str) -> Any:
     """Send a command to the app at a port of this machine, and return its answer.
 
     Raises:
-        InputError: no app runs there, or the command cannot be carried out.
+        InputError: no app runs there, or the command failed.
         BackendError: the app did not answer.
     """
     question = json.dumps({"command": command, "words": words}).encode() + b"\n"
@@ -141,7 +141,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 def _socket_path(port: int) -> Path:
-    """Return the path of the socket; raise InputError where other users can open its folder."""
+    """Return the path of the socket; raise InputError if other users can open its folder."""
     folder = Path(os.environ.get(SETTING) or _default_folder())
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     about = folder.stat()

@@ -1,6 +1,6 @@
-"""uvicorn's two protocols, with bounds on heads, bodies, silence, messages and connections.
+"""uvicorn's two protocols with limits on heads, bodies, idle time, messages and connections.
 
-uvicorn itself waits for the head of a request for ever, and does not count sockets.
+uvicorn itself waits forever for the head of a request, and does not count sockets.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from areaviz.shares.limits import HEAD_SECONDS, MESSAGE_KILOBYTES
 
 HEAD_BYTES = 32768
 
-# The slowest that a whole body may come, and the fewest bytes of it in each few seconds.
+# Lowest rate of a whole body, and the fewest bytes of it in each window of a few seconds.
 BODY_BYTES_PER_SECOND = 16_384
 WINDOW_SECONDS, WINDOW_BYTES = 5.0, 20_480
 
-# How long a client may read nothing of an answer, and leave the closing of a socket unanswered.
+# Seconds that a client may read nothing of a response, and may take to answer a closing handshake.
 STALLED_SECONDS, CLOSE_SECONDS = 60.0, 2.0
 
-# In the state of a socket's scope: its `BoundedSocket`.
+# The key of the `BoundedSocket` in the state of a socket's scope.
 SOCKET = "areaviz_socket"
 
-# Stands in place of the number of a head's bytes while a body arrives.
+# Used in place of the number of head bytes while a body arrives.
 _IN_BODY = -1
 
 
 class BoundedRequests(HttpToolsProtocol):
-    """A connection for requests, with its seat among `connections`."""
+    """An HTTP connection that takes a seat among `connections`."""
 
     transport: asyncio.Transport
 
@@ -54,7 +54,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._end(503, FULL)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Give up the seat, and stop all clocks."""
+        """Give up the seat, and stop all timers."""
         self._allow(None)
         self._end_window()
         self.resume_writing()
@@ -65,7 +65,7 @@ class BoundedRequests(HttpToolsProtocol):
         """Read data, unless the head has become too long."""
         left = HEAD_BYTES - self._head_bytes
         if self._head_bytes != _IN_BODY and len(data) > left:
-            # The bytes within the bound may hold the end of the head.
+            # The bytes within the limit may contain the end of the head.
             self._feed(data[:left])
             data = data[left:]
             if self._head_bytes != _IN_BODY and not self.transport.is_closing():
@@ -82,14 +82,14 @@ class BoundedRequests(HttpToolsProtocol):
         super().data_received(data)
 
     def on_message_begin(self) -> None:
-        """Begin to wait for the rest of a head."""
+        """Start waiting for the rest of a head."""
         super().on_message_begin()
         self._head_bytes = max(self._head_bytes, 0)
         if self._reading is None:
             self._allow(HEAD_SECONDS.value())
 
     def on_headers_complete(self) -> None:
-        """Keep the connection, and allow the body time by its length."""
+        """Mark the connection as busy, and allow time for the body according to its length."""
         self._head_bytes = _IN_BODY
         self._seats.settle(self.transport)
         self._allow(HEAD_SECONDS.value() + self._length() / BODY_BYTES_PER_SECOND)
@@ -97,24 +97,24 @@ class BoundedRequests(HttpToolsProtocol):
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
-        """Stop the clocks of the body."""
+        """Stop the timers of the body."""
         self._head_bytes = 0
         self._allow(None)
         self._end_window()
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        """Let a new connection take this one's place from now on."""
+        """Mark the connection as waiting, so that it can be closed to make room."""
         self._seats.wait(self.transport)
         super().on_response_complete()
 
     def handle_websocket_upgrade(self) -> None:
-        """Hand the connection and its seat over to the other protocol."""
+        """Pass the connection and its seat on to the WebSocket protocol."""
         self._allow(None)
         super().handle_websocket_upgrade()
 
     def pause_writing(self) -> None:
-        """Begin to wait for a client that reads nothing at the moment."""
+        """Start waiting for a client that reads nothing at the moment."""
         super().pause_writing()
         if self._writing is None:
             self._writing = self.loop.call_later(STALLED_SECONDS, self.transport.abort)
@@ -136,7 +136,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._window = None
 
     def _look_at_body(self) -> None:
-        """End the connection where too little of the body came, unless the app does not read."""
+        """End the connection if too little of the body has arrived while the app was reading."""
         if self._window_bytes < WINDOW_BYTES and not self.flow.read_paused:
             self.transport.abort()
         else:
@@ -155,7 +155,7 @@ class BoundedRequests(HttpToolsProtocol):
             self._reading = self.loop.call_later(seconds, self.transport.abort)
 
     def _end(self, status: int, sentence: str) -> None:
-        """Say why, and close a connection whose request was not read."""
+        """Send the reason, and close a connection whose request was not read."""
         body = sentence.encode()
         head = (
             f"HTTP/1.1 {status} Refused\r\ncontent-type: text/plain\r\ncontent-length:"
@@ -166,10 +166,10 @@ class BoundedRequests(HttpToolsProtocol):
 
 
 class BoundedSocket(WebSocketsSansIOProtocol):
-    """A WebSocket, with the seat of the connection that it was made of.
+    """A WebSocket with the seat of its connection.
 
-    Messages above the limit are dropped as they arrive. A client that sends more bytes than its
-    reader's share per second is read more slowly.
+    Messages above the limit are dropped on arrival. A client that sends more bytes per second than
+    its user's quota is read more slowly.
     """
 
     transport: asyncio.Transport
@@ -182,19 +182,19 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         self._reading: asyncio.TimerHandle | None = None
 
     def begin_session(self) -> bool:
-        """Return whether there is room for the session of this socket, and count it if so."""
+        """Count the session of this socket if there is room for it, and return whether there is."""
         return self._seats.begin_session(self.transport)
 
     def charge_with(self, charge: Callable[[int], float]) -> None:
-        """Hold the socket to a share of bytes.
+        """Apply a quota of bytes to the socket.
 
         Args:
-            charge: notes bytes, and returns the seconds to wait before more are read.
+            charge: counts bytes, and returns the seconds to wait before more are read.
         """
         self._charge = charge
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Wait for the first message from now on."""
+        """Start waiting for the first message."""
         super().connection_made(transport)
         self._seats.wait(transport)
 
@@ -206,7 +206,7 @@ class BoundedSocket(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Hand on the handshake as it is, and of the rest what the filter leaves."""
+        """Pass on the handshake unchanged, and of all later bytes those that the filter keeps."""
         if not self.handshake_initiated:
             return super().data_received(data)
         wait = self._charge(len(data))
@@ -219,11 +219,11 @@ class BoundedSocket(WebSocketsSansIOProtocol):
 
     def _read_on(self) -> None:
         self._reading = None
-        # uvicorn itself pauses while a message waits for the app, and resumes then.
+        # uvicorn itself pauses while a message waits for the app, and resumes afterwards.
         if not self.read_paused and not self.transport.is_closing():
             self.transport.resume_reading()
 
     async def run_asgi(self) -> None:
-        """Run the app, which says when the session begins."""
+        """Run the app, which reports when the session starts."""
         self.scope["state"][SOCKET] = self
         await super().run_asgi()

@@ -1,4 +1,4 @@
-"""Serves the app with uvicorn behind its gateway, with a bounded log and figures of visitors."""
+"""Serves the app with uvicorn behind its gateway, with a bounded log and visitor statistics."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from areaviz.trace.errors import InputError
 SCRIPT = Path(__file__).with_name("script.py")
 PING_SECONDS, LEAVE_SECONDS = 30.0, 5
 
-# Connections that the system queues, and how many of them are accepted at once.
+# Connections that the system queues, and connections accepted at once.
 QUEUE, AT_ONCE = 2048, 8
 
-# File descriptors that suffice for the largest number of connections.
+# File descriptors that are enough for the largest number of connections.
 ROOMY = MOST * (1 + SESSION_DESCRIPTORS)
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
@@ -50,13 +50,13 @@ def serve_app(
     """Serve the app until it is stopped.
 
     Args:
-        place: where the app listens, and who may use it.
+        place: the address at which the app listens, and who may use it.
         folder: the folder with Streamlit's configuration.
-        commands: makes the operator's commands for an app with these connections.
+        commands: returns the operator's commands for an app with these connections.
         script: the Streamlit script to run.
 
     Raises:
-        InputError: the app cannot listen at this place.
+        InputError: the app cannot listen at this address.
     """
     os.chdir(folder)
     limit_memory_pools()
@@ -73,10 +73,10 @@ def serve_app(
 
 
 def visitors(started: float, connections: Connections) -> dict[str, object]:
-    """Return figures of the process and its visitors, for the operator.
+    """Return statistics of the process and its visitors, for the operator.
 
     Args:
-        started: when the app began, by `time.monotonic`.
+        started: the start time of the app, by `time.monotonic`.
         connections: the connections of the app.
     """
     active, waiting = streamlit_parts.sessions()
@@ -96,7 +96,7 @@ def visitors(started: float, connections: Connections) -> dict[str, object]:
 
 
 def _memory_megabytes() -> int | None:
-    """Return the memory of the process, or None where the system does not tell it."""
+    """Return the memory of the process in MB, or None if the system does not report it."""
     try:
         found = re.search(r"VmRSS:\s+(\d+) kB", Path("/proc/self/status").read_text())
     except OSError:
@@ -107,8 +107,8 @@ def _memory_megabytes() -> int | None:
 class OncePerSecond(logging.Filter):
     """Drops a line if its cause was logged within the last second, and counts dropped lines.
 
-    A cause is the logger, the text without its arguments, and the type of error. So nobody fills
-    the disk by causing one error again and again.
+    A cause is the logger, the text without its arguments, and the type of error. Repeating an error
+    therefore cannot fill the disk.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ class OncePerSecond(logging.Filter):
         self._last: dict[tuple[object, ...], tuple[float, int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Return whether the line is written."""
+        """Return whether to write the line."""
         error = record.exc_info[0] if record.exc_info else None
         cause = (record.name, record.levelno, str(record.msg)[:200], error)
         now = time.monotonic()
@@ -143,10 +143,10 @@ def _bound_log() -> None:
 
 class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start as uvicorn does, but with a long queue in the system.
+        """Start like uvicorn, but with a long connection queue in the system.
 
-        asyncio accepts as many connections at once as the backlog says, even without a free file
-        descriptor. So the backlog is short (`AT_ONCE`), and the queue is set here.
+        asyncio accepts as many connections at once as the backlog, even without a free file
+        descriptor. The backlog is therefore short (`AT_ONCE`), and the queue is set here.
         """
         await super().startup(sockets)
         for one in sockets or ():
@@ -154,7 +154,7 @@ class _Server(uvicorn.Server):
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket; raise InputError where the port or the address is not free."""
+    """Return a listening socket; raise InputError if the port or the address is not available."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         both = host == "::" and socket.has_dualstack_ipv6()
@@ -168,11 +168,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def _configure_streamlit(place: AppPlace) -> None:
-    """Set the options of Streamlit for a server that it does not run itself."""
+    """Set Streamlit's options for a server that it does not run itself."""
     config.set_option("server.address", place.host)
     config.set_option("server.port", place.port)
     config.set_option("server.allowedHosts", sorted(place.known_as))
-    # Otherwise Streamlit asks the internet for this machine's address to print it.
+    # Otherwise Streamlit queries the internet for this machine's address to print it.
     config.set_option("browser.serverAddress", place.host)
     config.set_option("server.headless", True)
     config.set_option("client.allowedOrigins", list(place.framing))
@@ -181,7 +181,7 @@ def _configure_streamlit(place: AppPlace) -> None:
 
 
 def server_options(gateway: Gateway, place: AppPlace, connections: Connections) -> uvicorn.Config:
-    """Return the options of the web server for the app at a place."""
+    """Return the options of the web server for the app."""
     return uvicorn.Config(
         BasePath(gateway, place.base),
         host=place.host,
@@ -193,7 +193,7 @@ def server_options(gateway: Gateway, place: AppPlace, connections: Connections) 
         ws_ping_timeout=PING_SECONDS,
         ws_max_size=config.get_option("server.maxWidgetStateSize") * 2**20,
         ws_per_message_deflate=False,
-        # URLs carry readers' texts, so no request is logged.
+        # URLs contain users' texts, so requests are not logged.
         log_config=None,
         log_level="warning",
         access_log=False,
@@ -208,10 +208,10 @@ def server_options(gateway: Gateway, place: AppPlace, connections: Connections) 
 
 
 def _loop(connections: Connections) -> Literal["auto", "asyncio"]:
-    """Return "asyncio" where file descriptors may run out, else let uvicorn choose uvloop.
+    """Return "asyncio" if file descriptors may run out, else let uvicorn choose uvloop.
 
-    uvloop is faster. But it accepts all queued connections at once, and closes those without a
-    file descriptor before anybody sees them.
+    uvloop is faster. But it accepts all queued connections at once, and closes those without a file
+    descriptor before the gateway sees them.
     """
     _, limit = connections.descriptors()
     return "asyncio" if limit is not None and limit < ROOMY else "auto"

@@ -1,4 +1,4 @@
-"""Admits readers who have the access token: the form, the bound on attempts, and the cookie."""
+"""Sign-in with the access token: the form, the limit on attempts, and the cookie."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# The path that the form is sent to, and the parameter of a link that can hold the token.
+# The path to which the form is sent, and the link parameter that can contain the token.
 PATH, PARAMETER = "/sign-in", "token"
 WRONG = "This is not the access token. Copy it again from whoever started the app."
 TOO_MANY = "Too many wrong tokens came from your address. Try again in a minute."
 TOO_MANY_LINKS = "Too many links with a wrong token came from your address. Enter the token here."
 ATTEMPTS, WITHIN_SECONDS, ADDRESSES = 5, 60.0, 1024
-# After too many wrong links, one link per second is compared, and so many of them may wait.
+# After too many wrong links: seconds per comparison of a link, and how many links may wait.
 LINK_SECONDS, LINKS_WAITING = 1.0, 10
 BODY_BYTES, BODY_SECONDS = 8192, 10.0
 
@@ -60,29 +60,29 @@ _POLICY = (
 
 
 class SignIn:
-    """Admits readers who have the access token.
+    """Admits users who have the access token.
 
     Args:
         key: the key of the token; see `access.admission_key`.
         port: the port in the cookie's name.
         framing: origins of websites that may show the app in a frame.
-        base: the path that the app is served below, or "".
+        base: the base path of the app, or "".
     """
 
     def __init__(self, key: str, port: int, framing: tuple[str, ...] = (), base: str = "") -> None:
         self._key, self._cookie, self._framing = key, access.admission_cookie(port), framing
         self._base = base
-        # Links are counted apart: a foreign page can make a browser ask for wrong ones. So a right
-        # link still opens after them, but links are compared slowly from then on.
+        # Links are counted separately, because a foreign page can make a browser request wrong
+        # ones. A correct link still works after them, but links are compared slowly from then on.
         self._typed = Attempts(TOO_MANY)
         self._linked = Attempts(TOO_MANY_LINKS, LINK_SECONDS, LINKS_WAITING)
 
     def admits(self, head: Head) -> bool:
-        """Return whether the request has the cookie of an admitted reader."""
+        """Return whether the request has the cookie of an admitted user."""
         return access.is_admission(head.cookie(self._cookie), self._key)
 
     async def answer(self, head: Head, receive: Receive, send: Send) -> None:
-        """Answer a reader who is not admitted: with the form, or to a token."""
+        """Answer a user who is not admitted: with the form, or by checking a token."""
         if head.method == "POST" and head.path == PATH:
             fields = dict(parse_qsl((await _body(receive)).decode("latin-1")))
             token, where = fields.get("token", ""), fields.get("next", "/")
@@ -101,7 +101,7 @@ class SignIn:
     async def _try(
         self, attempts: Attempts, head: Head, token: str, where: str, send: Send
     ) -> None:
-        """Answer one attempt. A token is not even compared where the address has to wait."""
+        """Answer one attempt. The token is not even compared if the address has to wait."""
         wait = attempts.next_wait(head.client)
         if wait is None:
             return await self._form(send, 429, where, attempts.refusal)
@@ -135,12 +135,12 @@ class SignIn:
 
 
 class Attempts:
-    """The wrong tokens that came from each address within the last minute.
+    """The wrong tokens from each address within the last minute.
 
     Args:
-        refusal: what a reader is told who has to wait.
-        pause_seconds: the time between two tokens that are compared after too many wrong ones.
-        waiting: how many tokens of an address may wait for that; with 0 none is compared.
+        refusal: the message for a user who has to wait.
+        pause_seconds: seconds between two compared tokens after too many wrong ones.
+        waiting: how many tokens of an address may wait for comparison; 0 refuses all.
     """
 
     def __init__(
@@ -149,7 +149,7 @@ class Attempts:
         self.refusal = refusal
         self._pause_seconds, self._waiting = pause_seconds, waiting
         self._times: OrderedDict[str, deque[float]] = OrderedDict()
-        # When the next token of a limited address may be compared.
+        # The time when the next token of a limited address may be compared.
         self._turns: OrderedDict[str, float] = OrderedDict()
 
     def next_wait(self, client: str) -> float | None:
@@ -183,7 +183,7 @@ class Attempts:
 
 
 def without_token(head: Head) -> tuple[str, str]:
-    """Return the token in an address, or "", and the address without it."""
+    """Return the token in a URL, or "", and the URL without it."""
     token, rest = "", []
     for name, value in parse_qsl(head.query, keep_blank_values=True):
         if name == PARAMETER:
@@ -200,7 +200,7 @@ def _network(client: str) -> str:
 
 
 async def _body(receive: Receive) -> bytes:
-    """Return what the form sent, up to its greatest length, or nothing where it came too slowly."""
+    """Return the sent form up to its largest length, or b"" if it arrived too slowly."""
     body = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):

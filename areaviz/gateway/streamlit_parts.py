@@ -1,4 +1,4 @@
-"""The parts of Streamlit that the gateway reads though they are not public, each with a test."""
+"""The private parts of Streamlit that the gateway reads, each with a test."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from streamlit.runtime.websocket_session_manager import WebsocketSessionManager
 
 
 def sessions() -> tuple[int, int]:
-    """Return the number of sessions with a visitor, and of those kept for a visitor's return."""
+    """Return the number of sessions with a visitor, and of sessions kept for a returning one."""
     manager = _manager()
     return len(manager.list_active_sessions()), len(manager._session_storage.list())
 
 
 def is_known_session(session: str) -> bool:
-    """Return whether a socket that names this session gets it back."""
+    """Return whether a socket that names this session can resume it."""
     manager = _manager()
     return manager.is_active_session(session) or manager._session_storage.get(session) is not None
 

@@ -1,7 +1,7 @@
-"""Uploads of readers, within the shares of a session, a reader, an address and the whole app.
+"""Uploads within the quotas of a session, a user, an address and the whole app.
 
-Bytes count when they arrive. So a reader who announces files and sends nothing takes no room from
-other readers.
+Bytes count when they arrive. A user who announces files and sends nothing therefore takes no room
+from other users.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 UPLOADS = "/_stcore/upload_file/"
 
-# How often an upload that sends nothing is looked at, to end it with its session.
+# Seconds between checks of an upload that sends nothing, which ends with its session.
 LOOK_SECONDS = 2.0
-# How long an upload waits for others of the same reader.
+# Seconds that an upload waits for other uploads of the user.
 TURN_SECONDS = 60.0
 
 _MEGABYTE = 2**20
@@ -40,7 +40,7 @@ NO_LENGTH = "An upload needs the header Content-Length."
 
 @dataclass(slots=True, eq=False)
 class _Upload:
-    """An upload on its way: whose it is, and the bytes that have arrived."""
+    """An upload in progress: its user, and the number of bytes that have arrived."""
 
     session: str
     visitor: Visitor
@@ -48,7 +48,7 @@ class _Upload:
 
 
 class _Refused(Exception):
-    """An upload cannot go on; says why, with the HTTP status."""
+    """An upload cannot continue; has the reason and the HTTP status."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -56,19 +56,19 @@ class _Refused(Exception):
 
 
 class Uploads:
-    """Lets uploads of a connected session through to `app`, within the table of shares."""
+    """Passes uploads of a connected session on to `app`, within the quotas."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._at_once, self._changed = Shares(UPLOADS_AT_ONCE), asyncio.Condition()
         self._arriving: list[_Upload] = []
-        # Who uploaded to a session that has files.
+        # The user who uploaded to a session that has files.
         self._visitors: dict[str, Visitor] = {}
 
     async def __call__(
         self, head: Head, visitor: Visitor, scope: AsgiScope, receive: Receive, send: Send
     ) -> None:
-        """Pass an upload on, or answer why not."""
+        """Pass an upload on, or answer with the reason for refusing it."""
         if head.method != "PUT":
             return await self._app(scope, receive, send)
         upload = _Upload(head.path.removeprefix(UPLOADS).split("/")[0], visitor)
@@ -83,18 +83,18 @@ class Uploads:
             await answer_text(send, error.status, error.sentence)
 
     def _check_head(self, head: Head, upload: _Upload) -> None:
-        """Raise _Refused for an upload that its head shows to be too much."""
+        """Raise _Refused if the head of an upload shows that it is too large."""
         length = head.one("content-length")
         self._check_session(upload)
-        # Chunks have no length in advance, so a reader could not be refused in time.
+        # Chunked uploads have no length in advance, so they could not be refused in time.
         if not length.isdigit() or len(length) > 12 or "transfer-encoding" in head.headers:
             raise _Refused(411, NO_LENGTH)
         self._check_room(upload, int(length))
 
     async def _wait_for_turn(self, visitor: Visitor) -> None:
-        """Take a place among the uploads that run; raise _Refused where none becomes free.
+        """Wait for a place among the running uploads; raise _Refused if none becomes free in time.
 
-        Browsers send all files that a reader chose at once, behind a proxy with HTTP/2.
+        Behind a proxy with HTTP/2, browsers send all chosen files at once.
         """
         try:
             async with self._changed, asyncio.timeout(TURN_SECONDS):
@@ -110,7 +110,7 @@ class Uploads:
     async def _pass_on(
         self, upload: _Upload, scope: AsgiScope, receive: Receive, send: Send
     ) -> None:
-        """Run the app while the upload may go on; raise _Refused as soon as it may not."""
+        """Run the app while the upload is allowed; raise _Refused as soon as it is not."""
         is_refused = False
 
         async def receive_counted() -> Message:
@@ -137,7 +137,7 @@ class Uploads:
             self._arriving.remove(upload)
 
     async def _next_part(self, upload: _Upload, receive: Receive) -> Message:
-        """Return the next part of the body; raise _Refused when the session ends meanwhile."""
+        """Return the next part of the body; raise _Refused if the session ends meanwhile."""
         while True:
             self._check_session(upload)
             with suppress(TimeoutError):
@@ -149,10 +149,11 @@ class Uploads:
             raise _Refused(403, NO_SESSION)
 
     def _check_room(self, upload: _Upload, more: int) -> None:
-        """Raise _Refused where an upload would have more bytes than there is room for.
+        """Raise _Refused if an upload would exceed a quota.
 
         Args:
-            more: bytes that are announced beside those that have arrived.
+            upload: the upload.
+            more: announced bytes in addition to those that have arrived.
         """
         held = dict(uploaded_bytes())
         for other in self._arriving:
@@ -171,16 +172,16 @@ class Uploads:
             raise _Refused(413, UPLOADED_MEGABYTES_ALL.refusal())
 
     def _forget(self, held: dict[str, int]) -> None:
-        """Forget who uploaded to sessions that have no files any more."""
+        """Forget the users of sessions that no longer have files."""
         for session in list(self._visitors):
             if session not in held:
                 del self._visitors[session]
 
 
 def _most_megabytes(scope: Scope) -> float:
-    """Return how much an account may hold.
+    """Return the largest number of megabytes per account.
 
-    An address never gets everything, so that the readers at other addresses have room as well.
+    An address never gets the whole quota, so that users at other addresses have room too.
     """
     most = most_of(UPLOADED_MEGABYTES, scope)
     return min(most, UPLOADED_MEGABYTES_ALL.value() * 3 / 4) if scope is Scope.ADDRESS else most

@@ -1,5 +1,5 @@
-"""Reading what people bring: files become columns with roles, and columns become a data set.
+"""Import of users' datasets: files become columns with roles, and columns become a dataset.
 
-`areaviz/intake/files.py` reads one file by its content, `areaviz/intake/roles.py` guesses what each
-column is, and `areaviz/intake/brought.py` makes a set, outputs and scores of the columns.
+`areaviz/intake/files.py` reads a file by its content, `areaviz/intake/roles.py` guesses the role of
+each column, and `areaviz/intake/brought.py` builds a dataset, outputs and scores from the columns.
 """

@@ -1,4 +1,4 @@
-"""Columns of several files brought into one order, with one cell for each example."""
+"""Alignment of columns from several files: one order, with one cell per example."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from areaviz.trace.limits import shown
 
 
 def aligned(opened: Opened) -> list[Column]:
-    """Return the columns in use, all with a cell for each example in one order.
+    """Return the columns in use, each with one cell per example in a common order.
 
-    Tables with the same ids in another order are brought into the order of the examples.
+    Tables with equal ids in another order are sorted into the order of the examples.
     """
     used = [one for one in opened.columns if one.role not in (IGNORE, CORPUS, SYSTEM)]
     leading = next((one for role in (SOURCE, FILE) for one in used if one.role == role), None)
@@ -49,10 +49,10 @@ def aligned(opened: Opened) -> list[Column]:
 
 
 def _order(columns: Sequence[Column], first: str, second: str) -> list[int] | None:
-    """Return the rows of the second file in the order of the first one's ids, None if alike.
+    """Return the rows of the second file in the order of the first file's ids, None if equal.
 
     Raises:
-        InputError: both files have ids, but not the same ones.
+        InputError: both files have ids, but the ids differ.
     """
     documents = [
         next((one.texts for one in columns if one.file == file and _base(one) == "doc"), None)

@@ -1,4 +1,4 @@
-"""What was brought: a data set with metadata, outputs of systems and their scores, of columns."""
+"""Building a dataset with metadata, outputs of systems and their scores from columns."""
 
 from __future__ import annotations
 
@@ -38,49 +38,49 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 MAX_LINKS, MAX_BOXES = 500_000, 100_000
-"""Of all examples together."""
+"""Limits on the links and the boxes of all examples together."""
 _SINGLE = (SOURCE, ID, FILE, BOXES, FACTS)
 _LISTED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """Everything that was made of the files."""
+    """Everything that was built from the files."""
 
     dataset: Dataset
-    # What each system wrote, one text for each example; None where it has no output.
+    # The outputs of each system, one per example; None for a missing output.
     outputs: Outputs = field(default_factory=dict)
-    # Of each system the scores by what they measure, NaN where there is none.
+    # The scores of each system by metric, NaN for a missing score.
     scores: Scores = field(default_factory=dict)
-    # The file whose word frequencies count, "" for none.
+    # The file whose word frequencies are used, "" for none.
     corpus: str = ""
-    # What the reader should know, and what is not used, one sentence each.
+    # Sentences for the user, for example about files and columns that are not used.
     notes: tuple[str, ...] = ()
 
 
 def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
-    """Read files as one set.
+    """Read files as one dataset.
 
     Args:
         files: all files by name, without folders. No name inside a file is opened as a path.
-        chosen: roles by the names of columns or files; the others are guessed.
+        chosen: roles by the names of columns or files; all other roles are guessed.
 
     Raises:
-        InputError: the files cannot be used as one set.
+        InputError: the files cannot be used as one dataset.
     """
     return bring(files, open_files(files, chosen))
 
 
 def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
-    """Make a set of opened columns.
+    """Build a dataset from opened columns.
 
     Args:
         files: all files by name.
         opened: their columns.
-        models: systems that write their outputs later: a score can be of one of them.
+        models: systems whose outputs are produced later; scores may belong to them.
 
     Raises:
-        InputError: no column has examples, columns do not fit together, or a cell is wrong.
+        InputError: no column has examples, columns do not match, or a cell is invalid.
     """
     if not opened.columns and any(map(is_medium, files)):
         return _media_alone(files)
@@ -92,10 +92,10 @@ def bring(files: Files, opened: Opened, models: Sequence[str] = ()) -> Brought:
 
 
 def bring_beside(dataset: Dataset, opened: Opened, models: Sequence[str] = ()) -> Brought:
-    """Make outputs and scores of opened columns, for a set that is there already.
+    """Build outputs and scores from opened columns, for an existing dataset.
 
     Raises:
-        InputError: a column has another number of cells than the set has examples.
+        InputError: a column has more or fewer cells than the dataset has examples.
     """
     for column in opened.columns:
         is_used = column.role in (OUTPUT, SCORE)
@@ -131,7 +131,7 @@ def _with_systems(
 
 
 def _media_alone(files: Files) -> Brought:
-    """Return a set of pictures, sounds or clips alone, by name."""
+    """Return a dataset that consists of pictures, sounds or clips only, by name."""
     found = {name: files[name] for name in sorted(files) if is_medium(name)}
     if len(found) > MAX_ROWS:
         raise too_many("the set", MAX_ROWS, "files")
@@ -222,13 +222,13 @@ def _check_marks(name: str, examples: Sequence[Example]) -> None:
 
 
 def _unused(files: Files, dataset: Dataset, columns: Sequence[Column]) -> list[str]:
-    """Say which columns and files are not used."""
+    """Return sentences about columns and files that are not used."""
     found = []
     ignored = [column.name for column in columns if column.role in (IGNORE, SYSTEM)]
     if ignored:
         found.append(f"Columns that are not used: {_list(ignored)}.")
     media = [name for name in files if is_medium(name) and name not in dataset.files]
-    # In a folder of this machine lie many files that nobody chose.
+    # A folder on this machine contains many files that were not chosen.
     chosen = [name for name in media if not isinstance(files[name], Path)]
     if chosen:
         found.append(f"Files that no example names: {_list(chosen)}.")

@@ -1,4 +1,4 @@
-"""What every file becomes: columns of cells, each with a role."""
+"""The common form of all files: columns of cells, each with a role."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Self
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import choice, shown
 
-# A text; several references of one example; or None where a system has no output.
+# A text; several references of one example; or None for a missing output.
 Cell = str | tuple[str, ...] | None
 
 MAX_ROWS, MAX_COLUMNS = 20_000, 200
 MAX_ROW_CHARACTERS = 1 << 18
-"""Parsing a row takes many times its size in memory."""
+"""Longest row in characters; parsing a row takes many times its size in memory."""
 MAX_TEXT_BYTES = 96 * 2**20
-"""Memory of all cells of a file. One rare character makes Python use four bytes for each."""
+"""Memory limit for the cells of a file. One rare character makes Python use 4 bytes for each."""
 
 SOURCE, REFERENCE, OUTPUT, SCORE = "source", "reference", "output", "score"
 LINKS, LINKS_FROM_0, LINKS_FROM_1 = "links", "links-from-0", "links-from-1"
@@ -40,38 +40,38 @@ ROLES: Mapping[str, str] = {
     CORPUS: "Corpus of word frequencies",
     IGNORE: "Ignore",
 }
-"""The roles that a reader can give to a column, with their titles."""
+"""The roles that a user can give to a column, with their titles."""
 OF_SYSTEMS = (OUTPUT, SCORE)
-"""Roles that name a system, as in "output:alpha"."""
+"""Roles that name a system, such as "output:alpha"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a file, or a file with one value a line."""
+    """A column of a file, or a file with one value per line."""
 
     name: str
     cells: tuple[Cell, ...]
     role: str = METADATA
-    # The system of an output or a score, "" if nothing names it.
+    # The system of an output or a score, "" if it is unknown.
     system: str = ""
-    # Whether the role is certain; if not, the reader is asked to check it.
+    # Whether the role is certain; if not, the user is asked to check it.
     is_sure: bool = True
-    # The file that the column is from, and the line of its first cell there.
+    # The file of the column, and the line of its first cell there.
     file: str = ""
     first_line: int = 1
-    # What a score measures, "" for the name of the column.
+    # The metric of a score, "" for the name of the column.
     metric: str = ""
 
     @property
     def given_role(self) -> str:
-        """The role as a reader writes it, such as "output:alpha"."""
+        """The role as a user writes it, such as "output:alpha"."""
         return f"{self.role}:{self.system}" if self.system else self.role
 
     def with_role(self, given: str) -> Self:
-        """Return this column in the role that a reader gave, such as "score:alpha".
+        """Return this column with the role that a user gave, such as "score:alpha".
 
         Raises:
-            InputError: there is no such role.
+            InputError: the role does not exist.
         """
         role, _, system = given.partition(":")
         choice("column role", role, tuple(ROLES))
@@ -84,48 +84,48 @@ class Column:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The cells as text, "" where there is none; of several references the first."""
+        """The cells as text, "" for missing cells; of several references the first."""
         if set(map(type, self.cells)) == {str}:
             return self.cells  # type: ignore[return-value]
         return tuple(map(text_of, self.cells))
 
     def where(self, place: int) -> str:
-        """Name a cell for people, by its line if the file has one example a line."""
+        """Describe the position of a cell, by its line if the file has one example per line."""
         return f'Line {self.first_line + place:,} of "{shown(self.file or self.name)}"'
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What one file holds."""
+    """The content of one file."""
 
-    # What the file is, for people, such as "CSV".
+    # The displayed kind of file, such as "CSV".
     kind: str
     columns: tuple[Column, ...]
-    # What the reader should know, one sentence each.
+    # Sentences for the user.
     notes: tuple[str, ...] = ()
-    # Whether the file is a list of values without a header, one a line.
+    # Whether the file is a list of values without a header, one per line.
     is_plain: bool = False
 
 
 def text_of(cell: Cell) -> str:
-    """Return a cell as one text: of several references the first, "" for none."""
+    """Return a cell as one text: of several references the first, "" for a missing cell."""
     if isinstance(cell, tuple):
         return cell[0] if cell else ""
     return cell or ""
 
 
 def too_many(name: str, most: int, what: str) -> InputError:
-    """Return the refusal of a file with more than `most` of something."""
+    """Return the error for a file with more than `most` items of a kind."""
     return InputError(
         f'"{shown(name)}" has more than {most:,} {what}, which is the limit. Split the file.'
     )
 
 
 class TextBudget:
-    """The memory that the texts of a file take, counted while it is read."""
+    """A limit on the memory of a file's texts, counted while the file is read."""
 
     def __init__(self, name: str) -> None:
-        """Start at 0 bytes; `name` is the file for people."""
+        """Start at 0 bytes; `name` is the file's name for errors."""
         self.name = name
         self.taken = 0
 
@@ -144,10 +144,10 @@ class TextBudget:
 
 
 def check_header(name: str, header: Sequence[str]) -> None:
-    """Refuse a header that has no names, too many, or one of them twice.
+    """Check that a header has names, not too many, and none of them twice.
 
     Raises:
-        InputError: for each of these.
+        InputError: one of the checks fails.
     """
     if not any(header):
         raise InputError(
@@ -172,7 +172,7 @@ def columns_of_rows(
 ) -> tuple[Column, ...]:
     """Return the columns of rows that are as long as the header.
 
-    A column without a name and without cells is left out; one with cells is called by its place.
+    A column without a name and without cells is left out. One with cells is named by its position.
 
     Raises:
         InputError: there are no rows.

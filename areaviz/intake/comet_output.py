@@ -1,4 +1,4 @@
-"""What `comet-score` prints: a line for each segment of each file of outputs."""
+"""The printed output of `comet-score`: a line for each segment of each file of outputs."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ _SEGMENT = re.compile(rb"[^\r\n]*\tSegment \d+\tscore: ")
 
 
 def is_comet_output(start: bytes) -> bool:
-    """Return whether a file begins as `comet-score` prints."""
+    """Return whether a file starts like the output of `comet-score`."""
     return _SEGMENT.match(start) is not None
 
 
 def read_comet_output(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read a column of scores for each system, which is named by the file of its outputs.
+    """Read one column of scores per system, which is named by the file of its outputs.
 
-    The lines with the mean of a file are not needed.
+    Lines with the mean of a file are ignored.
 
     Raises:
-        InputError: a line is of another kind, a segment is missing or doubled, or systems differ in
-            the number of segments.
+        InputError: a line has another form, a segment is missing or occurs twice, or systems differ
+            in the number of segments.
     """
     scores: dict[str, dict[int, str]] = {}
     for number, line in enumerate(plain_lines(name, data), 1):

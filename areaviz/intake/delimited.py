@@ -1,4 +1,4 @@
-"""CSV and TSV. Every row must have as many cells as the header: nothing is dropped or filled in."""
+"""CSV and TSV. Every row must have as many cells as the header: nothing is dropped or padded."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from areaviz.trace.limits import shown
 
 SEPARATORS = (",", ";", "\t")
 MAX_LINES_OF_A_CELL = 50
-"""A quotation mark that closes later was never meant to open a cell."""
+"""Largest number of lines per cell; a longer one has an unintended quotation mark."""
 # Excel can write the separator into a line before the header.
 _SEPARATOR_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE)
-# Blank lines are passed over, but a file of nothing else must end somewhere.
+# Limit on all lines: blank lines are skipped, so a file of blank lines would not reach MAX_ROWS.
 _MAX_LINES = 50 * MAX_ROWS
-# Lines whose memory is added up at once: a call for each line takes as long as decoding it.
+# Number of lines whose memory is added up in one call: one call per line takes as long as decoding.
 _COUNTED_TOGETHER = 64
 Rows = Sequence[Sequence[str]]
 
@@ -37,10 +37,10 @@ def read_delimited(
     """Read the columns of a CSV or TSV file.
 
     Args:
-        name: the file, for people.
+        name: the name of the file, for errors.
         data: its content.
         usual: the separator that the file's name suggests.
-        known: names of columns in lower case, by which the separator is recognised.
+        known: known names of columns in lower case, by which the separator is recognised.
 
     Raises:
         InputError: a row has more or fewer cells than the header, a quotation mark is not closed,
@@ -69,11 +69,11 @@ def read_delimited(
 
 
 def separator_of(header: str, known: Collection[str], usual: str) -> str:
-    """Return what separates the cells of a table.
+    """Return the separator of a table's cells.
 
-    Spreadsheets write ";" where numbers have a decimal comma, and call the file CSV all the same.
-    The separator that gives the most known names wins, then the usual one if it occurs, then the
-    one that occurs most often.
+    Spreadsheets write ";" in locales with a decimal comma, and still call the file CSV. The
+    separator that gives the most known names is chosen, then the usual one if it occurs, then the
+    most frequent one.
 
     Args:
         header: the first line of the table.
@@ -121,10 +121,11 @@ def _checked_rows(
 
 
 def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
-    """Split lines at tabs, if all have as many tabs; None if they must be read as quoted cells.
+    """Split lines at tabs if all have equally many; return None if cells are quoted.
 
     Tab-separated files are seldom quoted. If every line has the tabs of the header, a quotation
-    mark is a letter, unless all marks look as a program writes them. None stands for a blank line.
+    mark is a character, unless all marks look as a program writes them. A blank line gives None in
+    the list.
     """
     tabs = lines[0].count("\t")
     if not tabs:
@@ -135,7 +136,7 @@ def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
         if text and text.count("\t") != tabs:
             return None
         rows.append(text.split("\t") if text else None)
-    # A header is seldom quoted, whatever is done with the rows.
+    # Headers are seldom quoted, even if rows are.
     cells = [cell for row in rows[1:] if row for cell in row]
     if not _is_quoted_by_a_program(cells):
         return rows
@@ -143,10 +144,10 @@ def _unquoted_rows(lines: Sequence[str]) -> list[list[str] | None] | None:
 
 
 def _is_quoted_by_a_program(cells: Sequence[str]) -> bool:
-    """Return whether all quotation marks look like those of a program, and none like a writer's.
+    """Return whether all quotation marks look as a program writes them.
 
-    Programs quote all texts; or those that hold a quotation mark, which is then doubled; or, as
-    Excel, those that hold a comma, too.
+    Programs quote all texts, or only texts with a quotation mark, which is then doubled, or, like
+    Excel, also texts with a comma.
     """
     with_marks = [cell for cell in cells if '"' in cell]
     if not with_marks or not all(map(_is_well_quoted, with_marks)):
@@ -171,7 +172,7 @@ def _without_quotes(cell: str) -> str:
 def _quoted_rows(
     name: str, lines: Sequence[str], at: int, separator: str
 ) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows of a table with the line in which each begins, from 1."""
+    """Yield the rows of a table with the number of their first line, from 1."""
     begun, taken = at, 0
 
     def counted() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""One file read into columns: its kind is known by what is in it, then by its name."""
+"""Reading one file into columns: its format is recognised by its content, then by its name."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ FORMATS = (
     " You can choose several at once. Add the pictures, sounds (WAV, FLAC, Ogg, MP3, AIFF) or clips"
     " (GIF, WebP, animated PNG) that a table names, or choose these alone."
 )
-"""What a set can be made of, for people."""
+"""The supported formats, as a text for users."""
 CSV, TSV, LINES, MARKED = "CSV", "TSV", "text with one example a line", "errors marked by raters"
-# Endings of files that people have beside such files. A text may have any other ending.
+# Extensions of files that often accompany datasets. A text may have any other extension.
 _OTHERS = frozenset(
     (
         *(".npz", ".npy", ".gz", ".bz2", ".xz", ".tar", ".7z", ".rar", ".html", ".htm", ".pt"),
@@ -45,7 +45,7 @@ _OTHERS = frozenset(
         *(".rtf", ".pptx", ".feather", ".arrow"),
     )
 )
-# Columns by which a file of marked errors is known: MQM's, and Marot's of today.
+# Columns by which a file of marked errors is recognised: MQM's, and Marot's present format.
 _MARKED = frozenset(("system", "doc", "rater", "severity"))
 # Those of a file of marked errors that this app exported.
 _OWN_MARKED = frozenset(("dataset", "model", "rater", "output", "spans"))
@@ -54,7 +54,7 @@ _ARRAY = re.compile(rb'\s*\[\s*\{\s*"')
 _SGM = re.compile(rb"\s*(?:<!doctype[^>]*>\s*)?<(?:srcset|refset|tstset|mteval)\b", re.IGNORECASE)
 _XML = re.compile(rb"\s*<(?:\?xml|!doctype|dataset\b)", re.IGNORECASE)
 _DELIMITED: Mapping[str, str] = {CSV: ",", TSV: "\t"}
-# Lines of a corpus that are shown; the whole is read where its words are counted.
+# Number of lines of a corpus to show; all of it is read when its words are counted.
 _SHOWN_LINES = 3
 
 

@@ -1,4 +1,4 @@
-"""JSON and JSON Lines: objects with the values of an example each, nested ones with a point."""
+"""JSON and JSON Lines: one object per example, with dots in the names of nested values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from areaviz.intake.texts import check_row, plain_lines, whole_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# Signs that begin or separate values. Each value takes some 60 bytes, however short it is.
+# Limit on characters that start or separate values. Each value takes some 60 bytes.
 _MAX_VALUES = MAX_ROWS * MAX_COLUMNS
 _MAX_NESTED = 20
 
@@ -28,7 +28,7 @@ def read_json_lines(name: str, data: bytes) -> tuple[Column, ...]:
     """Read the columns of a JSON Lines file.
 
     Raises:
-        InputError: a line is not an object, or there are too many.
+        InputError: a line is not an object, or there are too many lines.
     """
     objects, numbers = [], []
     for number, line in enumerate(plain_lines(name, data), 1):
@@ -69,18 +69,18 @@ def parsed_json(name: str, data: bytes) -> Any:
 def columns_of_json(name: str, found: Any) -> tuple[tuple[Column, ...], tuple[str, ...]]:
     """Return the columns of a JSON file: an array of objects, or an object with lists.
 
-    An object is read as columns if all its values are lists of texts or numbers, and else as the
-    one list of objects that it holds.
+    If all values of an object are lists of texts or numbers, they are columns. Otherwise the
+    object must contain one list of objects.
 
     Args:
-        name: the file, for people.
-        found: its value.
+        name: the name of the file, for errors.
+        found: the parsed JSON value.
 
     Returns:
         The columns, and a note if a part of the file is not used.
 
     Raises:
-        InputError: the file holds something else.
+        InputError: the value has another structure.
     """
     notes: list[str] = []
     if isinstance(found, dict):
@@ -132,12 +132,12 @@ def _is_list_of_objects(value: object) -> bool:
 def columns_of_objects(
     name: str, objects: Sequence[Mapping[str, Any]], first_line: int = 1
 ) -> tuple[Column, ...]:
-    """Return the columns of objects; a value that an object lacks is None.
+    """Return the columns of objects; a missing value is None.
 
     Args:
-        name: the file, for people.
-        objects: one for each example.
-        first_line: the line of the first one, from 1.
+        name: the name of the file, for errors.
+        objects: one per example.
+        first_line: the line of the first object, from 1.
 
     Raises:
         InputError: there are too many objects or names, or none.
@@ -169,7 +169,7 @@ def columns_of_objects(
 
 
 def _flat(value: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[str, Any]:
-    """Return the values of nested objects under names with points, such as "translation.en"."""
+    """Return the values of nested objects under dotted names, such as "translation.en"."""
     found: dict[str, Any] = {}
     for key, one in value.items():
         name = f"{before}{key}"
@@ -181,7 +181,7 @@ def _flat(value: Mapping[str, Any], before: str = "", depth: int = 0) -> dict[st
 
 
 def _cell(value: object) -> Cell:
-    """Return a value as a cell: a list of texts as several, other structures as JSON."""
+    """Return a value as a cell: a list of texts as several texts, other structures as JSON."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, list) and all(isinstance(one, str) for one in value):
@@ -212,7 +212,7 @@ def _parsed(where: str, text: str) -> Any:
 
 
 class _NameTwice(ValueError):
-    """An object has two values under one name."""
+    """An object has two values with one name."""
 
 
 def _without_doubles(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -224,5 +224,5 @@ def _without_doubles(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# `json.loads` would make a decoder for every line.
+# Reuse a decoder: `json.loads` would create one for every line.
 _DECODER = json.JSONDecoder(object_pairs_hook=_without_doubles)

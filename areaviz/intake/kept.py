@@ -1,4 +1,4 @@
-"""The roles that a reader chose, as they are kept with the files of a set."""
+"""Storage of the roles that a user chose, together with the files of a dataset."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ _COLUMNS = "columns"
 
 
 def entries_of(chosen: Chosen) -> dict[str, Any]:
-    """Return chosen roles as JSON can hold them."""
+    """Return chosen roles as JSON values."""
     return {_COLUMNS: dict(chosen)}
 
 
 def chosen_of(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[str, str]:
-    """Return the chosen roles that `entries_of` gave, or those of a set kept by older versions.
+    """Return the chosen roles from values of `entries_of` or of an older version.
 
-    Older versions knew roles of whole files, and used one table alone.
+    Older versions had roles for whole files, and used only one table.
 
     Args:
-        values: what was kept.
-        files: the names of the kept files.
+        values: the stored values.
+        files: the names of the stored files.
 
     Raises:
-        ValueError, KeyError, TypeError, AttributeError: the values are of another kind.
+        ValueError, KeyError, TypeError, AttributeError: the values have another form.
     """
     found = dict(values[_COLUMNS]) if _COLUMNS in values else _of_files(values, files)
     if not all(isinstance(text, str) for item in found.items() for text in item):
@@ -39,7 +39,7 @@ def _of_files(values: Mapping[str, Any], files: Mapping[str, object]) -> dict[st
     if table:
         return {name: IGNORE for name in files if name != table}
     found = {values["source"]: SOURCE, values["links"]: LINKS_FROM_0}
-    # Roles that were kept before there were scores and corpora have none.
+    # Files stored before scores and corpora were supported have none.
     found[values.get("corpus", "")] = CORPUS
     several = {"references": REFERENCE, "outputs": OUTPUT, "scores": SCORE}
     for key, role in several.items():

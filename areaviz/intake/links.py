@@ -1,6 +1,7 @@
-"""Whether gold links count words from 0 or from 1, and whether all of them lie in their sentences.
+"""Start of the word count in gold alignments (0 or 1), and a check that all words exist.
 
-Pharaoh's form says neither, and links that are read with the wrong start look well and are wrong.
+The Pharaoh format does not define the start. Alignments read with the wrong start look plausible
+but are wrong.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from areaviz.intake.columns import LINKS_FROM_0, LINKS_FROM_1, Column
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# Words of a source, and of its reference or None if there is none.
+# Number of words of a source, and of its reference or None if there is none.
 Lengths = tuple[int, int | None]
 Both = tuple[Links, Links]
 
@@ -23,19 +24,19 @@ def links_of(
 ) -> tuple[list[Both], str]:
     """Return the sure and the possible links of every example, counted from 0.
 
-    A link with a 0 says that they count from 0. If there is none and a link goes one beyond the
-    last word, they count from 1.
+    A link with a 0 shows that words count from 0. If there is none and a link exceeds the last word
+    by one, words count from 1.
 
     Args:
-        column: of links, in one of the three roles.
+        column: a column of links, in one of the three roles.
         sources: the source of each example.
-        references: its first reference, "" if there is none.
+        references: the first reference of each example, "" if there is none.
 
     Returns:
         The links, and a note if they count from 1, else "".
 
     Raises:
-        InputError: nothing says where links start, or a link lies outside its sentence.
+        InputError: the start is ambiguous, or a link is outside its sentence.
     """
     texts = column.texts
     given = [read_links(column.where(place), text) for place, text in enumerate(texts)]
@@ -79,7 +80,7 @@ def _is_beyond(link: tuple[int, int], lengths: Lengths) -> bool:
 
 
 def _check(column: Column, place: int, links: Links, lengths: Lengths, first: int) -> None:
-    """Refuse links to words that the sentences do not have."""
+    """Raise InputError if a link refers to a word that its sentence does not have."""
     for link in sorted(links):
         if _is_beyond(link, lengths):
             source, reference = lengths

@@ -1,4 +1,4 @@
-"""Tables with a row for each segment and system become a row a segment, a column a system."""
+"""Conversion of tables with one row per segment and system to one column per system."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from areaviz.intake.columns import (
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# Columns that say to which document a row belongs: segments are often counted within it.
+# Columns that name the document of a row; segments are often numbered within it.
 _DOCUMENTS = ("doc", "doc_id", "docid", "document", "document_id")
 Key = tuple[str, ...]
 
@@ -35,14 +35,14 @@ class _Segment:
 
 
 def widened(name: str, columns: Sequence[Column]) -> tuple[list[Column], list[str]]:
-    """Return columns with a row for each segment, and what the reader should know.
+    """Return columns with one row per segment, and notes for the user.
 
-    Columns stay as they are if no column names the system of a row, or if no segment has rows of
+    Columns are not changed if none of them names the system of a row, or if no segment has rows of
     several systems.
 
     Args:
-        name: the file, for people.
-        columns: in the roles that their names suggest.
+        name: the name of the file, for errors.
+        columns: the columns in the roles that their names suggest.
 
     Raises:
         InputError: a system has two rows for a segment, or a segment has two sources.
@@ -105,7 +105,7 @@ def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> d
     for row, system in enumerate(systems):
         key: Key = tuple(texts[row] for texts in keys)
         if not ids:
-            # The same source can be there several times: its rows come in the same order.
+            # A source may occur several times; its rows then have a consistent order.
             seen[system, key] += 1
             key = (*key, str(seen[system, key]))
         segment = found.setdefault(key, _Segment(row))
@@ -125,7 +125,7 @@ def _segments(name: str, columns: Sequence[Column], systems: Sequence[str]) -> d
 
 
 def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
-    """Return whether some segment has several values of a column."""
+    """Return whether some segment has different values in a column."""
     for segment in segments.values():
         first = column.cells[segment.first]
         if any(column.cells[row] != first for row in segment.by_system.values()):
@@ -134,7 +134,7 @@ def _varies(column: Column, segments: dict[Key, _Segment]) -> bool:
 
 
 def _spread(column: Column, systems: Sequence[str], segments: dict[Key, _Segment]) -> list[Column]:
-    """Return a column for each system; one of numbers that differ is a score."""
+    """Return one column per system; numbers that differ between systems are a score."""
     role = column.role
     if role not in (OUTPUT, SCORE):
         role = SCORE if numbers_of(column.texts) is not None else METADATA

@@ -1,4 +1,4 @@
-"""What the name of a column says about its role, whatever is in it."""
+"""Guessing the role of a column from its name alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from areaviz.intake.columns import (
 )
 
 EITHER, LANGUAGE = "either", "language"
-"""Roles of a guess that is not finished: a reference or an output; a text in some language."""
+"""Preliminary roles: a reference or an output; a text in some language."""
 _NAMES: Mapping[str, tuple[str, ...]] = {
     SOURCE: (
         *("source", "src", "text", "sentence", "input", "story", "points", "source_text"),
@@ -55,7 +55,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
 NAMED_ROLES: Mapping[str, str] = {name: role for role, names in _NAMES.items() for name in names}
 """The role of a column by its whole name in lower case."""
 RANKS: Mapping[str, int] = {name: n for n, name in enumerate(NAMED_ROLES)}
-"""Of two names for one role the earlier one counts more."""
+"""The priority of names for a role: a smaller number has priority."""
 # First or last words of names such as "output_alpha" or "reference 2".
 _WORDS: Mapping[str, str] = {
     **dict.fromkeys(
@@ -74,7 +74,7 @@ _METRICS = frozenset(
     )
 )
 _GENERIC = frozenset(("score", "scores"))
-# What follows "source" or "output" in the name of a column that says something about the text.
+# Words after "source" or "output" in names of columns that describe the text, not contain it.
 _ABOUT = frozenset(
     (
         *("lang", "language", "locale", "id", "ids", "doc", "document", "file", "filename", "url"),
@@ -95,10 +95,10 @@ _LANGUAGE = re.compile(r"(?:translation|text|sentence)[._](\w+)|(\w+)")
 
 
 def named(column: Column) -> Column:
-    """Return a column in the role that its name suggests; metadata if it suggests none.
+    """Return a column in the role that its name suggests; metadata if there is no suggestion.
 
-    The role can be `EITHER` or `LANGUAGE`, which other columns decide, and a score keeps all that
-    its name says besides the metric as its system.
+    The role can be `EITHER` or `LANGUAGE`, which depend on other columns. The system of a score is
+    the rest of its name besides the metric.
     """
     if column.role != METADATA:
         return column
@@ -120,7 +120,7 @@ def _is_language(name: str) -> bool:
     if not found:
         return False
     code = found[1] or found[2]
-    # "en_US", "eng_Latn", "zh-Hans": the language stands first.
+    # In "en_US", "eng_Latn" and "zh-Hans", the language comes first.
     return re.split(r"[_-]", code)[0] in _LANGUAGES and (len(code) <= 8 or "_" not in code)
 
 
@@ -129,7 +129,7 @@ def _as_score(column: Column, parts: list[str]) -> Column | None:
     metrics = [part for part in parts if metric_in(part)]
     if not metrics or numbers_of(column.texts) is None:
         return None
-    # "comet_score" measures COMET: the general word says nothing more.
+    # In "comet_score" the metric is COMET; the general word adds nothing.
     special = [part for part in metrics if metric_in(part) not in _GENERIC] or metrics
     rest = [part for part in parts if part not in metrics]
     if len(metrics) == len(parts):
@@ -138,16 +138,16 @@ def _as_score(column: Column, parts: list[str]) -> Column | None:
 
 
 def metric_in(part: str) -> str:
-    """Return the metric that a part of a name is, "" for none; "comet22" and "chrF2" are some."""
+    """Return the metric in a part of a name, such as "comet22" or "chrF2"; "" for none."""
     found = part.lower().rstrip("0123456789")
     found = found.removesuffix("qe") if found.removesuffix("qe") in _METRICS else found
     return found if found in _METRICS else ""
 
 
 def _joined(name: str, parts: list[str]) -> str:
-    """Return the stretch of a name from the first to the last of some of its parts.
+    """Return the section of a name from the first to the last of some of its parts.
 
-    Parts that stand apart, with a metric between them, are joined by a point.
+    Parts separated by a metric are joined by a dot.
     """
     found = name[name.find(parts[0]) : name.rfind(parts[-1]) + len(parts[-1])]
     inside = [part for part in re.split(r"[\W_]+", found) if part]
@@ -155,7 +155,7 @@ def _joined(name: str, parts: list[str]) -> str:
 
 
 def _by_words(column: Column, parts: list[str]) -> Column:
-    """Guess by the first or last word, as in "output_alpha", "alpha (mt)" and "ref 2"."""
+    """Guess from the first or last word, as in "output_alpha", "alpha (mt)" and "ref 2"."""
     if len(parts) < 2:
         lone = column.name.strip().lower()
         if re.fullmatch(r"ref[a-d]?\d*|reference\d+|caption\d+", lone):

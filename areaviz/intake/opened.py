@@ -1,4 +1,4 @@
-"""All files together as one list of columns, in the roles that they have or that were chosen."""
+"""The columns of all files as one list, in guessed or chosen roles."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 Chosen = Mapping[str, str]
-"""Roles that a reader gave, by the names of columns, or of files for all of their columns."""
+"""Roles that a user gave, by the names of columns, or of files for all of their columns."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """The columns of all files, and what the reader should know about the files."""
+    """The columns of all files, and notes for the user."""
 
     columns: tuple[Column, ...]
     notes: tuple[str, ...] = ()
-    # What each file is, by its name, such as "CSV".
+    # The kind of each file by its name, such as "CSV".
     kinds: Mapping[str, str] | None = None
 
 
 def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str] = ()) -> Opened:
-    """Read all files but pictures, sounds and clips into columns.
+    """Read all files except pictures, sounds and clips into columns.
 
     Args:
         files: all files by name.
-        chosen: roles that the reader gave; the others are guessed.
-        models: systems that write their outputs later: a score can be of one of them.
+        chosen: roles that the user gave; all other roles are guessed.
+        models: systems whose outputs are produced later; scores may belong to them.
 
     Raises:
         InputError: a file cannot be read, or a chosen role does not exist.
@@ -92,7 +92,7 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
 def _plain_in_roles(
     plain: Sequence[Column], tables: Sequence[Column], given: Chosen
 ) -> list[Column]:
-    """Return files of lines in their guessed roles; those with a given role keep it."""
+    """Return plain files in their guessed roles; files with a given role keep it."""
     free = [column for column in plain if not given.get(column.name)]
     has_source = any(one.role == SOURCE for one in (*tables, *plain))
     systems = {column.system for column in tables if column.role == SCORE}
@@ -101,7 +101,7 @@ def _plain_in_roles(
 
 
 def _table(name: str, content: Content, given: Chosen) -> tuple[list[Column], list[str]]:
-    """Return the columns of a table in roles by their names, a row for each segment."""
+    """Return the columns of a table in roles by their names, with one row per segment."""
     columns = []
     for column in content.columns:
         columns.append(_in_role(named(column), given.get(column.name, "")))
@@ -116,10 +116,10 @@ def _of_file(name: str, columns: list[Column], given: str, must: bool) -> list[C
     """Return the columns of a table that has one role as a whole.
 
     Args:
-        name: the file.
-        columns: in the roles that their names suggest.
+        name: the name of the file.
+        columns: its columns in the roles that their names suggest.
         given: the role of the file.
-        must: whether some column has to have it.
+        must: whether some column must have the role.
     """
     role = given.partition(":")[0]
     if role == IGNORE:
@@ -144,7 +144,7 @@ def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column
     found = []
     for column in columns:
         if column.role == METADATA and any(number_of(text) is not None for text in column.texts):
-            # A cell that is no number is refused later, with its line.
+            # A cell that is not a number is refused later, with its line number.
             column = replace(column, role=SCORE, metric=column.name)
         found.append(column)
     if must and not any(column.role == SCORE for column in found):
@@ -156,7 +156,7 @@ def _scores_of_file(name: str, columns: list[Column], must: bool) -> list[Column
 
 
 def _lists_apart(columns: Sequence[Column]) -> list[Column]:
-    """Return each output that is a list of texts as one column for each place of the list."""
+    """Split each output that is a list of texts into one column per position of the list."""
     found = []
     for column in columns:
         lists = [cell for cell in column.cells if isinstance(cell, tuple)]
@@ -174,7 +174,7 @@ def _lists_apart(columns: Sequence[Column]) -> list[Column]:
 
 
 def _in_role(column: Column, given: str) -> Column:
-    """Return a column in a given role, or as it is without one."""
+    """Return a column in a given role, or unchanged without one."""
     if not given:
         return column
     found = column.with_role(given)
@@ -184,7 +184,7 @@ def _in_role(column: Column, given: str) -> Column:
 
 
 def _kept_role(column: Column, given: str) -> Column:
-    """Return a column in the given role again, if a guess has changed it."""
+    """Restore the given role of a column if a guess has changed it."""
     role, _, system = given.partition(":")
     if not given or (column.role == role and system in ("", column.system)):
         return column
@@ -199,7 +199,7 @@ def _in_order(files: Files, *groups: Sequence[Column]) -> list[Column]:
 
 
 def _unique_names(columns: Sequence[Column]) -> list[Column]:
-    """Return columns whose names differ: a later one gets its system or its file added."""
+    """Make the names of columns unique by adding the system or the file to later ones."""
     taken: set[str] = set()
     found = []
     for column in columns:
@@ -220,10 +220,10 @@ def _is_twice(name: str, columns: Sequence[Column]) -> bool:
 
 
 def _check_chosen(given: Chosen, columns: Sequence[Column], files: Files) -> None:
-    """Refuse a role for a column that does not exist."""
+    """Raise InputError for a role of a column that does not exist."""
     names = {column.name for column in columns} | set(files)
     unknown = [name for name in given if name not in names]
-    # A column with the names of systems is gone once its rows are columns.
+    # Converting rows to columns has removed the column with the names of systems.
     unknown = [name for name in unknown if given[name].partition(":")[0] not in (SYSTEM, OUTPUT)]
     if unknown:
         raise InputError(

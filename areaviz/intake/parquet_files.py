@@ -1,4 +1,4 @@
-"""Parquet files, read by pyarrow piece by piece, so that no piece fills the memory."""
+"""Parquet files, read by pyarrow in pieces, so that no piece fills the memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROWS_OF_A_PIECE = 500
 
 
 def read_parquet(name: str, data: bytes) -> tuple[Column, ...]:
-    """Read the columns of a Parquet file; nested ones get names with points.
+    """Read the columns of a Parquet file; nested columns get dotted names.
 
     Raises:
         InputError: the file is damaged, has too many rows or columns, unpacks to too much, or
@@ -65,9 +65,9 @@ def _check_footer(name: str, footer: Any) -> None:
 
 
 def _spread(arrow: Any, column: Any) -> int:
-    """Return the bytes of a column once every cell stands for itself.
+    """Return the number of bytes of a column when repeated texts are expanded.
 
-    A Parquet file can hold a long text once and name it in every row.
+    A Parquet file can store a long text once and refer to it in every row.
     """
     if not arrow.types.is_dictionary(column.type):
         return int(column.nbytes)

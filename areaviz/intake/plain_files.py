@@ -1,4 +1,4 @@
-"""Files with one value a line: which of several has sources, references, outputs or scores."""
+"""Plain files with one value per line: guessing sources, references, outputs and scores."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ _ENDINGS = frozenset(("txt", "text", "tok", "raw", "out", "lst"))
 
 
 def is_corpus_name(name: str) -> bool:
-    """Return whether a name says that the file is a corpus, whose word frequencies count."""
+    """Return whether a name suggests a corpus for word frequencies."""
     return any(part in name.lower() for part in _CORPUS)
 
 
 def is_score_name(name: str) -> bool:
-    """Return whether a name says that the file has scores of outputs."""
+    """Return whether a name suggests a file with scores of outputs."""
     return any(part in name.lower() for part in _SCORES)
 
 
 def in_roles(
     columns: Sequence[Column], has_source: bool, systems: Collection[str] = ()
 ) -> list[Column]:
-    """Return files of lines in the roles that their names and cells suggest.
+    """Return plain files in the roles that their names and cells suggest.
 
     Args:
-        columns: one for each file.
+        columns: one per file.
         has_source: whether another file has the sources.
-        systems: files of outputs that scores name.
+        systems: files of outputs whose names scores may contain.
     """
     if len(columns) == 1 and not has_source and not is_corpus_name(columns[0].name):
-        # Even numbers are what a model reads, if there is nothing else.
+        # If there is only one file, it is the input, even if it contains numbers.
         return [replace(columns[0], role=SOURCE)]
     found = [_by_itself(column, systems) for column in columns]
     texts = [at for at, column in enumerate(found) if column.role == METADATA and column.is_sure]
@@ -63,7 +63,7 @@ def in_roles(
         return found
     if not has_source:
         source = _source(found, texts)
-        # One text alone, or the one whose name says so, is the source for certain.
+        # A single text, or one whose name says so, is certainly the source.
         is_sure = len(texts) == 1 or bool(_words(found[source].name) & _SOURCE)
         found[source] = replace(found[source], role=SOURCE, is_sure=is_sure)
         texts.remove(source)
@@ -77,7 +77,7 @@ def in_roles(
 
 
 def _by_itself(column: Column, systems: Collection[str]) -> Column:
-    """Return a file in the role that it has whatever is beside it; metadata if that is open."""
+    """Return a file in the role that does not depend on other files; metadata if unknown."""
     if column.role != METADATA:
         return column
     name = column.name
@@ -116,10 +116,10 @@ def _source(columns: Sequence[Column], texts: Sequence[int]) -> int:
 def _targets(
     columns: Sequence[Column], texts: Sequence[int], stem: str
 ) -> list[tuple[int, str, bool]]:
-    """Return the role of each text besides the source, and whether it is certain.
+    """Return the role of each text other than the source, and whether it is certain.
 
-    A name can say it. Else a file named like the source, such as "test.de" beside "test.en", is a
-    reference. Where there is a reference, the remaining files are what systems wrote.
+    The name may decide it. Otherwise a file named like the source, such as "test.de" for "test.en",
+    is a reference. If there is a reference, the remaining files are outputs of systems.
     """
     found: dict[int, tuple[str, bool]] = {}
     for at in texts:
@@ -138,20 +138,20 @@ def _targets(
     has_reference = any(role == REFERENCE for role, _ in found.values())
     rest = [at for at in texts if at not in found]
     for at in rest:
-        # Without any hint a single text is the reference.
+        # Without any hint, a single text is the reference.
         role = OUTPUT if has_reference else REFERENCE
         found[at] = role, len(rest) == 1 and not has_reference
     return [(at, *found[at]) for at in texts]
 
 
 def _words(name: str) -> set[str]:
-    """Return the words of a file's name, without numbers at their ends: "ref2" is "ref"."""
+    """Return the words of a file's name without trailing numbers: "ref2" gives "ref"."""
     parts = re.split(r"[._\- ]+", PurePosixPath(name).name.lower())
     return {part.rstrip("0123456789") for part in parts}
 
 
 def _stem(name: str) -> str:
-    """Return a file's name up to its language: "newstest" of "newstest.de.txt"."""
+    """Return a file's name up to its language: "newstest" for "newstest.de.txt"."""
     parts = PurePosixPath(name).name.split(".")
     while len(parts) > 1 and (parts[-1].lower() in _ENDINGS or parts[-1].isdigit()):
         parts.pop()

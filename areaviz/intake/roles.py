@@ -1,6 +1,6 @@
-"""What each column is, guessed from its name, its cells and the columns beside it.
+"""Guessing the role of each column from its name, its cells and the other columns.
 
-A guess that could be wrong is marked as unsure, and the reader is asked to check it.
+A guess that could be wrong is marked as uncertain, and the user is asked to check it.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from areaviz.intake.columns import (
 )
 from areaviz.intake.names import EITHER, LANGUAGE, RANKS, metric_in
 
-# Examples that are compared to find out whether a text is like the reference.
+# Number of examples that are compared to decide whether a text resembles the reference.
 _COMPARED = 200
-# The share of words, or of pairs of letters in text without blanks, that such texts share.
+# Minimum share of common words, or of common character pairs in text without spaces.
 _ALIKE_WORDS, _ALIKE_PAIRS = 0.25, 0.2
 
 
 def guessed(columns: Sequence[Column]) -> list[Column]:
-    """Return columns in the roles that they most probably have.
+    """Return columns in their most probable roles.
 
     Args:
-        columns: of all files, in the roles that their names suggest.
+        columns: the columns of all files, in the roles that their names suggest.
     """
     found = _languages(list(columns))
     has_reference = any(column.role == REFERENCE for column in found)
@@ -50,7 +50,7 @@ def guessed(columns: Sequence[Column]) -> list[Column]:
 
 
 def _languages(columns: list[Column]) -> list[Column]:
-    """Take the first of several languages as the source, the others as references."""
+    """Use the first of several languages as the source, all others as references."""
     is_known = any(column.role == SOURCE for column in columns)
     found = []
     for column in columns:
@@ -62,7 +62,7 @@ def _languages(columns: list[Column]) -> list[Column]:
 
 
 def _like_references(columns: Sequence[Column]) -> list[Column]:
-    """Take texts that nobody named and that resemble the reference as outputs."""
+    """Use unnamed texts that resemble the reference as outputs."""
     known = next((column for column in columns if column.role == REFERENCE), None)
     if known is None:
         return list(columns)
@@ -76,7 +76,7 @@ def _like_references(columns: Sequence[Column]) -> list[Column]:
 
 def _resembles(column: Column, reference: Column) -> bool:
     texts, wanted = column.texts, reference.texts
-    # A few values again and again are a category; numbers are no texts.
+    # A few repeated values are a category; numbers are not texts.
     is_varied = len(set(texts)) > len(texts) / 2
     if len(texts) != len(wanted) or not is_varied or numbers_of(texts) is not None:
         return False
@@ -92,15 +92,15 @@ def _resembles(column: Column, reference: Column) -> bool:
 
 
 def _units(text: str, has_words: bool) -> set[str]:
-    """Return the words of a text, or its pairs of letters if it has no blanks."""
+    """Return the words of a text, or its character pairs if it has no spaces."""
     text = text.lower()
     return set(text.split()) if has_words else set(map("".join, zip(text, text[1:], strict=False)))
 
 
 def _only_one(columns: Sequence[Column], role: str) -> list[Column]:
-    """Keep a role for the column with the most usual name; others become unsure metadata.
+    """Keep a role for the column with the most usual name; others become uncertain metadata.
 
-    A source that repeats the kept one says nothing new, so it is ignored.
+    A source that repeats the kept one is redundant and is ignored.
     """
     having = [column for column in columns if column.role == role]
     if len(having) < 2:
@@ -122,10 +122,10 @@ def _rank(column: Column) -> tuple[bool, int]:
 
 
 def _without_repeats(columns: Sequence[Column]) -> list[Column]:
-    """Ignore columns of one file that repeat those of another in the same role.
+    """Ignore columns of one file that repeat those of another in one role.
 
-    Files of scores often repeat the texts that they score, and test sets their documents. Two
-    systems can write the same, so an output is ignored only in a file of scores.
+    Files of scores often repeat the scored texts, and test sets repeat documents. Two systems can
+    produce equal outputs, so an output is ignored only in a file of scores.
     """
     with_scores = {column.file for column in columns if column.role == SCORE}
     seen: dict[tuple[str, tuple[Cell, ...]], str] = {}
@@ -142,16 +142,16 @@ def _without_repeats(columns: Sequence[Column]) -> list[Column]:
 
 
 def scored(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column]:
-    """Give every score to one of the systems whose outputs there are.
+    """Assign every score to one of the systems with outputs.
 
-    A score belongs to the system that its name holds; else to the one whose name its file begins
-    with; else to the only system. A further file of scores belongs to the first system without
-    any. A number whose name ends in a system's, such as "chrf_0" in a table of this app, is a
-    score, too. What could be a score of several systems becomes unsure metadata.
+    A score belongs to the system that its name contains, else to the one whose name its file starts
+    with, else to the only system. A further file of scores belongs to the first system without any.
+    A number whose name ends in a system's, such as "chrf_0" in a table of this app, is a score too.
+    A score that could belong to several systems becomes uncertain metadata.
 
     Args:
-        columns: of all files.
-        models: further systems, which write their outputs later.
+        columns: the columns of all files.
+        models: further systems, whose outputs are produced later.
     """
     systems = [*systems_of(columns), *models]
     if not systems:
@@ -177,7 +177,7 @@ def scored(columns: Sequence[Column], models: Sequence[str] = ()) -> list[Column
 
 
 def _without_outputs(columns: Sequence[Column]) -> list[Column]:
-    """Take scores beside sources, such as a difficulty, as metadata: there are no outputs."""
+    """Use scores of sources, such as a difficulty, as metadata if there are no outputs."""
     leading = {column.file for column in columns if column.role in (SOURCE, FILE)}
     found = []
     for column in columns:
@@ -188,14 +188,14 @@ def _without_outputs(columns: Sequence[Column]) -> list[Column]:
 
 
 def _with_system(column: Column, systems: Sequence[str]) -> Column:
-    """Return a score with its system, "" if nothing names it, and with what it measures."""
+    """Return a score with its metric and its system, "" if the system is unknown."""
     if column.system and (system := same_system(column.system, systems)):
         return replace(column, system=system)
     is_file = column.name == column.file
     if system := _by_file(column.file, systems):
         metric = column.metric or (_of_file(column.file, system) if is_file else column.name)
         return replace(column, system=system, metric=metric)
-    # If the name holds no system, all of it says what is measured.
+    # If the name contains no system, all of it names the metric.
     metric = "Score" if is_file else column.name
     if column.metric and not column.system:
         metric = column.metric
@@ -215,14 +215,14 @@ def _number_of_system(column: Column, systems: Sequence[str]) -> Column | None:
 
 
 def systems_of(columns: Iterable[Column]) -> list[str]:
-    """Return the systems whose outputs there are, in order."""
+    """Return the systems with outputs, in order."""
     return [one.system or one.name for one in columns if one.role == OUTPUT]
 
 
 def same_system(name: str, systems: Sequence[str]) -> str:
-    """Return which of the systems a name means, "" for none.
+    """Return the system that a name refers to, "" for none.
 
-    Capitals, signs between words, folders and endings such as ".txt" do not count.
+    Upper case, punctuation between words, folders and extensions such as ".txt" are ignored.
     """
     keys = {_key(system): system for system in reversed(systems)}
     stems = {_key(PurePosixPath(system).stem): system for system in reversed(systems)}
@@ -237,7 +237,7 @@ def _key(name: str) -> str:
 
 
 def _by_file(file: str, systems: Sequence[str]) -> str:
-    """Return the system whose name a file's begins with, the longest of several, "" for none."""
+    """Return the system whose name a file's name starts with, the longest of several, or ""."""
     stem = PurePosixPath(file).stem
     fitting = []
     for system in systems:
@@ -257,7 +257,7 @@ def _of_file(file: str, system: str) -> str:
 
 
 def _empty_ignored(column: Column) -> Column:
-    """Ignore a column of metadata without any value."""
+    """Ignore a metadata column without any value."""
     if column.role in (METADATA, SYSTEM) and not any(column.cells):
         return replace(column, role=IGNORE)
     return column

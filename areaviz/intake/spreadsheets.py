@@ -1,4 +1,4 @@
-"""Excel files (.xlsx): the first sheet that has rows, its first row the header."""
+"""Excel files (.xlsx): the first sheet that has rows, with the header in its first row."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from areaviz.trace.limits import shown
 
 MAX_UNPACKED = 256 * 2**20
 MAX_RATIO = 150
-"""How many times its size a file may unpack to. Sheets of texts unpack to 5 to 20 times."""
-# Smaller files may have a higher ratio: their repeated parts weigh more.
+"""Largest ratio of unpacked to packed size. Sheets of texts unpack to 5 to 20 times their size."""
+# Smaller files may have a higher ratio, because fixed parts dominate them.
 _SMALLEST = 2**16
 _CHUNK = 2**20
 _SHARED_TEXT = re.compile(rb"<si\b.*?</si>", re.DOTALL)
@@ -33,7 +33,7 @@ _SHEET = re.compile(r"xl/worksheets/[^/]+\.xml")
 
 
 def read_spreadsheet(name: str, data: bytes) -> tuple[tuple[Column, ...], tuple[str, ...]]:
-    """Read the columns of the first filled sheet.
+    """Read the columns of the first non-empty sheet.
 
     Returns:
         The columns, and a note if further sheets are not used.
@@ -78,7 +78,7 @@ def _columns(name: str, rows: Sequence[Sequence[object]], first: int) -> tuple[C
 
 
 def _text(value: object) -> str:
-    """Return a cell's value as a spreadsheet shows it: whole numbers without a point."""
+    """Return a cell's value as a spreadsheet shows it: whole numbers without a decimal point."""
     if type(value) is str:
         return value
     if isinstance(value, bool):
@@ -91,11 +91,11 @@ def _text(value: object) -> str:
 
 
 def check_unpacked(name: str, data: bytes) -> None:
-    """Refuse an archive that unpacks to too much, whatever its own table of contents says.
+    """Check that an archive does not unpack to too much, without trusting its table of contents.
 
-    The table is checked first. Then each entry is unpacked piece by piece and counted, since the
-    table can lie. A sheet can also name one long shared text in millions of cells, so the texts of
-    all its cells are added up before they are made.
+    The table is checked first. Then each entry is unpacked in pieces and counted, because the table
+    may be wrong. A sheet can also refer to one long shared text in millions of cells, so the
+    lengths of all cells are added up before the texts are created.
 
     Raises:
         InputError: the archive is damaged or unpacks to too much.
@@ -135,10 +135,10 @@ def _check_size(name: str, size: int, most: int) -> None:
 
 @contextmanager
 def _damage_named(name: str) -> Iterator[None]:
-    """Raise whatever damage makes the libraries raise as InputError.
+    """Raise all errors that damaged files cause in the libraries as InputError.
 
-    `zipfile` and zlib raise many kinds of errors, and calamine is written in Rust, whose panics are
-    no `Exception`.
+    `zipfile` and zlib raise many types of errors, and calamine is written in Rust, whose panics are
+    not subclasses of `Exception`.
     """
     try:
         yield

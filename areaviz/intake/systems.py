@@ -15,6 +15,7 @@ Scores = Mapping[str, Mapping[str, tuple[float, ...]]]
 
 
 def outputs_of(columns: Sequence[Column]) -> dict[str, tuple[str | None, ...]]:
+    """Return the outputs of each system, one per example, None for a missing output."""
     found: dict[str, tuple[str | None, ...]] = {}
     for column in columns:
         system = column.system or column.name
@@ -34,6 +35,11 @@ def _one(cell: str | tuple[str, ...]) -> str:
 def scores_of(
     columns: Sequence[Column], systems: Sequence[str]
 ) -> dict[str, dict[str, tuple[float, ...]]]:
+    """Return the scores of each system by metric, NaN for a missing score.
+
+    Raises:
+        InputError: a score belongs to none of the systems, or is not a number.
+    """
     if columns and not systems:
         raise InputError(
             f'"{shown(columns[0].name)}" has scores, but there are no outputs that they could be'

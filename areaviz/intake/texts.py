@@ -1,4 +1,4 @@
-"""The text in a file: its lines, decoded one by one, as UTF-8 or as UTF-16 with a mark in front."""
+"""The text in a file: its lines, decoded one by one, as UTF-8, or as UTF-16 with a BOM."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def bytes_of(name: str, content: bytes | Path) -> bytes:
     """Return the bytes of a file.
 
     Raises:
-        InputError: the file is larger than a file may be, or cannot be read.
+        InputError: the file is too large, or cannot be read.
     """
     try:
         size = content.stat().st_size if isinstance(content, Path) else len(content)
@@ -39,12 +39,12 @@ def bytes_of(name: str, content: bytes | Path) -> bytes:
 
 
 def decoded_lines(name: str, data: bytes) -> Iterator[str]:
-    """Yield the lines of a text with their breaks; a mark in front (BOM) is left out.
+    """Yield the lines of a text with their line breaks; a byte order mark is left out.
 
-    Each line is decoded by itself, since the whole as one text could take 200 MB.
+    Each line is decoded separately, because the whole text at once could take 200 MB.
 
     Raises:
-        InputError: the file is in another encoding, holds bytes of zero, or has a line that is too
+        InputError: the file has another encoding, contains NUL bytes, or has a line that is too
             long.
     """
     data = _as_utf_8(name, data)
@@ -67,7 +67,7 @@ def decoded_lines(name: str, data: bytes) -> Iterator[str]:
 
 
 def plain_lines(name: str, data: bytes) -> Iterator[str]:
-    """Yield the lines of a text without their breaks; a break at the end begins no new line.
+    """Yield the lines of a text without line breaks; a final line break adds no line.
 
     Raises:
         InputError: as `decoded_lines`.
@@ -100,12 +100,12 @@ def whole_text(name: str, data: bytes) -> str:
 
 
 def check_row(name: str, number: int, characters: int) -> None:
-    """Refuse a row that is too long, before it is parsed.
+    """Raise InputError if a row is too long, before it is parsed.
 
     Args:
-        name: the file, for people.
+        name: the name of the file, for errors.
         number: the line in which the row ends, from 1.
-        characters: how many the row has, at least.
+        characters: the smallest possible number of characters of the row.
 
     Raises:
         InputError: the row is too long.
@@ -118,7 +118,7 @@ def check_row(name: str, number: int, characters: int) -> None:
 
 
 def _as_utf_8(name: str, data: bytes) -> bytes:
-    """Return UTF-16 text, as Excel saves it, as UTF-8; other bytes stay as they are."""
+    """Return UTF-16 text, which Excel writes, as UTF-8; other bytes are not changed."""
     if not data.startswith(_UTF_16):
         return data
     try:

@@ -22,26 +22,26 @@ from areaviz.intake.texts import whole_text
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
-# An element takes some 100 bytes, however short it is.
+# Limit on elements; each takes some 100 bytes.
 _MAX_TAGS = 2_000_000
 _SIDES = {"src": SOURCE, "ref": REFERENCE, "hyp": OUTPUT}
-# What a document says of its segments.
+# Attributes of a document that describe its segments.
 _ABOUT = ("domain", "genre", "origlang", "testsuite")
 Segment = tuple[str, str]
 
 
 class _Segments:
-    """The segments of an XML file, each with the texts and metadata that were found so far."""
+    """The segments of an XML file, each with the texts and metadata found so far."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.found: dict[Segment, dict[str, str]] = {}
-        # Of each name in `found` its role and system, in the order they came.
+        # The role and system of each name in `found`, in order of appearance.
         self.roles: dict[str, tuple[str, str]] = {"doc": (METADATA, "")}
         self.budget = TextBudget(name)
 
     def add(self, segment: Segment, column: str, text: str) -> None:
-        """Note a text of a segment, which must not have one under this name."""
+        """Add a text of a segment, which must not have one with this name."""
         cells = self.found.setdefault(segment, {"doc": segment[0]})
         if column in cells:
             raise InputError(
@@ -57,10 +57,10 @@ class _Segments:
 def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
     """Read source, references, outputs and metadata of a test set in WMT's XML.
 
-    A segment that a system lacks is None: it counts as not run.
+    If a system has no output for a segment, the cell is None, which counts as not run.
 
     Raises:
-        InputError: the file is not XML, declares entities or a document type, or is not such a set.
+        InputError: the file is not XML, declares entities or a document type, or is not a test set.
     """
     if data.count(b"<") > _MAX_TAGS:
         raise too_many(name, _MAX_TAGS, "tags")
@@ -73,7 +73,7 @@ def read_wmt_xml(name: str, data: bytes) -> tuple[Column, ...]:
             " <seg>. Choose such a file, or save the examples as CSV."
         )
     columns = []
-    # What is known of documents stands before their texts.
+    # Put the metadata of documents before the texts.
     roles = sorted(segments.roles.items(), key=lambda item: item[1][0] != METADATA)
     for column, (role, system) in roles:
         cells: tuple[Cell, ...] = tuple(one.get(column) for one in segments.found.values())
@@ -102,7 +102,7 @@ def _root(name: str, data: bytes) -> Element:
 def _add_document(segments: _Segments, document: Element) -> None:
     name = document.get("id") or document.get("docid") or ""
     parts = [part for part in document if part.tag in _SIDES]
-    # Sources come first, whatever their place: they say which segments there are.
+    # Read sources first, wherever they are, because they define the segments.
     parts.sort(key=lambda part: part.tag != "src")
     known: set[Segment] = set()
     for part in parts:
@@ -137,8 +137,8 @@ _SETS = {"srcset": SOURCE, "refset": REFERENCE, "tstset": OUTPUT}
 def read_sgm(name: str, data: bytes) -> tuple[Column, ...]:
     """Read the segments of one side of a test set in WMT's SGM.
 
-    The format is not XML (an ampersand may stand alone), so it is read by its few tags. A file can
-    hold the outputs of several systems, one after another.
+    The format is not XML (an ampersand need not be escaped), so its few tags are parsed directly. A
+    file can contain the outputs of several systems, one after another.
 
     Raises:
         InputError: the file has no segments, or they are damaged.

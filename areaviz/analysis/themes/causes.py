@@ -1,4 +1,4 @@
-"""Look for the cause of a theme in a model that can be run: its signature, and what repairs it."""
+"""Search for the cause of a theme in a model that can be run: its signature, and repairs."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from areaviz.trace.record import Run, Trace
 from areaviz.trace.request import Counted, Request
 from areaviz.trace.summary import answer_of
 
-# Examples of each side of a half that are run, and failing examples that are changed.
+# Largest number of examples to run per side of a half, and of failing examples to change.
 MAX_SIDE, MAX_FAILING = 50, 50
 NOT_REPAIRED = "No change repaired it."
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """What was found about a theme in a model.
+    """The findings about a theme in a model.
 
     Attributes:
-        signature: where attention differs, None where there are too few examples.
-        repairs: how often each change repairs.
-        note: why a part is missing, "" for nothing.
+        signature: where attention differs, None if there are too few examples.
+        repairs: how often each change repairs an output.
+        note: why a part is missing, "" if nothing is.
     """
 
     signature: Signature | None
@@ -52,7 +52,7 @@ class Cause:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """All of it in words."""
+        """Return the findings in words."""
         found = [self.signature.sentence] if self.signature else []
         found += [one.sentence for one in self.repairs]
         if self.repairs and not any(one.is_repaired for one in self.repairs):
@@ -65,10 +65,10 @@ class Runner:
     """A system that can be run.
 
     Attributes:
-        dataset: the set.
+        dataset: the dataset.
         request: the model and its options.
         run: runs a request.
-        progress: is told how many of how many runs are done.
+        progress: called with the number of finished runs and of all runs.
     """
 
     dataset: Dataset
@@ -77,7 +77,7 @@ class Runner:
     progress: Counted
 
     def trace(self, place: int, changes: tuple[Change, ...] = ()) -> Trace:
-        """Return the trace of an example, with changes."""
+        """Return the trace of an example with changes."""
         request = self.dataset.asked(self.request, self.dataset.examples[place])
         return self.run(replace(request, changes=changes))
 
@@ -85,17 +85,17 @@ class Runner:
 def find_cause(
     theme: Theme, themes: Themes, material: Material, runner: Runner, seed: int = SEED
 ) -> Cause:
-    """Look for a head that attends differently in a theme, and for a change that repairs it.
+    """Search for a head that attends differently in a theme, and for a change that repairs it.
 
     Args:
         theme: a slice; words and trends have no symptom that a change could repair.
-        themes: the list that it is from.
-        material: the examples that it was found in.
+        themes: the list that contains the theme.
+        material: the examples in which it was found.
         runner: runs the worse system.
-        seed: of the halves and draws, as the themes'.
+        seed: the seed of the halves and random draws, as for the themes.
 
     Raises:
-        InputError: the theme is no slice, or the model has no attention to measure.
+        InputError: the theme is not a slice, or the model has no attention to measure.
         BackendError: the model cannot be run.
     """
     if not theme.conditions:
@@ -107,8 +107,8 @@ class _Search:
     """One search for a cause.
 
     Attributes:
-        holds_E: the theme's examples.
-        values_E: its symptom.
+        holds_E: whether each example belongs to the theme.
+        values_E: the theme's symptom for each example.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class _Search:
         return Cause(signature, self.repairs(signature))
 
     def run(self, row: int, *changes: Change) -> Trace:
-        """Return the trace of a row, and tell that one more run is done."""
+        """Return the trace of a row, and report that one more run is done."""
         trace = self.runner.trace(self.material.places[row], changes)
         self.done += 1
         self.runner.progress(min(self.done, self.planned), self.planned)
@@ -148,24 +148,24 @@ class _Search:
         return sorted(self.rng.permutation(rows)[:MAX_SIDE].tolist())
 
     def measured_sides(self, half: IntArray) -> tuple[list[HeadArray], list[HeadArray]]:
-        """Return the measures of heads inside and outside of the theme in a half."""
+        """Return the metrics of heads inside and outside the theme in a half."""
         inside = [self.measured(row) for row in self.sampled(half, True)]
         return inside, [self.measured(row) for row in self.sampled(half, False)]
 
     def measured(self, row: int) -> HeadArray:
-        """Return the measures of heads in the run of a row, and note their site."""
+        """Return the metrics of heads in the run of a row, and record their site."""
         trace = self.run(row)
         self.site = read_attention(trace).site
         return measure_heads(trace)
 
     def symptom(self, material: Material) -> FloatArray:
-        """Return the theme's symptom of all examples [E]."""
+        """Return the theme's symptom for all examples [E]."""
         measured = measure_examples(material, *self.systems)
         return next(one.values_E for one in measured.symptoms if one.title == self.theme.symptom)
 
     @property
     def systems(self) -> tuple[int, int | None]:
-        """The worse system of the material, and the one it is compared with."""
+        """Return the worse system, and the system with which it is compared."""
         if len(self.material.written) < 2:
             return 0, None
         return self.themes.worse, self.themes.better
@@ -215,7 +215,7 @@ class _Search:
         return replace(self.material, written=tuple(all_written))
 
     def rescored(self, score: Score, outputs: Mapping[int, str]) -> Score:
-        """Return a score with the values of other outputs; one from a file stays."""
+        """Return a score with the values of other outputs; a score from a file is not changed."""
         titles = {measure.title: name for name, measure in MEASURES.items()}
         name = titles.get(score.title, "")
         values_E = score.values.copy()

@@ -1,4 +1,4 @@
-"""A look into attention for the first themes of every list, for the command line."""
+"""Search for causes of the first themes of every list, for the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.record import Run
 from areaviz.trace.request import Counted, Request
 
-# Themes of a list that are looked into: each takes hundreds of runs.
+# Largest number of themes per list to search: each takes hundreds of runs.
 MAX_THEMES = 3
 # Sentences about the cause of a theme, by `cause_key`.
 Causes = Mapping[str, Sequence[str]]
@@ -30,12 +30,12 @@ class System:
 
 
 def cause_key(themes: Themes, theme: Theme) -> str:
-    """Return what tells a theme from all others of an analysis."""
+    """Return a key that identifies a theme within an analysis."""
     return f"{themes.worse} {theme.statement}"
 
 
 def is_about_input(theme: Theme) -> bool:
-    """Return whether a theme can be looked into: a kind of input, not of attention."""
+    """Return whether a theme is about the input, not about attention, and can be searched."""
     return bool(theme.conditions) and not theme.is_about_model
 
 
@@ -46,16 +46,16 @@ def find_causes(
     systems: Mapping[int, System],
     begin: Callable[[Theme], Counted],
 ) -> Causes:
-    """Look for the causes of the first `MAX_THEMES` themes of each list whose system can be run.
+    """Search for the causes of the first `MAX_THEMES` themes of each list whose system can be run.
 
-    A theme that cannot be looked into gets the reason as its sentence, so that nothing is lost.
+    If the search for a theme fails, its sentence is the reason, so that no other result is lost.
 
     Args:
-        dataset: the set.
-        frame: of its analysis, as the themes were found in.
+        dataset: the dataset.
+        frame: the table of the analysis in which the themes were found.
         lists: the themes.
-        systems: the models, by their numbers in the frame.
-        begin: is told of each theme; returns what is told of its runs.
+        systems: the models, by their numbers in the table.
+        begin: called with each theme; returns a function that receives the progress of its runs.
 
     Raises:
         BackendError: a model cannot be run.

@@ -1,6 +1,7 @@
-"""Conditions: what is known of an example without its output, and is true of some examples only.
+"""Conditions: properties known of an example without its output, true for some examples only.
 
-An output's own words are no conditions, since they would explain a damage by the damaged word.
+Words of the output are not conditions, because they would explain an error by the wrong word
+itself.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ LEAST, LEAST_SHARE, MOST = 16, 0.01, 0.6
 MAX_WORDS = 3000
 # A column of numbers with more values than this is cut at its fifths, not taken value by value.
 MAX_VALUES = 8
-# The share of a column's cells that have to be numbers for it to count as numbers.
+# Share of a column's cells that must be numbers for the column to count as numeric.
 NUMERIC = 0.95
-# Too rare values that are named.
+# Largest number of values named as too rare.
 MAX_NAMED = 8
 
 
@@ -35,9 +36,9 @@ class Condition:
     """One condition.
 
     Attributes:
-        text: follows "Where".
+        text: the condition as it follows "Where".
         kind: SOURCE, REFERENCE, MEASURE or METADATA.
-        words: the words of the source that make it true, () where it is not about single words.
+        words: the words of the source that make it true, () if it is not about single words.
     """
 
     text: str
@@ -47,14 +48,14 @@ class Condition:
 
 @dataclass(frozen=True)
 class Conditions:
-    """All conditions of a set.
+    """All conditions of a dataset.
 
     Attributes:
-        known: those that can be tested.
-        holds_EC: in which examples they hold.
-        rare: conditions that hold in too few examples, with their number of examples.
-        rare_words: how many words and word pairs are too rare.
-        least: how many examples a condition needs.
+        known: the conditions that can be tested.
+        holds_EC: whether each condition is true for each example.
+        rare: conditions that are true for too few examples, with their number of examples.
+        rare_words: the number of words and word pairs that are too rare.
+        least: the number of examples that a condition needs.
     """
 
     known: tuple[Condition, ...]
@@ -66,7 +67,7 @@ class Conditions:
 
 @dataclass
 class _Collector:
-    """Gathers conditions, and the names of those that are too rare."""
+    """Collects conditions, and the names of those that are too rare."""
 
     examples: int
     least: int
@@ -76,7 +77,7 @@ class _Collector:
     rare_words: int = 0
 
     def add(self, condition: Condition, holds_E: Iterable[bool], is_named: bool = False) -> None:
-        """Keep a condition; name it as too rare where that is asked for and so it is."""
+        """Add a condition; if it is too rare, only record its name if `is_named`."""
         column_E = np.fromiter(holds_E, bool, self.examples)
         count = int(column_E.sum())
         if count >= self.least and count <= min(self.examples - self.least, MOST * self.examples):
@@ -86,7 +87,7 @@ class _Collector:
             self.rare[condition.text] = count
 
     def add_words(self, side: str, texts: Sequence[str], has_pairs: bool) -> None:
-        """Add a condition for every word of a side and, on request, for every pair of words."""
+        """Add a condition for every word of a side and, with `has_pairs`, every word pair."""
         spelling = usual_spelling(texts)
         where: dict[tuple[str, ...], list[int]] = defaultdict(list)
         for place, words in enumerate(map(lower_words, texts)):
@@ -112,11 +113,11 @@ def least_examples(count: int) -> int:
 
 
 def find_conditions(material: Material, system: int) -> Conditions:
-    """Return all conditions of a set.
+    """Return all conditions of a dataset.
 
     Args:
         material: the examples.
-        system: whose confidence and attention become conditions.
+        system: the system whose confidence and attention become conditions.
     """
     collector = _Collector(len(material), least_examples(len(material)))
     has_one_reference = material.has_one_reference()
@@ -126,7 +127,7 @@ def find_conditions(material: Material, system: int) -> Conditions:
     elif has_one_reference:
         _add_texts(collector, REFERENCE, references)
     if material.has_sources() and has_one_reference:
-        # Of a reference only its words: its length and form are close to those of the source.
+        # Use only the words of a reference: its length and form are close to those of the source.
         collector.add_words(REFERENCE, references, has_pairs=False)
     for title, values_E in material.written[system].measures.items():
         _add_measure(collector, title, values_E)
@@ -143,7 +144,7 @@ def _add_texts(collector: _Collector, side: str, texts: Sequence[str]) -> None:
 
 
 def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> None:
-    """Add the lowest and the highest tenth and fifth of a measure that nearly all examples have."""
+    """Add the lowest and highest tenth and fifth of a metric that nearly all examples have."""
     known = np.isfinite(values_E)
     if known.mean() < 0.9 or np.ptp(values_E[known]) == 0:
         return
@@ -155,7 +156,7 @@ def _add_measure(collector: _Collector, title: str, values_E: FloatArray) -> Non
 
 
 def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
-    """Add the values of a column of metadata, or the ends of its numbers."""
+    """Add the values of a metadata column, or the extremes of its numbers."""
     numbers_E = column_numbers(cells)
     if numbers_E is not None and len(np.unique(numbers_E[np.isfinite(numbers_E)])) > MAX_VALUES:
         low, high = np.nanquantile(numbers_E, [0.2, 0.8])
@@ -163,7 +164,7 @@ def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
         collector.add(Condition(f"{name} is more than {high:.3g}", METADATA), numbers_E > high)
         return
     counts = Counter(cell for cell in cells if cell)
-    # A column of names has a value for every example, which no theme can be about.
+    # A column of names has a different value for nearly every example, so it gives no theme.
     is_named = len(counts) <= len(cells) // 4
     for value, _ in counts.most_common(MAX_WORDS):
         condition = Condition(f"{name} is {value}", METADATA)
@@ -171,15 +172,15 @@ def _add_column(collector: _Collector, name: str, cells: Sequence[str]) -> None:
 
 
 def column_numbers(cells: Sequence[str]) -> FloatArray | None:
-    """Return the numbers of a column [E], NaN for other cells; None where most are no numbers."""
-    # A number that a set has as 1e400 is infinite.
+    """Return the numbers of a column [E], NaN for other cells; None if most are not numbers."""
+    # A number such as 1e400 becomes infinite.
     numbers_E = pd.to_numeric(pd.Series(list(cells), dtype=object), errors="coerce").to_numpy(float)
     numbers_E = np.where(np.isfinite(numbers_E), numbers_E, np.nan)
     return numbers_E if np.isfinite(numbers_E).mean() > NUMERIC else None
 
 
 def _without_doubles(collector: _Collector) -> Conditions:
-    """Return one condition for the same examples, the one with the shortest text."""
+    """Return one condition per set of examples, the one with the shortest text."""
     first: dict[bytes, int] = {}
     lengths = [len(one.text) for one in collector.known]
     for number in np.argsort(lengths, kind="stable"):

@@ -1,4 +1,4 @@
-"""What else is known of a theme: further symptoms, missing words, words written instead."""
+"""Details of a theme: further symptoms, missing words, and words written in their place."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from areaviz.analysis.themes.material import BoolArray
 from areaviz.analysis.themes.symptoms import Symptom
 
-# Words that are named; each is in at least LEAST examples of the theme, and more often than
-# elsewhere by this share of the examples.
+# Largest number of named words. Each occurs in at least LEAST examples of the theme, and its share
+# of examples is higher than elsewhere by at least MORE_OFTEN.
 MAX_NAMED, LEAST, MORE_OFTEN = 3, 3, 0.03
-# Further symptoms that are named, and how many standard deviations lower they are.
+# Largest number of further symptoms, and how many standard deviations lower they must be.
 MAX_FURTHER, LOWER = 2, -0.35
 
 
@@ -21,9 +21,9 @@ def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) 
     """Return the titles of other symptoms that are much worse in a slice.
 
     Args:
-        holds_E: the slice.
-        symptoms: all of them.
-        own: the number of the symptom that the theme is about.
+        holds_E: whether each example belongs to the slice.
+        symptoms: all symptoms.
+        own: the number of the symptom of the theme.
     """
     found = []
     for number, symptom in enumerate(symptoms):
@@ -42,12 +42,12 @@ def further_symptoms(holds_E: BoolArray, symptoms: Sequence[Symptom], own: int) 
 def frequent_words(
     holds_E: BoolArray, words_E: Sequence[frozenset[str]], spelling: Mapping[str, str]
 ) -> str:
-    """Return the words that more examples have in a slice than elsewhere, "" for none.
+    """Return the words that occur in more examples of a slice than elsewhere, "" for none.
 
     Args:
-        holds_E: the slice.
-        words_E: the words of each example, such as those that are missing.
-        spelling: how words are written, by their lower case.
+        holds_E: whether each example belongs to the slice.
+        words_E: the words of each example, such as missing words.
+        spelling: the usual spelling of words, by their lower case.
     """
     inside: Counter[str] = Counter()
     outside: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""What is left of proved themes: one for the same examples, and none that a stronger one explains.
+"""Removal of redundant themes: duplicates, and themes that a stronger theme explains.
 
 Shapes: E examples.
 """
@@ -17,25 +17,25 @@ from areaviz.analysis.themes.search import SliceCandidate, TrendCandidate, WordC
 from areaviz.analysis.themes.statistics import jaccard
 from areaviz.analysis.themes.symptoms import Symptom
 
-# Jaccard index above which a slice says what a stronger one says, and above which both halves
-# found the same slice.
+# Jaccard index above which a slice repeats a stronger one, and above which both halves found one
+# and the same slice.
 OVERLAP, SAME = 0.5, 0.7
-# The share of a slice from which on it lies mostly within another one.
+# Share of a slice from which it counts as mostly within another one.
 MOSTLY = 0.5
-# What is left outside a stronger theme, or is lower within it, has to be so with this probability,
-# on so many examples.
+# A remaining effect, outside a stronger theme or within it, must reach this probability on at least
+# this many examples.
 LEFT_P, LEAST = 0.01, 8
-# An effect that somebody cares about, in standard deviations (of a trend less) and in points, and
-# in points of the share of a word that is found.
+# Smallest relevant effect: in standard deviations (less for trends), in points, and in points of
+# the share of found words.
 DEVIATIONS, DEVIATIONS_OF_TREND, POINTS, POINTS_OF_WORDS = 0.25, 0.2, 3.0, 10.0
 
 
 def keep_distinct(tests: Sequence[Tested], symptoms: Sequence[Symptom]) -> list[Tested]:
-    """Return proved themes without doubles, the most certain first.
+    """Return proved themes without redundant ones, the most certain first.
 
     Args:
         tests: themes of both directions.
-        symptoms: theirs.
+        symptoms: the symptoms of the themes.
     """
     kept: list[Tested] = []
     for one in sorted(tests, key=lambda test: (test.q, test.candidate.t)):
@@ -48,7 +48,7 @@ def keep_distinct(tests: Sequence[Tested], symptoms: Sequence[Symptom]) -> list[
 
 
 def _is_same(one: Tested, other: Tested) -> bool:
-    """Return whether both say the same of the same examples."""
+    """Return whether both themes describe the same effect in the same examples."""
     first, second = one.candidate, other.candidate
     if isinstance(first, WordCandidate) and isinstance(second, WordCandidate):
         return first.title == second.title
@@ -60,7 +60,7 @@ def _is_same(one: Tested, other: Tested) -> bool:
 
 
 def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Symptom]) -> bool:
-    """Return whether themes before this one leave nothing of it."""
+    """Return whether stronger themes leave no effect for this one."""
     candidate = one.candidate
     if isinstance(candidate, TrendCandidate):
         trends = [other.candidate for other in kept if other.family == TREND]
@@ -68,7 +68,7 @@ def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Sympto
         return candidate.quantity in quantities
     is_slice = isinstance(candidate, SliceCandidate)
     for other in kept:
-        # Two words of the same examples are two themes, a slice and one of its words are not.
+        # Two words of the same examples are two themes; a slice and one of its words are one.
         is_word_of = {other.family, one.family} == {SLICE, WORDS}
         is_alike = is_word_of or (is_slice and other.family == SLICE)
         if is_alike and jaccard(other.holds_E, one.holds_E) > OVERLAP:
@@ -87,7 +87,7 @@ def _is_explained(one: Tested, kept: Sequence[Tested], symptoms: Sequence[Sympto
 
 
 def _is_left(holds_E: BoolArray, over: Sequence[BoolArray], values_E: FloatArray) -> bool:
-    """Return whether a slice is lower outside of stronger ones, or lower within the strongest."""
+    """Return whether a slice is lower outside stronger ones, or lower within the strongest."""
     known_E = np.isfinite(values_E)
     outside_E = known_E & ~np.any(over, axis=0)
     within_E = known_E & over[0]
@@ -100,7 +100,7 @@ def _is_left(holds_E: BoolArray, over: Sequence[BoolArray], values_E: FloatArray
 def _is_lower(first: FloatArray, second: FloatArray) -> bool:
     if min(len(first), len(second)) < LEAST or np.ptp(np.concatenate([first, second])) == 0:
         return False
-    # Values that are all alike on both sides differ for certain.
+    # Values that are constant on both sides differ with certainty.
     if np.ptp(first) == 0 and np.ptp(second) == 0:
         return bool(first[0] < second[0])
     return bool(ttest_ind(first, second, equal_var=False, alternative="less").pvalue < LEFT_P)

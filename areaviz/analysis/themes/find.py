@@ -1,4 +1,4 @@
-"""Find themes: measure the examples, search each half, prove in the other, leave out doubles."""
+"""Finding themes: measure the examples, search each half, prove in the other, drop duplicates."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from areaviz.analysis.themes.search import search_slices, search_trends, search_
 from areaviz.analysis.themes.sentences import describe
 from areaviz.analysis.themes.theme import Themes
 
-# The largest q value of a theme, and what decides how the examples are split and drawn.
+# Largest q value of a theme, and the seed of the split and of random draws.
 MAX_Q, SEED = 0.02, 1
 
 
 def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
     """Return the themes of one system, or of two systems for each where it is worse.
 
-    The second system's list comes first, since it is the one that is usually new.
+    The second system's list comes first, because the second system is usually the new one.
 
     Args:
         material: the examples with the outputs of one system or two.
@@ -54,12 +54,12 @@ def find_themes(material: Material, seed: int = SEED) -> tuple[Themes, ...]:
 def prove_themes(
     measured: Measurements, halves: tuple[IntArray, IntArray], seed: int, max_q: float = MAX_Q
 ) -> list[Tested]:
-    """Search in each half, prove in the other, and leave out what says nothing new.
+    """Search in each half, prove in the other half, and drop redundant themes.
 
     Args:
-        measured: what is known of the examples.
-        halves: their rows.
-        seed: of the draws.
+        measured: the measurements of the examples.
+        halves: the rows of both halves.
+        seed: the seed of random draws.
         max_q: the largest false discovery rate.
     """
     rng = np.random.default_rng(seed)
@@ -71,14 +71,14 @@ def prove_themes(
 
 
 def _is_failure(test: Tested, measured: Measurements) -> bool:
-    """Return whether a system is worse there, and not just better by less than elsewhere."""
+    """Return whether a system is worse in the theme, not just better by less than elsewhere."""
     return not measured.is_compared or test.family == WORDS or test.inside < 0
 
 
 def _test(
     measured: Measurements, search_in: IntArray, prove_in: IntArray, rng: np.random.Generator
 ) -> list[Tested]:
-    """Return what one half suggests, tested in the other half."""
+    """Return the suggestions of one half, tested in the other half."""
     conditions, symptoms = measured.conditions, measured.symptoms
     measured_C = np.array([one.kind == MEASURE for one in conditions.known], bool)
     slices = search_slices(conditions.holds_EC, measured_C, symptoms, search_in)

@@ -1,7 +1,7 @@
-"""Two halves of the examples, one to search and one to prove in.
+"""Two halves of the examples: one for searching, one for proving.
 
-Examples of one document, with the same source or with the same file stay in one half. Otherwise
-what is found in one half would hold in the other half for that reason alone.
+Examples of one document, with one source or with one file stay in one half. Otherwise a finding in
+one half would be true in the other half for that reason alone.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
     groups = joined_groups(material)
     rng = np.random.default_rng(seed)
     shuffled = [groups[number] for number in rng.permutation(len(groups))]
-    # Large groups first, so that small ones can make up for them.
+    # Assign large groups first, so that small ones can balance them.
     shuffled.sort(key=len, reverse=True)
     halves: tuple[list[int], list[int]] = ([], [])
     for group in shuffled:
@@ -49,7 +49,7 @@ def split_halves(material: Material, seed: int) -> tuple[IntArray, IntArray]:
 
 
 def joined_groups(material: Material) -> list[list[int]]:
-    """Return the rows that have to stay together, in the order of their first row."""
+    """Return the rows that must stay together, in the order of their first row."""
     keys: list[Sequence[str]] = [
         [" ".join(source.lower().split()) for source in material.sources],
         material.files,

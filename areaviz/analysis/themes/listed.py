@@ -14,23 +14,23 @@ METHOD = (
     " reference; another word can be right, too."
 )
 NOTHING = "No theme was found: nothing is both large and certain enough."
-# Too rare conditions that are named.
+# Largest number of conditions named as too rare.
 MAX_RARE = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some themes under a title."""
+    """A group of themes under a title."""
 
     title: str
     themes: tuple[Theme, ...]
 
 
 def split_parts(themes: Themes) -> tuple[Part, ...]:
-    """Return what fails, and when it fails by the model's own confidence and attention.
+    """Split themes into those about the input and those about the model's confidence and attention.
 
-    Confidence and attention say when outputs are worse but not what is wrong with the input, so
-    their themes stand apart. A part without themes is left out.
+    Confidence and attention show when outputs are worse but not what is wrong with the input, so
+    their themes are separate. A part without themes is left out.
     """
     kinds = tuple(one for one in themes.found if not one.is_about_model)
     moments = tuple(one for one in themes.found if one.is_about_model)
@@ -39,7 +39,7 @@ def split_parts(themes: Themes) -> tuple[Part, ...]:
 
 
 def list_title(themes: Themes, systems: int) -> str:
-    """Return the title of a list; systems: how many there are in the analysis."""
+    """Return the title of a list in an analysis with this number of systems."""
     count = counted(len(themes.found), "theme")
     if themes.better is not None:
         return f"{count} where ({themes.worse + 1}) is worse than ({themes.better + 1})"
@@ -47,7 +47,7 @@ def list_title(themes: Themes, systems: int) -> str:
 
 
 def rare_note(lists: Sequence[Themes]) -> str:
-    """Return what was too rare to be tested, one sentence, "" for nothing."""
+    """Return a sentence about conditions that were too rare to be tested, "" if there are none."""
     one = lists[0]
     named = sorted(one.rare.items(), key=lambda item: (-item[1], item[0]))
     parts = [f"{text} ({count})" for text, count in named[:MAX_RARE]]

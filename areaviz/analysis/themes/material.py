@@ -1,4 +1,4 @@
-"""What themes are looked for in: texts, outputs, scores, measures and metadata of examples."""
+"""The input of the search for themes: texts, outputs, scores, metrics and metadata of examples."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from areaviz.trace.errors import InputError
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]
 
-# Fewer examples leave too few for a proof in each half; more take too long on a page.
+# Fewer examples are not enough for a proof in each half; more take too long on a page.
 MIN_EXAMPLES, MAX_EXAMPLES = 80, 20_000
-# Words of all texts together.
+# Largest number of words of all texts together.
 MAX_WORDS = 2_000_000
 
 
@@ -37,26 +37,26 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What one system wrote for the examples, and what is known of each output."""
+    """The outputs of one system for the examples, and measurements of each output."""
 
     outputs: tuple[str, ...]
     scores: tuple[Score, ...] = ()
-    # Confidence and measures of attention by title; they become conditions, never symptoms.
+    # Confidence and metrics of attention by title; they become conditions, never symptoms.
     measures: Mapping[str, FloatArray] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """The examples among which themes are looked for.
+    """The examples among which themes are searched.
 
     Attributes:
-        places: of the examples in their set.
-        sources: the input texts, "" where an example has none.
-        references: the right answers of each example.
+        places: the indices of the examples in the dataset.
+        sources: the input texts, "" if an example has none.
+        references: the references of each example.
         files: the picture, sound or clip of each example, "" for none.
-        written: what one system wrote, or two.
-        metadata: columns by name, a text for every example.
-        documents: the document of each example, "" where it stands alone.
+        written: the outputs of one system, or of two.
+        metadata: columns by name, with a text for every example.
+        documents: the document of each example, "" for none.
     """
 
     places: tuple[int, ...]
@@ -87,11 +87,11 @@ class Material:
         return found.hexdigest()
 
     def has_sources(self) -> bool:
-        """Return whether some example has a text to read."""
+        """Return whether some example has an input text."""
         return any(self.sources)
 
     def has_one_reference(self) -> bool:
-        """Return whether examples have one reference each, at most."""
+        """Return whether no example has more than one reference."""
         return any(self.references) and all(len(one) <= 1 for one in self.references)
 
 

@@ -1,4 +1,4 @@
-"""All that is measured of examples before themes are looked for."""
+"""All measurements of examples before the search for themes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from areaviz.analysis.themes.words import usual_spelling
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All that is known of a system's outputs, or of one system's against the other's.
+    """Measurements of one system's outputs, or of their differences from another system's.
 
     Attributes:
-        conditions: what is known of the examples.
-        symptoms: what can be worse; of two systems the differences.
+        conditions: the conditions of the examples.
+        symptoms: the numbers that can be worse; for two systems the differences.
         rates: how often words are found.
-        quantities: what has a more and a less.
-        pairs: the outputs beside their references.
-        spelling: how words of references and outputs are mostly written.
+        quantities: ordered quantities, for trends.
+        pairs: the outputs with their references.
+        spelling: the usual spelling of words in references and outputs.
         is_compared: whether symptoms and rates compare two systems.
     """
 
@@ -44,8 +44,8 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
 
     Args:
         material: the examples.
-        worse: the number of the system whose failures are looked for.
-        other: the system it is compared with, None for none.
+        worse: the number of the system whose failures are searched.
+        other: the system to compare with, None for none.
     """
     conditions = find_conditions(material, worse)
     pairs = pair_words(material, worse)
@@ -63,7 +63,7 @@ def measure_examples(material: Material, worse: int, other: int | None = None) -
 
 
 def _differences(symptoms: tuple[Symptom, ...], others: tuple[Symptom, ...]) -> tuple[Symptom, ...]:
-    """Return the symptoms that both systems have, as the first system's less the second's."""
+    """Return the symptoms of both systems, as the first system's minus the second's."""
     by_title = {one.title: one for one in others}
     found = []
     for one in symptoms:

@@ -1,4 +1,4 @@
-"""Outputs beside their closest references, word by word."""
+"""Outputs with their closest references, word by word."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from areaviz.analysis.themes.words import lower_words, without_accents
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """A word of a reference, and whether the output has it, exactly or but for accents."""
+    """A word of a reference, and whether the output has it, exactly or apart from accents."""
 
     word: str
     is_found: bool
@@ -25,10 +25,10 @@ class Pair:
 
     Attributes:
         output: its words in lower case.
-        reference: its words, () where the example has no reference.
-        matched: the words of the reference, each matched with one of the output at most.
-        shared: how many words both have, each as often as both have it.
-        has_same_end: whether both end with a mark, or neither does.
+        reference: its words, () if the example has no reference.
+        matched: the words of the reference, each matched with at most one of the output.
+        shared: the number of common words, each counted as often as both have it.
+        has_same_end: whether both end with a punctuation mark, or neither does.
     """
 
     output: tuple[str, ...]
@@ -49,7 +49,7 @@ class Pair:
 
 
 def pair_words(material: Material, system: int) -> tuple[Pair, ...]:
-    """Return the outputs of a system beside the references that share most words with them."""
+    """Return a system's outputs with the references that share most words with them."""
     outputs = material.written[system].outputs
     return tuple(
         _pair(output, references)
@@ -66,9 +66,9 @@ def _pair(output: str, references: Sequence[str]) -> Pair:
 
 
 def _closest(output: tuple[str, ...], references: Sequence[str]) -> tuple[tuple[str, ...], str]:
-    """Return the words of the closest reference and its text; of equals the last one in order.
+    """Return the words of the closest reference and its text; if equal, the last one in order.
 
-    The overlap counts each word as often as both have it, divided by the longer length.
+    The overlap counts each word as often as both texts have it, divided by the longer length.
     """
     found = [(tuple(lower_words(text)), text) for text in references]
     if len(found) < 2:

@@ -1,4 +1,4 @@
-"""The proof in the other half: what the search found is tested on examples it has not seen.
+"""The proof in the other half: candidates are tested on examples that the search has not seen.
 
 Shapes: E examples.
 """
@@ -27,11 +27,11 @@ from areaviz.analysis.themes.statistics import (
 from areaviz.analysis.themes.symptoms import Symptom
 
 SLICE, WORDS, TREND = "slice", "words", "trend"
-# Examples on each side of a slice, and with a word, that a test needs.
+# Number of examples that a test needs on each side of a slice, and with a word.
 LEAST = 5
-# No interval is drawn for what chance does this often.
+# Skip the confidence interval if chance alone gives the effect with this probability.
 HOPELESS = 0.05
-# Both halves are searched and both prove, so q values are doubled.
+# Each half is searched and proves the other's candidates, so q values are doubled.
 DIRECTIONS = 2
 Candidate = SliceCandidate | WordCandidate | TrendCandidate
 
@@ -66,7 +66,7 @@ class Tested:
 
     @property
     def effect(self) -> float:
-        """How much is lost, below 0."""
+        """The effect, a loss below 0."""
         return self.inside - self.outside
 
 
@@ -79,7 +79,8 @@ def prove_slices(
 ) -> list[Tested]:
     """Test slices by permutation.
 
-    Symptoms that apply to the same examples share their draws, which takes most of the time.
+    Symptoms that apply to the same examples share their draws, because drawing takes most of the
+    time.
     """
     groups: dict[bytes, list[Tested]] = defaultdict(list)
     for one in candidates:
@@ -95,7 +96,7 @@ def prove_slices(
 def _prove_together(
     tests: Sequence[Tested], symptoms: Sequence[Symptom], half: IntArray, rng: np.random.Generator
 ) -> list[Tested]:
-    """Test slices whose symptoms are known of the same examples."""
+    """Test slices whose symptoms are known for the same examples."""
     slices = []
     for one in tests:
         assert isinstance(one.candidate, SliceCandidate)
@@ -122,7 +123,7 @@ def prove_words(
     half: IntArray,
     rng: np.random.Generator,
 ) -> list[Tested]:
-    """Test words by random signs of what is found beyond expectation."""
+    """Test words by random sign flips of the found minus the expected share."""
     found = []
     for one in candidates:
         rate = rates[one.title]

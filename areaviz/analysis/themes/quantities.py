@@ -1,4 +1,4 @@
-"""Quantities: what has a more and a less, so that it can be a trend: "the longer, the worse"."""
+"""Ordered quantities, which can have a trend: "the longer, the worse"."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Quantity:
 
 
 def find_quantities(material: Material) -> tuple[Quantity, ...]:
-    """Return the length of the source, its unique words and all numbers of metadata that vary."""
+    """Return the length of the source, its unique words and all varying metadata numbers."""
     texts, side = material.sources, "source"
     if not material.has_sources():
         if not material.has_one_reference():

@@ -1,7 +1,7 @@
-"""How often words of the references are found, against words that are as frequent.
+"""How often words of the references are found, compared with equally frequent words.
 
 A word that is found less often than words of its frequency is a theme of its own: "während" is
-found in 3 % of the examples whose reference has it, words as frequent in 58 %.
+found in 3 % of the examples whose reference has it, equally frequent words in 58 %.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from areaviz.analysis.themes.words import WORD_CLASSES
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How often a word of references is found in each example that has it.
+    """How often a word of the references is found in each example that has it.
 
     Attributes:
-        found_E: the share that is found, NaN where the reference lacks the word.
-        expected_E: the share of words as frequent, or what the other system finds.
+        found_E: the share found, NaN if the reference lacks the word.
+        expected_E: the share for equally frequent words, or the share found by the other system.
     """
 
     found_E: FloatArray
@@ -31,19 +31,19 @@ class Rate:
 
     @property
     def difference_E(self) -> FloatArray:
-        """What is found beyond what was expected."""
+        """The share found minus the expected share."""
         return self.found_E - self.expected_E
 
 
 def word_rates(
     matched: Sequence[Sequence[Matched]], least: int, spelling: Mapping[str, str]
 ) -> Mapping[str, Rate]:
-    """Return the rates of words and classes of words that at least `least` references have.
+    """Return the rates of words and word classes that occur in at least `least` references.
 
     Args:
         matched: the words of each reference, and whether they are found.
-        least: examples that a word needs.
-        spelling: how words are written, by their lower case.
+        least: the number of examples that a word needs.
+        spelling: the usual spelling of words, by their lower case.
     """
     frequency = Counter(word for row in matched for word in {one.word for one in row})
     shares = _shares_by_frequency(matched, frequency)
@@ -68,13 +68,13 @@ def word_rates(
 
 
 def compared_rates(first: Mapping[str, Rate], second: Mapping[str, Rate]) -> Mapping[str, Rate]:
-    """Return the rates of the second system with what the first one finds as expected."""
+    """Return the second system's rates, with those of the first as the expected ones."""
     both = [title for title in second if title in first]
     return {title: Rate(second[title].found_E, first[title].found_E) for title in both}
 
 
 def _bucket(frequency: int) -> int:
-    """Return which words count as equally frequent: up to a factor of two."""
+    """Return the bucket of a frequency; it spans a factor of two."""
     return frequency.bit_length()
 
 

@@ -1,7 +1,7 @@
-"""Changes of a run that might repair a theme, each next to the same change at a random place.
+"""Changes of a run that might repair a theme, each with an equal change at a random place.
 
-A head is gated, its heaviest area banned, or the words of the condition are hidden. How often a
-change repairs more than its random counterpart says whether the place matters.
+A head is gated, its top area is banned, or the words of the condition are hidden. If a change
+repairs more often than its random control, its place matters.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from areaviz.trace.interventions import Change, Gate, Hide, Weigh
 from areaviz.trace.record import AttentionMap, Trace
 
 GATE, BAN, HIDE = "gate", "ban", "hide"
-# What each change does, and what it is compared with.
+# The effect of each change, and its control.
 NAMES = {
     GATE: ("the head is gated", "a random head"),
     BAN: ("the head's heaviest area is banned", "a random area of the head"),
@@ -30,7 +30,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A change of one example's run and its random counterpart."""
+    """A change of one example's run and its random control."""
 
     kind: str
     change: Change
@@ -43,9 +43,9 @@ class Repair:
 
     Attributes:
         kind: GATE, BAN or HIDE.
-        examples: failing examples that were changed.
+        examples: the number of failing examples that were changed.
         rate: the share whose symptom reaches the median of unaffected examples.
-        control: that share with the random counterpart.
+        control: this share for the random control.
         low: the lower end of the 95 % interval of the difference.
         high: the upper end.
     """
@@ -59,7 +59,7 @@ class Repair:
 
     @property
     def is_repaired(self) -> bool:
-        """Whether the change repairs more often than its random counterpart for certain."""
+        """Whether the change repairs significantly more often than its random control."""
         return self.low > 0
 
     @property
@@ -76,13 +76,13 @@ class Repair:
 def plan_trials(
     trace: Trace, signature: Signature, words: Sequence[str], rng: np.random.Generator
 ) -> list[Trial]:
-    """Return the changes of one example that are possible, each with its random counterpart.
+    """Return the possible changes of one example, each with its random control.
 
     Args:
-        trace: of the example's unchanged run.
-        signature: says which head.
-        words: of the condition, in lower case; () for a condition that names none.
-        rng: chooses the counterparts.
+        trace: the trace of the example's unchanged run.
+        signature: identifies the head.
+        words: the words of the condition in lower case; () if it names none.
+        rng: chooses the controls.
     """
     attention = read_attention(trace)
     site, layer, head = signature.site, signature.layer, signature.head
@@ -109,7 +109,7 @@ def plan_trials(
 def _heaviest_and_random(
     attention: AttentionMap, layer: int, head: int, rng: np.random.Generator
 ) -> tuple[Area, Area] | None:
-    """Return the area with the largest mean weight, and another one with as many items."""
+    """Return the area with the largest mean weight, and a random area with equally many items."""
     mean_A = attention.weights[layer, head].mean(0)
     heaviest = int(mean_A.argmax())
     sizes_A = attention.grid.sizes()
@@ -124,7 +124,7 @@ def _heaviest_and_random(
 def _hidden_and_random(
     trace: Trace, words: Sequence[str], rng: np.random.Generator
 ) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the items of the condition's words, and those of as many other words."""
+    """Return the items of the condition's words, and those of equally many random words."""
     field = trace.fields.get("source")
     if field is None or not words:
         return None

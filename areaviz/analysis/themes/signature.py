@@ -20,9 +20,9 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.query import head_shares, head_summary, query_dependence
 from areaviz.trace.record import AttentionMap, Trace
 
-# Measures of a head, by what people call them.
+# Displayed names of the metrics of a head.
 HEAD_MEASURES = ("entropy", "mean area size", "weight of the heaviest area", "query dependence")
-# Examples on each side that a comparison needs.
+# Number of examples that a comparison needs on each side.
 LEAST = 8
 HeadArray = npt.NDArray[np.float64]
 
@@ -55,7 +55,7 @@ class Signature:
 
     @property
     def is_certain(self) -> bool:
-        """Whether the interval leaves out 0."""
+        """Whether the interval excludes 0."""
         return self.low > 0 or self.high < 0
 
     @property
@@ -77,10 +77,10 @@ class Signature:
 
 
 def read_attention(trace: Trace) -> AttentionMap:
-    """Return the attention from the output to what is read.
+    """Return the attention from the output to the input.
 
     Raises:
-        InputError: the trace has none, or what it shows is not how the model attended.
+        InputError: the trace has none, or its maps are not the model's attention.
     """
     attention = trace.maps.get(CROSS) or trace.maps.get(OWN)
     if attention is None or attention.derived:
@@ -92,7 +92,7 @@ def read_attention(trace: Trace) -> AttentionMap:
 
 
 def measure_heads(trace: Trace) -> HeadArray:
-    """Return all measures of all heads: float [K, L, H], in the order of `HEAD_MEASURES`."""
+    """Return all metrics of all heads: float [K, L, H], in the order of `HEAD_MEASURES`."""
     attention = read_attention(trace)
     summary = head_summary(attention)
     dependence_LH = np.zeros((attention.layers, attention.heads))

@@ -12,10 +12,10 @@ import numpy.typing as npt
 
 from areaviz.analysis.themes.material import BoolArray, FloatArray
 
-# Draws of a permutation test, in steps; a test ends once chance did as well ENOUGH times.
+# Draws of a permutation test, in steps; a test stops after ENOUGH draws as extreme as observed.
 DRAWS, STEP, ENOUGH = 8000, 1000, 20
 RESAMPLES = 1000
-# Against rounding, where drawn sums are compared with the observed one.
+# Tolerance for rounding in comparisons of drawn sums with the observed sum.
 EPSILON = 1e-9
 Interval = tuple[float, float]
 
@@ -72,7 +72,7 @@ def permutation_p(
     """
     count = len(slices[0][0])
     sizes = [int(inside_N.sum()) for _, inside_N in slices]
-    # The sum of the smaller side is drawn, since the sum of all is known.
+    # Draw the sum of the smaller side; the total sum is known.
     smaller = [min(size, count - size) for size in sizes]
     observed = [float(values_N[inside_N].sum()) for values_N, inside_N in slices]
     as_low, drawn = [0] * len(slices), [0] * len(slices)

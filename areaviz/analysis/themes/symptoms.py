@@ -1,7 +1,7 @@
-"""Symptoms: what can be worse about an output, each a number that is higher where it is better.
+"""Symptoms: properties of an output that can be worse, as numbers where higher is better.
 
-Apart from scores all symptoms are measured against the reference, since a form such as repetition
-can be right: "a small circle above a small square".
+All symptoms except scores are measured against the reference, because a form such as repetition can
+be correct: "a small circle above a small square".
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from areaviz.analysis.themes.material import FloatArray, Written
 from areaviz.analysis.themes.pairs import Pair
 from areaviz.analysis.themes.words import WORD_CLASSES
 
-# Examples that need a word of a class in their reference for the class to be a symptom.
+# Number of examples with a word of a class in their reference that make the class a symptom.
 LEAST_OF_CLASS = 40
-# Words up to which the order of two texts is compared, which takes the product of their lengths.
+# Longest texts in words whose order is compared, which takes the product of their lengths.
 MAX_ORDERED = 150
 
 
@@ -42,7 +42,7 @@ class Symptom:
 
     @property
     def points(self) -> float:
-        """The factor that makes a difference one of points, of 100 in all."""
+        """The factor that converts a difference to points of 100."""
         if self.is_share:
             return 100.0
         return 100.0 if np.nanmax(np.abs(self.values_E), initial=0) <= 1.5 else 1.0
@@ -167,13 +167,13 @@ def _of_classes(pairs: Sequence[Pair | None]) -> list[Symptom]:
 
 
 def _repeated_pairs(words: Sequence[str]) -> int:
-    """Return how many pairs of neighbouring words have been there before in the same text."""
+    """Return the number of neighbouring word pairs that repeat an earlier one in the text."""
     pairs = list(pairwise(words))
     return len(pairs) - len(set(pairs))
 
 
 def _order(pair: Pair) -> float:
-    """Return the share of the shared words that stand in the reference's order, NaN for few."""
+    """Return the share of common words that are in the reference's order, NaN for few."""
     shared = pair.shared
     if shared < 3 or max(len(pair.output), len(pair.reference)) > MAX_ORDERED:
         return np.nan

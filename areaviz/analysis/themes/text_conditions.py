@@ -1,4 +1,4 @@
-"""Conditions of a text that are more than one word: classes of words, length, form, rare words."""
+"""Conditions of a text besides single words: word classes, length, form and rare words."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from areaviz.analysis.themes.words import QUOTES, WORD_CLASSES, cased_words
 
-# Quantiles of the length at which short and long texts are cut off.
+# Quantiles of the length that define short and long texts.
 SHORT, LONG = (0.1, 0.2, 0.35), (0.5, 0.65, 0.8, 0.9)
-# Letters of a long word.
+# Characters of a long word.
 LONG_WORD = 12
 _HYPHEN = re.compile(r"\w-\w")
-# The text of a condition, its words, in which examples it holds, and whether it is named when it
-# is too rare.
+# The text of a condition, its words, the examples for which it is true, and whether to name it if
+# it is too rare.
 Found = tuple[str, tuple[str, ...], Sequence[bool], bool]
 
 
@@ -65,7 +65,7 @@ def _forms(side: str, texts: Sequence[str], words_E: Sequence[list[str]]) -> Ite
     has_end = [text.rstrip().endswith((".", "!", "?", "。")) for text in texts]
     yield f"the {side} has no full stop at its end", (), [not one for one in has_end], True
     if side == "source":
-        # Nouns of German references have capitals, so this says something of sources alone.
+        # Nouns of German references are capitalised, so this is informative only for sources.
         capitals = [any(word[0].isupper() for word in cased_words(text)[1:]) for text in texts]
         yield f"the {side} has a capital inside, as of a name", (), capitals, True
     long = [any(len(word) >= LONG_WORD for word in words) for words in words_E]

@@ -1,4 +1,4 @@
-"""A theme as readers see it, and a list of themes."""
+"""A theme as users see it, and a list of themes."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Themes:
     """The themes of one list.
 
     Attributes:
-        worse: the number of the system that is worse, from 0.
-        better: the number of the system it is compared with, None for none.
-        found: themes, those that lose most first.
-        examples: how many examples were looked at.
-        least: how many examples a condition needs.
-        rare: conditions that hold in fewer examples, with their number of examples.
-        rare_words: how many words and word pairs occur in fewer examples.
+        worse: the number of the worse system, from 0.
+        better: the number of the system to compare with, None for none.
+        found: the themes, the largest loss first.
+        examples: the number of examples searched.
+        least: the number of examples that a condition needs.
+        rare: conditions that are true for fewer examples, with their number of examples.
+        rare_words: the number of words and word pairs in fewer examples.
     """
 
     worse: int

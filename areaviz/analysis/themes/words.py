@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-# Numbers, words with inner hyphens or apostrophes, and single letters of Chinese and Japanese,
-# whose words have no blanks between them.
+# Numbers, words with inner hyphens or apostrophes, and single characters of Chinese and Japanese,
+# whose words are not separated by spaces.
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"\d+(?:[.,]\d+)*|[{_CJK}]|[^\W\d_{_CJK}]+(?:[-'’][^\W\d_{_CJK}]+)*",
@@ -27,9 +27,9 @@ def lower_words(text: str) -> list[str]:
 
 
 def usual_spelling(texts: Iterable[str]) -> Mapping[str, str]:
-    """Return how words are mostly written, by their lower case: "menschen" as "Menschen".
+    """Return the usual spelling of words, by their lower case: "menschen" as "Menschen".
 
-    The first word of a text is not counted, since it has a capital anyway.
+    The first word of a text is not counted, because it is capitalised in any case.
     """
     counts: Counter[str] = Counter()
     for text in texts:
