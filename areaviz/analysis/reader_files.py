@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
 
+from areaviz.analysis.disk_errors import disk_errors
 from areaviz.analysis.kept_sets import (
     DAMAGE,
     EVICTED,
@@ -30,7 +31,7 @@ from areaviz.intake.kept import chosen_of, entries_of
 from areaviz.intake.opened import Chosen
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import ANALYSES_LISTED, KEPT_MEGABYTES
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
 
 # The folder of users within the folder of analyses.
@@ -118,7 +119,7 @@ class ReaderFiles:
                 f" {KEPT_MEGABYTES.said()}"
             )
         names = {}
-        with _disk_errors("keeping the files of the set"):
+        with disk_errors("keeping the files of the set"):
             private_folder(folder)
             # Remove the roles first: a dataset without roles is ignored if writing fails halfway.
             (folder / ROLES).unlink(missing_ok=True)
@@ -141,7 +142,7 @@ class ReaderFiles:
 
     def forget_evicted(self) -> None:
         """Forget the names of removed datasets after the user has seen them."""
-        with _disk_errors("changing the list of removed sets"):
+        with disk_errors("changing the list of removed sets"):
             (self._own / EVICTED).unlink(missing_ok=True)
 
     def _is_kept(self, folder: Path, about: Mapping[str, object]) -> bool:
@@ -169,7 +170,7 @@ class ReaderFiles:
                 "The files of this set are not kept here for you: they were deleted, or another"
                 " reader has them; choose them again."
             )
-        with _disk_errors("reading the files of the set"):
+        with disk_errors("reading the files of the set"):
             try:
                 about = json.loads((folder / ROLES).read_bytes())
                 files = {str(given): folder / str(int(at)) for at, given in about["files"].items()}
@@ -183,7 +184,7 @@ class ReaderFiles:
 
     def note(self, entry: Entry) -> None:
         """Put an analysis at the top of the user's list."""
-        with _disk_errors("noting the analysis"):
+        with disk_errors("noting the analysis"):
             private_folder(self._own)
             content = json.dumps(asdict(entry) | {"opened": now()})
             write_whole(self._own / f"{entry.id}.json", content.encode("ascii"), PRIVATE_FILE)
@@ -193,7 +194,7 @@ class ReaderFiles:
     def entries(self) -> list[Entry]:
         """Return the user's analyses without damaged entries, the last opened one first."""
         found = []
-        with _disk_errors("reading the list of analyses"):
+        with disk_errors("reading the list of analyses"):
             for path in self._newest():
                 with suppress(OSError, *DAMAGE):
                     found.append(_entry(json.loads(path.read_bytes())))
@@ -202,12 +203,12 @@ class ReaderFiles:
     def remove_entry(self, name: str) -> None:
         """Remove an analysis from the list by the id of its entry. Its dataset is kept."""
         if _SET_ID.fullmatch(name):
-            with _disk_errors("changing the list of analyses"):
+            with disk_errors("changing the list of analyses"):
                 (self._own / f"{name}.json").unlink(missing_ok=True)
 
     def remove(self, digest: str) -> None:
         """Remove the analyses of a dataset from the list, and the files of the dataset."""
-        with _disk_errors("deleting the files of the set"):
+        with disk_errors("deleting the files of the set"):
             for entry in self.entries():
                 if entry.digest == digest:
                     (self._own / f"{entry.id}.json").unlink(missing_ok=True)
@@ -260,16 +261,3 @@ def _entry(values: Mapping[str, object]) -> Entry:
         entry.digest,
         entry.opened,
     )
-
-
-@contextmanager
-def _disk_errors(doing: str) -> Iterator[None]:
-    """Raise errors of the disk as BackendError with one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BackendError(
-            f"Something went wrong while {doing} ({reason}); the results are kept: fix that, then"
-            " try again."
-        ) from error

@@ -12,17 +12,18 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 
+from areaviz.analysis.disk_errors import disk_errors
 from areaviz.analysis.kept_sets import DAMAGE
 from areaviz.notes.store_schema import now
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import InputError
 from areaviz.trace.files import PRIVATE_FILE, private_folder, write_whole
 
 # The folder of links within the folder of analyses, and the file that says what a link opens.
@@ -107,7 +108,7 @@ class SharedLinks:
         """
         if not _MARK.fullmatch(owner):
             raise ValueError("A reader's mark has 64 hexadecimal digits.")
-        with _disk_errors("making the link"):
+        with disk_errors("making the link"):
             if len(list((self._all / owner).glob(f"*/{ABOUT}"))) >= SHARED_LINKS.value():
                 raise InputError(SHARED_LINKS.refusal())
             if len(list(self._all.glob(f"*/*/{ABOUT}"))) >= SHARED_LINKS_ALL.value():
@@ -127,7 +128,7 @@ class SharedLinks:
         """
         if not _TOKEN.fullmatch(token):
             raise InputError(WITHDRAWN)
-        with _disk_errors("opening the link"):
+        with disk_errors("opening the link"):
             for folder in self._all.glob(f"*/{_id_of(token)}"):
                 link = _read(folder)
                 if link is not None:
@@ -145,7 +146,7 @@ class SharedLinks:
             return
         folder = self._all / link.owner / link.id
         path = folder / f"{reader}.json"
-        with _disk_errors("opening the link"):
+        with disk_errors("opening the link"):
             listed = sum(_MARK.fullmatch(one.stem) is not None for one in folder.glob("*.json"))
             if not path.exists() and listed >= VISITORS_LISTED.value():
                 return
@@ -160,7 +161,7 @@ class SharedLinks:
         found: list[SharedLink] = []
         if not _MARK.fullmatch(owner):
             return found
-        with _disk_errors("reading the list of links"):
+        with disk_errors("reading the list of links"):
             for folder in (self._all / owner).glob("*/"):
                 link = _read(folder, with_visits=True)
                 if link is not None:
@@ -179,7 +180,7 @@ class SharedLinks:
         """
         if reader != link.owner:
             raise InputError("Another reader shared this analysis, and only they can withdraw it.")
-        with _disk_errors("withdrawing the link"):
+        with disk_errors("withdrawing the link"):
             _remove(self._all / link.owner / link.id)
 
     def withdraw_of_set(self, owner: str, digest: str) -> int:
@@ -247,15 +248,3 @@ def _visit(path: Path) -> Visit | None:
         values = json.loads(path.read_bytes())
         return Visit(str(values["first"]), str(values["last"]))
     return None
-
-
-@contextmanager
-def _disk_errors(doing: str) -> Iterator[None]:
-    """Raise errors of the disk as BackendError with one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise BackendError(
-            f"Something went wrong while {doing} ({reason}). Nothing was changed. Try again."
-        ) from error

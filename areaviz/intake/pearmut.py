@@ -12,6 +12,7 @@ from typing import Any
 
 from areaviz.data.raters import AUTOMATIC
 from areaviz.intake.rated import (
+    OWN,
     Mark,
     RatedSegment,
     Rating,
@@ -19,6 +20,7 @@ from areaviz.intake.rated import (
     marks_in,
     object_in,
     objects_in,
+    own_place,
     score_in,
     text_in,
 )
@@ -26,8 +28,6 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
 Entry = tuple[str, Any]
-OWN = "areaviz"
-"""The key of an item under which this app writes what brings ratings back to their examples."""
 PREPARED = f"Pearmut{AUTOMATIC}"
 """The rater of errors that a campaign marks beforehand."""
 # Keys of an item that say nothing about the example.
@@ -129,12 +129,13 @@ def _add_item(
     for title, value in item.items():
         if title not in _OF_TOOL and isinstance(value, str | int | float):
             metadata[title] = str(value)
-    own = object_in(where, item, OWN)
-    origin = None
-    if isinstance(own.get("dataset"), str) and type(own.get("number")) is int:
-        origin = own["dataset"], own["number"] - 1
-    about = {"name": name, "references": (reference,) if reference else ()}
-    segment = segments.add(key, where, source, metadata=metadata, origin=origin, **about)
+    about = {
+        "name": name,
+        "references": (reference,) if reference else (),
+        "metadata": metadata,
+        "origin": own_place(item),
+    }
+    segment = segments.add(key, where, source, **about)
     outputs = object_in(where, item, "tgt")
     for system in outputs:
         text = text_in(where, outputs, system)
@@ -242,3 +243,18 @@ def counted_places(text: str) -> list[int]:
         if letter != "\n":
             places += [place] * (2 if ord(letter) > 0xFFFF else 1)
     return [*places, len(text)]
+
+
+def counted_span(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the first and the last character of a span as Pearmut counts, None without any.
+
+    Args:
+        text: the output.
+        start: the first character of the span.
+        end: the character after the last one.
+    """
+    inside = []
+    for number, place in enumerate(counted_places(text)[:-1]):
+        if start <= place < end:
+            inside.append(number)
+    return (inside[0], inside[-1]) if inside else None

@@ -29,6 +29,8 @@ from areaviz.trace.limits import shown
 
 HUMAN = "human"
 """The score that raters gave, 0 to 100, in the columns of a set."""
+OWN = "areaviz"
+"""The key of what this app writes into files, to bring ratings back to their examples."""
 Key = tuple[object, ...]
 
 
@@ -122,6 +124,17 @@ class Segments:
                 f'{where} has another output of the system "{shown(system)}" than an earlier row of'
                 " its segment. Give each system one output."
             )
+
+
+def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Return the set and the place in it that this app wrote into an object, None without them."""
+    own = values.get(OWN)
+    if not isinstance(own, dict):
+        return None
+    digest, number = own.get("dataset"), own.get("number")
+    if not isinstance(digest, str) or type(number) is not int:
+        return None
+    return digest, number - 1
 
 
 def columns_of_rated(name: str, segments: Sequence[RatedSegment]) -> tuple[Column, ...]:

@@ -18,6 +18,7 @@ from areaviz.intake.rated import (
     marks_in,
     object_in,
     objects_in,
+    own_place,
     score_in,
     text_in,
 )
@@ -69,14 +70,8 @@ def _add_segment(segments: Segments, number: int, where: str, values: Mapping[st
     """Add a line of 2025, which has all outputs and all ratings of a segment."""
     name = text_in(where, values, "doc_id", "")
     source = text_in(where, values, "src_text")
-    own = values.get("areaviz")
-    origin = None
-    if isinstance(own, dict) and isinstance(own.get("dataset"), str):
-        place = own.get("number")
-        origin = (own["dataset"], place - 1) if type(place) is int else None
-    segment = segments.add(
-        (number,), where, source, name=name, metadata=_named_parts(name), origin=origin
-    )
+    about = {"name": name, "metadata": _named_parts(name), "origin": own_place(values)}
+    segment = segments.add((number,), where, source, **about)
     outputs = object_in(where, values, "tgt_text")
     for system in outputs:
         segments.add_output(segment, where, system, text_in(where, outputs, system))

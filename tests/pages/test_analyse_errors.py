@@ -191,3 +191,13 @@ def test_errors_of_a_program_are_apart_and_can_be_taken_over(
     assert sheet(app)["version"] == 0, "nothing is saved before the rater saves"
     app.text_input(key=blind.RATER).set_value("x (automatic)").run()
     assert "belong to programs" in shown(app) and not sheet(app)
+
+
+def test_ratings_and_campaigns_are_downloads(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = given(open_page)
+    labels = [one.proto.label for one in app.get("download_button")]
+    assert "Campaign (JSON)" in labels and "WMT JSON Lines" not in labels
+    note_store().judgements.save(ADA)
+    app.run()
+    assert "WMT JSON Lines" in [one.proto.label for one in app.get("download_button")]

@@ -25,6 +25,7 @@ from areaviz.notes.judgement_files import to_jsonl
 from areaviz.notes.judgements import Judgements
 from areaviz.notes.marot import to_marot
 from areaviz.ui.analyse.causes import known_causes
+from areaviz.ui.analyse.exports import campaign_button, wmt_button, written
 from areaviz.ui.analyse.filter import run_mark
 from areaviz.ui.analyse.guest import while_shared
 from areaviz.ui.analyse.notes import systems
@@ -136,16 +137,19 @@ def report_button(
 
 
 def exchange_errors(
-    dataset: Dataset, analyses: Sequence[Analysis], judgements: Sequence[Judgement]
+    analyses: Sequence[Analysis], runs: Sequence[StoredRows], judgements: Sequence[Judgement]
 ) -> None:
     """Draw buttons to export the errors in a dataset, an uploader for import, and the imports."""
-    store = note_store().judgements
+    store, dataset = note_store().judgements, runs[0].dataset
+    outputs = written(analyses, runs)
     with st.expander("Export or import marked errors", key="judged_files", type="compact"):
         with st.container(horizontal=True, vertical_alignment="center"):
             said = f"{counted(len(judgements), 'judged output')} on this set"
             st.caption(said if judgements else "No errors were marked yet", width="content")
             if judgements:
                 _downloads(dataset, judgements)
+                wmt_button(dataset, outputs, judgements)
+            campaign_button(dataset, outputs, judgements)
         given = st.file_uploader(
             "Import errors and ratings of this set",
             key="judged_given",

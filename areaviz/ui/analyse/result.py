@@ -77,7 +77,7 @@ def result(
         against(page, found, titles)
     if can_write():
         exchange(dataset, analyses, runs)
-        exchange_errors(dataset, analyses, judgements)
+        exchange_errors(analyses, runs, judgements)
 
 
 def _whole_set(runs: Sequence[StoredRows], table: pd.DataFrame, titles: Sequence[str]) -> None:

@@ -1,0 +1,97 @@
+"""Ratings of a set as JSON Lines of a human evaluation of WMT, in the format of 2025."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from areaviz.data.examples import Dataset
+from areaviz.intake.rated import OWN
+from areaviz.intake.wmt_ratings import SEPARATOR
+from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, span_values
+
+Outputs = Mapping[str, Mapping[int, str]]
+"""What each system wrote, by the places of the examples."""
+# Columns of metadata that name the document of an example.
+DOCUMENTS = ("doc", "document", "doc_id")
+
+
+def to_wmt(judgements: Sequence[Judgement], dataset: Dataset, outputs: Outputs) -> bytes:
+    """Return a line for each example, with its outputs, scores, raters and errors.
+
+    Errors in the source or in a picture stand in `other_errors1` and so on, which only this app
+    reads. Left out are programs, judgements of earlier outputs, and copies that differ from
+    another judgement.
+
+    Args:
+        judgements: on the set.
+        dataset: the set.
+        outputs: what the systems wrote.
+    """
+    by_output: dict[tuple[int, str], list[Judgement]] = {}
+    for one in judgements:
+        is_here = outputs.get(one.model, {}).get(one.example) == one.output
+        if one.counts and is_here:
+            by_output.setdefault((one.example, one.model), []).append(one)
+    lines = []
+    for place, example in enumerate(dataset.examples):
+        scores = {}
+        for system in outputs:
+            if given := by_output.get((place, system)):
+                scores[system] = _ratings(given)
+        texts = {name: found[place] for name, found in outputs.items() if place in found}
+        values = {
+            "scores": scores,
+            "src_text": example.text,
+            "tgt_text": texts,
+            "doc_id": _segment_name(dataset, place),
+            OWN: {"dataset": dataset.digest, "number": place + 1},
+        }
+        lines.append(f"{json.dumps(values, ensure_ascii=False)}\n")
+    return "".join(lines).encode("utf-8", "replace")
+
+
+def _ratings(judgements: Sequence[Judgement]) -> dict[str, object]:
+    """Return the ratings of one output, a numbered round for each rater."""
+    found: dict[str, object] = {}
+    for number, one in enumerate(sorted(judgements, key=lambda one: one.rater), 1):
+        if one.score is not None:
+            found[f"human{number}"] = one.score
+        found[f"annotator{number}"] = one.rater
+        there = [span for span in one.spans if span.side in (OUTPUT, WHOLE)]
+        others = [span for span in one.spans if span not in there]
+        found[f"errors{number}"] = [_error(span) for span in there]
+        if others:
+            found[f"other_errors{number}"] = span_values(others)
+    return found
+
+
+def _error(span: ErrorSpan) -> dict[str, Any]:
+    is_missing = span.side == WHOLE
+    found: dict[str, Any] = {
+        "start_i": "missing" if is_missing else span.start,
+        "end_i": "missing" if is_missing else span.end - 1,
+        "severity": span.severity,
+    }
+    more = {"category": span.category, "note": span.note}
+    return found | {name: text for name, text in more.items() if text}
+
+
+def _segment_name(dataset: Dataset, place: int) -> str:
+    """Return languages, domain, document and segment, as the names of WMT have them."""
+    name = dataset.examples[place].name
+    if SEPARATOR in name:
+        return name
+    document = document_of(dataset, place) or dataset.name
+    langs = dataset.metadata.get("langs", {place: ""})[place] or "und"
+    domain = dataset.metadata.get("domain", {place: ""})[place] or "unknown"
+    return SEPARATOR.join((langs, domain, document, name))
+
+
+def document_of(dataset: Dataset, place: int) -> str:
+    """Return the document of an example by its metadata, "" where nothing names it."""
+    for column in DOCUMENTS:
+        if column in dataset.metadata:
+            return dataset.metadata[column][place]
+    return ""
