@@ -49,7 +49,9 @@ def load_analysis(
     The columns are `example` (from 1), `system`, `name`, `text`, `file`, `reference` (further
     references are `reference_2` and so on), the metadata, `output`, `error` (why there is no
     output), each metric and score by its name, `mqm` and `judged` (means over the raters), and
-    `marks`: a list of the marked errors, each with its rater. Columns without values are left out.
+    `marks`: a list of the marked errors, each with its rater. The name of a rater that is a
+    program, such as xCOMET, ends in "(automatic)"; its errors are in `marks` alone. Columns without
+    values are left out.
 
     Args:
         paths: the files of one dataset, as `areaviz analyse` reads them (examples, outputs,
@@ -168,8 +170,14 @@ def _frame(
     made = with_scores(table_of(dataset, [system.rows]), [{**system.scores, **scores}])
     made.insert(0, "example", made.index.to_numpy(int) + 1)
     made.insert(1, "system", title)
-    if judged:
-        marks = [_marks(judged.get(int(place), ())) for place in made.index]
+    there: dict[int, list[Judgement]] = {}
+    for one in judgements:
+        row = system.rows.get(one.example)
+        is_here = one.model == system.name and row is not None and row.output == one.output
+        if is_here and one.rater and not one.differs:
+            there.setdefault(one.example, []).append(one)
+    if there:
+        marks = [_marks(there.get(int(place), ())) for place in made.index]
         made["marks"] = pd.Series(marks, made.index, dtype=object)
     return made
 

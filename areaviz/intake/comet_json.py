@@ -108,7 +108,7 @@ def _add_scored(
             marks = []
             for number, one in enumerate(objects_in(where, values, spans), 1):
                 marks.append(_mark(f"{where}, error {number:,}", one, output))
-            segment.ratings[system] = [Rating(RATER, None, tuple(marks))]
+            segments.add_rating(segment, system, Rating(RATER, None, tuple(marks)))
 
 
 def _mark(where: str, values: Mapping[str, Any], output: str) -> Mark:

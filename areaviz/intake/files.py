@@ -231,7 +231,7 @@ def _rated(name: str, title: str, segments: list[RatedSegment]) -> Content:
     if any(one for segment in segments for one in segment.ratings.values()):
         notes.append(
             f'"{shown(name)}" holds ratings and errors, too. To see them in the outputs, bring it'
-            ' in under "Errors" below the results, or by --errors.'
+            ' in under "Export or import marked errors" below the results, or by --errors.'
         )
     return Content(title, columns_of_rated(name, segments), tuple(notes))
 

@@ -103,7 +103,7 @@ def _add_documents(segments: Segments, where: str, documents: object, prefix: st
             if "form" in item and "tgt" not in item:
                 continue
             segment = _add_item(segments, of_item, item, seen, f"{prefix}{number}")
-            _add_prepared(segment, of_item, item)
+            _add_prepared(segments, segment, of_item, item)
 
 
 def _add_item(
@@ -151,7 +151,10 @@ def _system(item: Mapping[str, Any], system: str) -> str:
     return found if isinstance(found, str) else system
 
 
-def _add_prepared(segment: RatedSegment, where: str, item: Mapping[str, Any]) -> None:
+def _add_prepared(
+    segments: Segments, segment: RatedSegment, where: str, item: Mapping[str, Any]
+) -> None:
+    """Add the errors that the campaign marks beforehand, once for all tasks with the item."""
     spans = object_in(where, item, "error_spans")
     for system in spans:
         name = _system(item, system)
@@ -162,7 +165,7 @@ def _add_prepared(segment: RatedSegment, where: str, item: Mapping[str, Any]) ->
         of_system = f'{where}, system "{shown(system)}"'
         marks = marks_in(of_system, spans, system, counted_places(segment.outputs[name]))
         if marks and all(one.rater != PREPARED for one in segment.ratings.get(name, [])):
-            segment.ratings.setdefault(name, []).append(Rating(PREPARED, None, marks))
+            segments.add_rating(segment, name, Rating(PREPARED, None, marks))
 
 
 def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
@@ -194,7 +197,7 @@ def read_annotations(name: str, entries: Sequence[Entry]) -> list[RatedSegment]:
         for item, annotation in zip(items, annotations, strict=True):
             segment = _add_item(segments, where, item, counted, "")
             if isinstance(annotation, dict):
-                _add_annotation(segment, where, item, (rater, annotation))
+                _add_annotation(segments, (segment, item), where, (rater, annotation))
         seen[rater] |= counted
     return list(segments.found.values())
 
@@ -213,10 +216,20 @@ def _annotations(entries: Sequence[Entry]) -> Iterator[Entry]:
 
 
 def _add_annotation(
-    segment: RatedSegment, where: str, item: Mapping[str, Any], said: tuple[str, Mapping[str, Any]]
+    segments: Segments,
+    about: tuple[RatedSegment, Mapping[str, Any]],
+    where: str,
+    said: tuple[str, Mapping[str, Any]],
 ) -> None:
-    """Add what a rater said of the outputs of one item."""
-    rater, annotation = said
+    """Add what a rater said of the outputs of one item.
+
+    Args:
+        segments: counts the ratings.
+        about: the segment, and the item that it was made of.
+        where: the item, for people.
+        said: the rater, and the annotations of the outputs.
+    """
+    (segment, item), (rater, annotation) = about, said
     for system in annotation:
         name = _system(item, system)
         of_system = f'{where}, system "{shown(system)}"'
@@ -230,7 +243,9 @@ def _add_annotation(
             marks += (Mark(0, 0, "neutral", "", comment),)
         ratings = segment.ratings.setdefault(name, [])
         ratings[:] = [one for one in ratings if one.rater != rater]
-        ratings.append(Rating(rater, score_in(of_system, values, "score"), marks))
+        segments.add_rating(
+            segment, name, Rating(rater, score_in(of_system, values, "score"), marks)
+        )
 
 
 def counted_places(text: str) -> list[int]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from areaviz.intake.columns import (
     ID,
+    MAX_COLUMNS,
     MAX_ROWS,
     METADATA,
     OUTPUT,
@@ -22,6 +23,7 @@ from areaviz.intake.columns import (
     Cell,
     Column,
     TextBudget,
+    check_header,
     too_many,
 )
 from areaviz.trace.errors import InputError
@@ -31,6 +33,8 @@ HUMAN = "human"
 """The score that raters gave, 0 to 100, in the columns of a set."""
 OWN = "areaviz"
 """The key of what this app writes into files, to bring ratings back to their examples."""
+MAX_RATED = 400_000
+"""The most ratings and marked errors of a file together."""
 Key = tuple[object, ...]
 
 
@@ -84,6 +88,8 @@ class Segments:
         self.name = name
         self.found: dict[Key, RatedSegment] = {}
         self._budget = TextBudget(name)
+        self._systems: set[str] = set()
+        self._rated = 0
 
     def add(self, key: Key, where: str, source: str, **about: Any) -> RatedSegment:
         """Return the segment with this key, which is new at its first row.
@@ -100,7 +106,8 @@ class Segments:
         if key not in self.found:
             if len(self.found) == MAX_ROWS:
                 raise too_many(self.name, MAX_ROWS, "segments")
-            self._budget.add((source, *about.get("references", ())))
+            metadata = about.get("metadata", {})
+            self._budget.add((source, *about.get("references", ()), *metadata, *metadata.values()))
             self.found[key] = RatedSegment(where, source, **about)
         segment = self.found[key]
         if segment.source != source:
@@ -114,8 +121,11 @@ class Segments:
         """Note what a system wrote for a segment.
 
         Raises:
-            InputError: it wrote something else in an earlier row.
+            InputError: it wrote something else in an earlier row, or there are too many systems.
         """
+        self._systems.add(system)
+        if len(self._systems) > MAX_COLUMNS:
+            raise too_many(self.name, MAX_COLUMNS, "systems")
         known = segment.outputs.setdefault(system, output)
         if known is output:
             self._budget.add((output,))
@@ -124,6 +134,17 @@ class Segments:
                 f'{where} has another output of the system "{shown(system)}" than an earlier row of'
                 " its segment. Give each system one output."
             )
+
+    def add_rating(self, segment: RatedSegment, system: str, rating: Rating) -> None:
+        """Note what a rater said of an output; an earlier rating of the rater stays.
+
+        Raises:
+            InputError: there are too many ratings and marked errors.
+        """
+        self._rated += 1 + len(rating.marks) + len(rating.other_marks)
+        if self._rated > MAX_RATED:
+            raise too_many(self.name, MAX_RATED, "ratings and marked errors")
+        segment.ratings.setdefault(system, []).append(rating)
 
 
 def own_place(values: Mapping[str, Any]) -> tuple[str, int] | None:
@@ -150,7 +171,9 @@ def columns_of_rated(name: str, segments: Sequence[RatedSegment]) -> tuple[Colum
     columns = [_column(name, "source", SOURCE, [one.source for one in segments])]
     if any(one.name for one in segments):
         columns.append(_column(name, "id", ID, [one.name for one in segments]))
-    for title in _names(one.metadata for one in segments):
+    titles = _names(one.metadata for one in segments)
+    check_header(name, ["source", *titles])
+    for title in titles:
         cells: list[Cell] = [one.metadata.get(title, "") for one in segments]
         columns.append(_column(name, title, METADATA, cells))
     if any(one.references for one in segments):

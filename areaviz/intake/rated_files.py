@@ -82,10 +82,10 @@ def read_rated_lines(name: str, data: bytes, kind: RatedKind) -> list[RatedSegme
 def first_object(name: str, data: bytes) -> dict[str, Any] | None:
     """Return the object in the first line; None for a file that is not JSON Lines.
 
-    One line that is longer than a line may be is a file of JSON.
+    A line that is longer than a line may be is not parsed here, as it could fill the memory.
     """
-    start, _, rest = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
-    if not rest.strip() and len(start) > MAX_ROW_CHARACTERS:
+    start, _, _ = data.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")
+    if len(start) > MAX_ROW_CHARACTERS:
         return None
     try:
         return json_object(name, 1, start.decode("utf-8", "replace"))

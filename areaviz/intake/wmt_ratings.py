@@ -80,7 +80,8 @@ def _add_segment(segments: Segments, number: int, where: str, values: Mapping[st
         of_system = f'{where}, system "{shown(system)}"'
         if system not in outputs:
             raise InputError(f'{of_system} has scores but no output in "tgt_text". Add it.')
-        segment.ratings[system] = _ratings(of_system, given, outputs[system])
+        for rating in _ratings(of_system, given, outputs[system]):
+            segments.add_rating(segment, system, rating)
 
 
 def _named_parts(name: str) -> dict[str, str]:
@@ -130,4 +131,4 @@ def _add_rating(segments: Segments, where: str, values: Mapping[str, Any]) -> No
         score_in(where, values, score),
         marks_in(where, values, spans, range(len(output) + 1)),
     )
-    segment.ratings.setdefault(system, []).append(rating)
+    segments.add_rating(segment, system, rating)

@@ -11,6 +11,8 @@ from areaviz.notes.exchange import MAX_MEGABYTES
 from areaviz.trace.errors import InputError
 
 MAX_JUDGEMENTS = 100_000
+# The most bytes of a first line that is parsed to find out what a file is.
+_MAX_LINE = 4 << 20
 _NUMBER = "number"
 _TEXTS = [one.name for one in fields(Judgement) if one.type == "str"]
 _NEEDED = ("dataset", _NUMBER, "model", "rater", "source", "output", "spans")
@@ -37,6 +39,8 @@ def from_jsonl(data: bytes) -> list[Judgement]:
 def is_own_jsonl(data: bytes) -> bool:
     """Return whether the first line of a file is a judgement that `to_jsonl` wrote."""
     start = data.lstrip(b"\xef\xbb\xbf \r\n\t").split(b"\n", 1)[0]
+    if len(start) > _MAX_LINE:
+        return False
     try:
         values = json.loads(start)
     except (ValueError, RecursionError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -78,10 +79,12 @@ def test_load_analysis_has_marks_with_their_raters(table: Path, tmp_path: Path) 
     marked = Judgement(dataset.digest, 0, "b", "Ada", "A dog.", "Ein Hund?", (span,), 60)
     old = Judgement(dataset.digest, 0, "a", "Ada", "A dog.", "Der Hund.", (span,), 60)
     path = tmp_path / "errors.jsonl"
-    path.write_bytes(to_jsonl([marked, old]))
+    program = replace(marked, rater="xCOMET (automatic)", score=None)
+    path.write_bytes(to_jsonl([marked, old, program]))
     frame = load_analysis(table, errors=[path])
     of_b = frame[(frame["system"] == "b") & (frame["example"] == 1)].iloc[0]
-    (mark,) = of_b["marks"]
+    mark, by_program = of_b["marks"]
+    assert by_program == {**mark, "rater": "xCOMET (automatic)"}
     assert (mark["rater"], mark["marked"], mark["severity"]) == ("Ada", "?", "major")
     assert (of_b["mqm"], of_b["judged"]) == (5, 60)
     assert pd.isna(frame["mqm"][0]), "the judged output is another one now"

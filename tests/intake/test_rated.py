@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from areaviz.intake import rated, rated_files
 from areaviz.intake.brought import Brought, read_set
 from areaviz.intake.pearmut import counted_places
 from areaviz.trace.errors import InputError
@@ -173,3 +174,26 @@ def test_error_spans_that_are_not_in_the_output_are_refused() -> None:
         '"c.json", entry 1 of "out/hyp.a.txt", error 1 marks "Katze" from character 3 to 8, but'
         " its output has 15 characters or another text there. Score the outputs again."
     )
+
+
+def test_ratings_and_systems_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    many = {f"s{number}": "x" for number in range(201)}
+    line = {"scores": {}, "src_text": "A", "tgt_text": many, "doc_id": "s"}
+    with pytest.raises(InputError, match='"x.jsonl" has more than 200 systems'):
+        read("x.jsonl", lines_of([line]))
+    monkeypatch.setattr(rated, "MAX_RATED", 6)
+    assert read("x.jsonl", lines_of(WMT_2025[:1])).outputs, "three ratings and an error"
+    with pytest.raises(InputError, match="more than 6 ratings and marked errors"):
+        read("x.jsonl", lines_of(WMT_2025))
+    item = {"src": "A", "tgt": {"a": "B"}, **{f"m{number}": "x" for number in range(200)}}
+    campaign = {"campaign_id": "c", "info": {}, "data": [[[item]]]}
+    with pytest.raises(InputError, match="columns, but the limit is 200"):
+        read("c.json", json_of(campaign))
+
+
+def test_long_first_line_is_not_parsed_to_find_the_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*given: object) -> None:
+        pytest.fail("the line is parsed")
+
+    monkeypatch.setattr(rated_files, "json_object", refuse)
+    assert rated_files.first_object("x.jsonl", b'{"a": "' + b"x" * 2**18 + b'"}\n{}\n') is None

@@ -172,22 +172,22 @@ def test_errors_of_a_program_are_apart_and_can_be_taken_over(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    span = {"text": "Eine", "confidence": 0.5, "severity": "major", "start": 0, "end": 4}
-    entries = [{"src": "A cat.", "mt": "Eine Katze.", "COMET": 0.5, "errors": [span]}]
+    span = {"text": "Die", "confidence": 0.5, "severity": "major", "start": 0, "end": 3}
+    entries = [{"src": "A cat.", "mt": "Die Katze.", "COMET": 0.5, "errors": [span]}]
     app = given(open_page)
-    file = json.dumps({"hyp.a.txt": entries}).encode()
+    file = json.dumps({"hyp.b.txt": entries}).encode()
     app.file_uploader(key="judged_given").upload("xcomet.json", file, "application/json").run()
-    assert not app.error and "MQM (1)" not in listed(app).columns, "a program counts in no figure"
+    assert not app.error and "MQM (2)" not in listed(app).columns, "a program counts in no figure"
     app = hold(app, example=1)
     assert "Marked by xCOMET" in shown(app)
-    assert "• major “Eine”: confidence 0.50" in [one.value for one in app.text]
+    assert "• major “Die”: confidence 0.50" in [one.value for one in app.text]
     assert not [one for one in app.button if one.label == "Start from these"], "nobody is named"
     app.text_input(key=blind.RATER).set_value("Ada").run()
     (take,) = [one for one in app.button if one.label == "Start from these"]
     assert sheet(app)["spans"] == []
     take.click().run()
     (mine,) = sheet(app)["spans"]
-    assert (mine["start"], mine["end"], mine["severity"]) == (0, 4, "major")
+    assert (mine["start"], mine["end"], mine["severity"]) == (0, 3, "major")
     assert sheet(app)["version"] == 0, "nothing is saved before the rater saves"
     app.text_input(key=blind.RATER).set_value("x (automatic)").run()
     assert "belong to programs" in shown(app) and not sheet(app)
