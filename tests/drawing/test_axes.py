@@ -9,7 +9,7 @@ from areaviz.drawing.labels import Ticks
 from areaviz.drawing.theme import Drawing, screen_figure
 
 
-def test_a_figure_without_its_heading_keeps_its_plot() -> None:
+def test_figure_without_heading_keeps_its_plot() -> None:
     drawing = Drawing("What every word attends to", "a row sums to 100%", "of a model")
     whole = screen_figure(drawing, 200, above=30, below=20)
     bare = headless(screen_figure(drawing, 200, above=30, below=20))
@@ -30,7 +30,7 @@ def test_level_labels_may_turn_and_turned_ones_stay() -> None:
     assert screen_ticks(Ticks((0, 1), ("a", "b"), 45))["tickangle"] == -45
 
 
-def test_heat_maps_share_a_scale_also_beside_a_picture_but_pictures_of_a_map_do_not() -> None:
+def test_heat_maps_share_a_scale_pictures_do_not() -> None:
     low, high = ({"cmin": 0, "cmax": top} for top in (0.5, 1.0))
     images = [{"source": "data:,", "x": 0, "y": 0, "sizex": 1, "sizey": 1}]
     heat = [Figure(Heatmap(z=[[0]]), {"coloraxis": axis, "images": images}) for axis in (low, high)]

@@ -33,7 +33,7 @@ def test_escaping_is_reversible_and_leaves_nothing_active(text: str) -> None:
 
 
 @given(st.text(st.sampled_from("=-＋＝@;\t\r\n '\",ax"), max_size=12) | st.sampled_from(ACTIVE))
-def test_nothing_is_active_either_where_semicolons_or_tabs_separate(text: str) -> None:
+def test_escaping_covers_semicolons_and_tabs(text: str) -> None:
     assert unescape(escape(text)) == text
     written = table_csv(Table(("text",), [(text,)]))
     cells = [cell.lstrip('" ') for cell in re.split("[;\t\r\n]", written)]
@@ -49,13 +49,13 @@ def test_csv_reads_back_with_numbers_as_numbers() -> None:
     assert [(unescape(a), int(b), float(c)) for a, b, c in rows] == list(table.rows)
 
 
-def test_missing_numbers_are_empty_in_csv_and_null_in_json() -> None:
+def test_missing_numbers_are_empty_or_null() -> None:
     table = Table(("a", "b"), [(float("nan"), 1), (float("inf"), 2)])
     assert table_csv(table) == "a,b\r\n,1\r\n,2\r\n"
     assert json.loads(table_json(table)) == {"columns": ["a", "b"], "rows": [[None, 1], [None, 2]]}
 
 
-def test_an_unknown_format_is_refused() -> None:
+def test_unknown_format_is_refused() -> None:
     with pytest.raises(ValueError, match="choose one of svg, pdf, png"):
         figure_bytes(PrintFigure(), "jpg")
 
@@ -72,9 +72,7 @@ def test_equal_figures_are_equal_files(kind: str) -> None:
 
 @pytest.mark.parametrize("width", [3.35, 6.7, 12.0])
 @pytest.mark.parametrize("letters", [6.0, 7.5, 12.0])
-def test_a_figure_has_the_width_and_the_letters_that_were_chosen(
-    width: float, letters: float
-) -> None:
+def test_figure_has_chosen_width_and_font_size(width: float, letters: float) -> None:
     trace, focus = fakes.trace(), Focus("encoder-decoder", items=(1,))
     figure = VIEWS["alignment"].print(trace, focus)
     svg = figure_bytes(figure, "svg", Paper(width, letters)).decode()
@@ -88,13 +86,13 @@ def test_a_figure_has_the_width_and_the_letters_that_were_chosen(
         assert box.x1 <= canvas.x1 + 1 and box.y0 >= -1 and box.y1 <= canvas.y1 + 1
 
 
-def test_a_size_that_no_paper_has_is_refused() -> None:
+def test_impossible_paper_size_is_refused() -> None:
     with pytest.raises(InputError, match="width"):
         Paper(200.0).checked()
     with pytest.raises(InputError, match="letters"):
         Paper(letters=1.0).checked()
 
 
-def test_csv_for_spreadsheets_says_that_it_is_utf_8() -> None:
+def test_spreadsheet_csv_declares_utf_8() -> None:
     content = csv_bytes(Table(("Wort",), [("größer",)]))
     assert content.startswith(b"\xef\xbb\xbf") and "größer" in content.decode("utf-8-sig")

@@ -30,14 +30,14 @@ def test_styles_become_attributes() -> None:
     assert 'stroke="#d55e00" stroke-width="2"' in drawn
 
 
-def test_texts_are_letters_in_a_font_of_their_width() -> None:
+def test_texts_stay_letters_in_a_matching_font() -> None:
     drawn = inline_svg(figure_of(text="<A> dog."), "A line")
     found = re.search(r"<text ([^>]*)>&lt;A&gt; dog\.</text>", drawn)
     assert found is not None
     assert 'font-size="12px"' in found[1] and 'font-family="DejaVu Sans, ' in found[1]
 
 
-def test_a_layout_is_kept() -> None:
+def test_layout_is_kept() -> None:
     """Compare with the file, whose layout matplotlib makes while it draws."""
     corners = []
     for draw in (lambda one: figure_bytes(one, "svg").decode(), lambda one: inline_svg(one, "")):
@@ -57,7 +57,7 @@ def test_hostile_text_stays_text() -> None:
     assert "<script" not in drawn and "<!--" not in drawn and drawn.count("</svg>") == 1
 
 
-def test_a_picture_becomes_a_mosaic_of_its_colours() -> None:
+def test_picture_becomes_a_mosaic_of_its_colours() -> None:
     picture_HWC = np.zeros((40, 80, 3), np.uint8)
     picture_HWC[:, :40, 0], picture_HWC[:, 40:, 2] = 255, 255
     drawn = inline_svg(figure_of(picture_HWC), "Two halves")
@@ -71,7 +71,7 @@ def test_a_picture_becomes_a_mosaic_of_its_colours() -> None:
     assert red[0].startswith("M0 0h") and f"h{columns}v" not in red[0]
 
 
-def test_a_noisy_picture_is_bounded() -> None:
+def test_noisy_picture_is_bounded() -> None:
     noise_HWC = np.random.default_rng(0).integers(0, 256, (300, 200, 3), dtype=np.uint8)
     plain, noisy = inline_svg(figure_of(), ""), inline_svg(figure_of(noise_HWC), "")
     assert len(noisy) - len(plain) < 25 * MOSAIC_CELLS**2

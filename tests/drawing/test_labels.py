@@ -31,12 +31,12 @@ from areaviz.drawing.labels import (
         ("", ""),
     ],
 )
-def test_what_cannot_be_seen_is_named(label: str, shown: str) -> None:
+def test_invisible_characters_are_named(label: str, shown: str) -> None:
     assert visible(label) == shown
 
 
 @given(st.text(st.characters(codec=None)))
-def test_a_visible_label_hides_nothing_and_stays_as_it_is(label: str) -> None:
+def test_visible_label_is_unchanged(label: str) -> None:
     shown = visible(label)
     assert not any(unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zs", "Zl", "Zp") for c in shown)
     assert visible(shown) == shown
@@ -48,7 +48,7 @@ def test_markup_and_dollars_are_escaped_for_plotly() -> None:
     assert escape("a < b") == "a &lt; b"
 
 
-def test_what_the_print_font_lacks_is_written_as_code_points() -> None:
+def test_characters_missing_from_font_become_code_points() -> None:
     assert for_print("中a") == "⟨U+4E2D⟩a"
     assert drawable("two\nlines $x$") == "two\nlines $x$"
 
@@ -58,7 +58,7 @@ def test_few_labels_are_all_drawn() -> None:
     assert chosen.positions == (0, 1, 2) and chosen.texts == ("a", "b", "c") and chosen.angle == 0
 
 
-def test_long_labels_are_turned_and_far_too_many_become_positions() -> None:
+def test_long_labels_turn_and_too_many_become_positions() -> None:
     assert ticks(["international"] * 20, 400, 10).angle == 45
     chosen = ticks(["a"] * 4096, 400, 10)
     assert chosen.texts[:2] == ("500", "1000") and chosen.positions[0] == 499 and chosen.angle == 0
@@ -94,5 +94,5 @@ def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> 
         ("中 a", "⟨U+4E2D⟩ a"),
     ],
 )
-def test_blanks_between_words_of_a_print_are_gaps_and_others_marked(label: str, shown: str) -> None:
+def test_print_marks_unusual_blanks_between_words(label: str, shown: str) -> None:
     assert words_for_print(label) == shown

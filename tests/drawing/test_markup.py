@@ -61,7 +61,7 @@ def test_texts_and_attributes_are_read_back(text: str, attribute: str) -> None:
     )
 
 
-def test_markup_stays_and_names_become_those_of_html() -> None:
+def test_markup_stays_and_names_become_html() -> None:
     assert element("p", Markup("<b>a</b>"), "<", class_="x", data_site="y") == (
         '<p class="x" data-site="y"><b>a</b>&lt;</p>'
     )
@@ -74,7 +74,7 @@ def test_markup_stays_and_names_become_those_of_html() -> None:
         TEXTS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3)
     )
 )
-def test_data_ends_nothing_and_is_read_back(content: object) -> None:
+def test_data_ends_no_script_and_is_read_back(content: object) -> None:
     block = data_block(content, id="given")
     inside = block.removeprefix('<script type="application/json" id="given">').removesuffix(
         "</script>"
@@ -83,12 +83,12 @@ def test_data_ends_nothing_and_is_read_back(content: object) -> None:
 
 
 @pytest.mark.parametrize("content", ["a</ScRiPt >", "<!-- a", "a\rb", "a\0"])
-def test_a_script_that_would_end_early_is_refused(content: str) -> None:
+def test_script_with_early_end_is_refused(content: str) -> None:
     with pytest.raises(ValueError, match="must not have its end in it"):
         raw("script", content)
 
 
-def test_the_hash_is_that_of_the_standard() -> None:
+def test_script_hash_follows_the_standard() -> None:
     # https://www.w3.org/TR/CSP3/ has this pair in its example of inline scripts.
     assert (
         hash_of("alert('Hello, world.');")

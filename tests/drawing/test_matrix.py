@@ -33,21 +33,21 @@ def example(rows: int, columns: int) -> Matrix:
     )
 
 
-def test_a_small_matrix_is_drawn_cell_by_cell() -> None:
+def test_small_matrix_is_drawn_cell_by_cell() -> None:
     small = example(3, 4)
     heatmap = matrix.draw(small).data[0]
     np.testing.assert_array_equal(heatmap.z, small.values)
     assert heatmap.text[2][3] == "r2 → c3"
 
 
-def test_a_large_matrix_is_one_picture_with_a_colour_bar() -> None:
+def test_large_matrix_is_one_picture_with_colour_bar() -> None:
     figure = matrix.draw(example(97, 40))
     image = figure.layout.images[0]
     assert (image.sizex, image.sizey) == (40, 97) and figure.layout.coloraxis.cmax == 1.0
     assert "averaged" not in figure.layout.title.text
 
 
-def test_a_huge_matrix_is_averaged_and_says_so_in_title_and_table() -> None:
+def test_huge_matrix_is_averaged_with_a_note() -> None:
     huge = example(3, 801)
     assert "averaged 1×3 to a pixel" in matrix.draw(huge).layout.title.text
     table = matrix.tabulate(huge)
@@ -55,13 +55,13 @@ def test_a_huge_matrix_is_averaged_and_says_so_in_title_and_table() -> None:
     assert table.rows[1][2] == pytest.approx(float(huge.values[1, 3:6].mean()), rel=1e-5)
 
 
-def test_the_table_holds_the_numbers_drawn() -> None:
+def test_table_contains_the_drawn_numbers() -> None:
     table = matrix.tabulate(example(2, 3))
     assert table.columns == ("rows", "1 c0", "2 c1", "3 c2")
     assert table.rows[1][0] == "2 r1" and table.rows[1][3] == float(example(2, 3).values[1, 2])
 
 
-def test_the_scale_ends_at_what_is_drawn_after_averaging() -> None:
+def test_scale_ends_at_averaged_maximum() -> None:
     values = np.zeros((2, 1024), dtype=np.float32)
     values[0, 0] = 0.3
     peak = replace(example(2, 1024), values=values, top=0.5)
@@ -107,7 +107,7 @@ def outlined(rows: int = 3) -> Matrix:
     return replace(example(rows, 4), outline="densest area", outlined=(None, *[one] * (rows - 1)))
 
 
-def test_what_is_outlined_is_drawn_and_listed() -> None:
+def test_outlined_areas_are_drawn_and_listed() -> None:
     boxes = [one for one in matrix.draw(outlined()).data if one.type == "scatter"]
     assert {len(box.x) for box in boxes} == {2 * 6}
     assert min(x for x in boxes[0].x if x is not None) == pytest.approx(0.56)
@@ -120,13 +120,13 @@ def test_what_is_outlined_is_drawn_and_listed() -> None:
     assert len(patches) == len(matrix.draw_print(example(3, 4)).axes[0].patches) + 4
 
 
-def test_a_large_matrix_has_no_outlines() -> None:
+def test_large_matrix_has_no_outlines() -> None:
     large = outlined(97)
     assert not [one for one in matrix.draw(large).data if one.mode == "lines"]
 
 
 @pytest.mark.parametrize("rows", [3, 97])
-def test_a_signed_matrix_has_a_scale_to_both_sides(rows: int) -> None:
+def test_signed_matrix_has_a_two_sided_scale(rows: int) -> None:
     values = example(rows, 4).values * 6 - 3
     signed = replace(example(rows, 4), values=values, is_signed=True, top=3.0)
     scale = matrix.draw(signed).layout.coloraxis
@@ -138,7 +138,7 @@ def test_a_signed_matrix_has_a_scale_to_both_sides(rows: int) -> None:
         assert "times the average" in matrix.draw(signed).data[0].customdata[0][0]
 
 
-def test_labels_are_thinned_for_the_room_there_is() -> None:
+def test_labels_are_thinned_to_fit() -> None:
     figure = matrix.draw(example(3, 40))
     few = len(figure.layout.xaxis.tickvals)
     heading = figure.layout.height - figure.layout.margin.t
@@ -147,7 +147,7 @@ def test_labels_are_thinned_for_the_room_there_is() -> None:
     assert wide.layout.height - wide.layout.margin.t == heading
 
 
-def test_the_alignment_outlines_what_the_reading_finds() -> None:
+def test_alignment_outlines_the_areas_of_the_reading() -> None:
     trace = fakes.trace()
     view = VIEWS["alignment"]
     focus = Focus("encoder-decoder", 1, 2)

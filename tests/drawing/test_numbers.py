@@ -16,7 +16,7 @@ from areaviz.drawing.numbers import number_text, three_digits
         (-inf, ".1f", "–"),
     ],
 )
-def test_a_number_has_a_minus_sign_and_none_is_a_dash(value: float, form: str, text: str) -> None:
+def test_negative_number_has_minus_sign_missing_a_dash(value: float, form: str, text: str) -> None:
     assert number_text(value, form) == text
 
 
@@ -24,5 +24,5 @@ def test_a_number_has_a_minus_sign_and_none_is_a_dash(value: float, form: str, t
     ("value", "text"),
     [(12345.0, "12,345"), (-3, "−3"), (0.12345, "0.123"), (-0.5, "−0.5"), (nan, "–")],
 )
-def test_whole_numbers_keep_their_digits_and_others_have_three(value: float, text: str) -> None:
+def test_integers_keep_all_digits_and_floats_three(value: float, text: str) -> None:
     assert three_digits(value) == text

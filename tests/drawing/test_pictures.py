@@ -38,7 +38,7 @@ def test_blocks_keep_pictures_small() -> None:
     assert [pictures.block_size(n) for n in (1, 400, 401, 1024, 4096)] == [1, 1, 2, 3, 11]
 
 
-def test_pixels_have_the_colours_of_the_scale_and_nan_is_clear() -> None:
+def test_pixels_use_scale_colours_and_transparent_nan() -> None:
     picture = decoded(
         pictures.matrix_uri(np.array([[0, 0.25, 0.5, np.nan, 9]], dtype=np.float32), 0.5)
     )

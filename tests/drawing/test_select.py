@@ -21,11 +21,11 @@ from areaviz.trace.request import Focus
 from tests import fakes
 
 
-def test_letters_run_together_and_blanks_are_seen() -> None:
+def test_letters_are_joined_and_blanks_are_visible() -> None:
     assert quote(fakes.text_field("source", "a b"), (0, 1, 2)) == "“a␣b”"
 
 
-def test_words_have_the_blank_between_them_that_is_no_item() -> None:
+def test_words_are_separated_by_a_blank() -> None:
     target = fakes.caption_trace("ein roter Stern").fields["target"]
     assert quote(target, (1, 2)) == "“roter Stern”"
     assert quote(target, (0, 2, 3)) == "“ein Stern⟨end⟩”"
@@ -35,17 +35,17 @@ def test_quotations_are_cut() -> None:
     assert len(quote(fakes.text_field("source", "ab" * 100), range(200), 10)) == 12
 
 
-def test_the_subject_names_words_apart() -> None:
+def test_subject_quotes_words_separately() -> None:
     chosen = select(fakes.doubly_trace(), Focus("encoder-decoder", items=(1, 2)))
     assert chosen.subject == "Output items 2-3 “roter Stern”"
 
 
 @pytest.mark.parametrize(("size", "said"), [(1, "single items"), (3, "areas up to 3 items")])
-def test_a_caption_counts_the_items_of_an_area(size: int, said: str) -> None:
+def test_caption_counts_the_items_of_an_area(size: int, said: str) -> None:
     assert caption(fakes.trace(area_size=size), Focus("encoder-decoder")).endswith(said)
 
 
-def test_the_same_letters_of_common_words_are_counterparts() -> None:
+def test_equal_letters_of_common_words_are_counterparts() -> None:
     one, other = fakes.text_field("target", "a red dog"), fakes.text_field("target", "the red dog")
     assert matched_characters(one, other) == [(2, 5, 4), (6, 9, 8)]
     assert counterparts(one, other, (2, 6)) == (4, 8)
@@ -57,7 +57,7 @@ def test_the_same_letters_of_common_words_are_counterparts() -> None:
     assert counterparts(one, tokens, (3, 4)) == (1,) and counterparts(tokens, one, (1,)) == (3, 4)
 
 
-def test_a_caption_says_nothing_of_the_only_layer_and_the_only_head() -> None:
+def test_caption_omits_the_only_layer_and_head() -> None:
     said = caption(fakes.trace(layers=1, heads=1), Focus("encoder-decoder"))
     assert "layer" not in said and "head" not in said
     several = caption(fakes.trace(layers=3, heads=2), Focus("encoder-decoder", layer=1))
@@ -67,7 +67,7 @@ def test_a_caption_says_nothing_of_the_only_layer_and_the_only_head() -> None:
 @pytest.mark.parametrize(
     ("query", "names"), [("target", ["text", "text so far"]), ("history", ["text", "text"])]
 )
-def test_a_language_model_has_one_text(query: str, names: list[str]) -> None:
+def test_language_model_has_one_text(query: str, names: list[str]) -> None:
     """Ours attends from each item to those before it, the decoders of others within their text."""
     made = fakes.trace("A dog", "Ein Hund")
     attention = replace(made.maps["decoder self"], query=query)

@@ -18,7 +18,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("page", ["#FDFCF9", "#0F1519"])
 @pytest.mark.parametrize("head", range(4))
-def test_the_first_heads_stand_out_from_light_and_dark_pages(head: int, page: str) -> None:
+def test_first_heads_contrast_with_light_and_dark_pages(head: int, page: str) -> None:
     assert contrast(theme.head_colour(head), page) >= 2.9
 
 
@@ -44,17 +44,17 @@ def test_scales_end_at_round_numbers(value: float, top: float) -> None:
 
 
 @pytest.mark.parametrize(("step", "places"), [(0.1, 0), (0.025, 1), (0.004, 1), (0.0004, 2)])
-def test_ticks_of_a_scale_read_apart(step: float, places: int) -> None:
+def test_scale_ticks_have_distinct_labels(step: float, places: int) -> None:
     assert theme.decimals(step) == places
 
 
-def test_a_long_title_is_broken_into_lines_and_escaped() -> None:
+def test_long_title_is_wrapped_and_escaped() -> None:
     figure = theme.screen_figure(Drawing("word " * 40 + "<b>", "", "a caption"), 100)
     assert "<br>" in figure.layout.title.text and "&lt;b&gt;" in figure.layout.title.text
     assert figure.layout.height > theme.screen_figure(Drawing("short", "", ""), 100).layout.height
 
 
-def test_the_note_of_a_print_stays_on_the_paper() -> None:
+def test_print_note_stays_on_the_paper() -> None:
     note = "each cell is one area, centred over the items it spans; " * 3
     figure, _ = theme.print_figure(Drawing("a title", note, "a caption"), 1)
     figure.canvas.draw()

@@ -35,7 +35,7 @@ def runs(trace: Trace) -> tuple[list[range], list[range]]:
     return found[0], found[1]
 
 
-def test_shares_are_summed_over_pieces_and_averaged_over_those_that_attend(trace: Trace) -> None:
+def test_word_shares_sum_over_pieces_and_average_queries(trace: Trace) -> None:
     worded, _ = in_words(trace, IN_WORDS)
     attends, attended = runs(trace)
     shares_QN = item_shares(trace.maps[SITE], 1, 2)
@@ -61,7 +61,7 @@ def test_areas_are_widened_to_the_words_they_touch(trace: Trace) -> None:
     np.testing.assert_allclose(after.weights[0, 3], slow, atol=1e-6)
 
 
-def test_fields_and_focus_are_of_words(trace: Trace) -> None:
+def test_fields_and_focus_consist_of_words(trace: Trace) -> None:
     worded, focus = in_words(trace, IN_WORDS)
     assert worded.fields["target"].labels == ("Ein", "Hund", "ran.", "⟨end⟩")
     assert isinstance(worded.fields["source"], Words)
@@ -72,7 +72,7 @@ def test_fields_and_focus_are_of_words(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("spans", [False, True])
-def test_what_has_no_pieces_stays_as_it_is(trace: Trace, spans: bool) -> None:
+def test_trace_without_pieces_is_unchanged(trace: Trace, spans: bool) -> None:
     assert in_words(trace, IN_ITEMS, spans) == (trace, IN_ITEMS)
     gone = replace(IN_WORDS, site="nowhere")
     assert in_words(trace, gone, spans) == (trace, gone)
@@ -96,7 +96,7 @@ def test_every_view_of_a_map_shows_words(trace: Trace, name: str) -> None:
     assert said != str(plain.to_dict())
 
 
-def test_rows_of_the_overview_are_as_many_as_words(trace: Trace) -> None:
+def test_overview_has_one_row_per_word(trace: Trace) -> None:
     table = VIEWS["overview"].table(trace, IN_WORDS)
     assert (
         "mean distance (words)" not in table.columns and "mean area size (words)" in table.columns

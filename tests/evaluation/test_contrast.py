@@ -69,7 +69,7 @@ ASKED = Request("fake", "abcd")
 Y_NOT_Z = Contrast(1, 2, "z")
 
 
-def test_odds_are_those_behind_the_same_items() -> None:
+def test_odds_use_an_equal_prefix() -> None:
     model = Letters()
     trace = model(ASKED)
     found = odds(trace, Y_NOT_Z, model)
@@ -79,13 +79,13 @@ def test_odds_are_those_behind_the_same_items() -> None:
     assert found.log_ratio == pytest.approx(math.log(0.9 / 0.4))
 
 
-def test_of_several_items_the_product_counts() -> None:
+def test_odds_multiply_over_several_items() -> None:
     model = Letters()
     found = odds(model(ASKED), Contrast(0, 2, "zzx"), model)
     assert (found.word, found.foil) == pytest.approx((0.9 * 0.9, 0.4 * 0.4 * 0.9))
 
 
-def test_changes_hold_for_both() -> None:
+def test_changes_apply_to_word_and_foil() -> None:
     model = Letters()
     before = model(ASKED)
     ban = (Weigh("encoder-decoder", (3,)),)
@@ -95,7 +95,7 @@ def test_changes_hold_for_both() -> None:
     assert (found.word, found.foil) == pytest.approx((0.5, 0.3))
 
 
-def test_the_map_is_measured_by_the_difference() -> None:
+def test_map_is_measured_by_the_difference() -> None:
     probe = Probe(k=1, draws=3, contrast=Y_NOT_Z)
     model = Letters()
     found = faithfulness(ASKED, probe, model)
@@ -107,7 +107,7 @@ def test_the_map_is_measured_by_the_difference() -> None:
     assert len(model.asked) == 1 + 2 + 2 * 2 * 4
 
 
-def test_chance_takes_the_same_from_word_and_foil() -> None:
+def test_random_baseline_bans_equally_for_both() -> None:
     model = Letters()
     faithfulness(ASKED, Probe(k=1, draws=2, contrast=Y_NOT_Z), model)
     banned: dict[str, list[tuple[int, ...]]] = {"xy": [], "xz": []}
@@ -120,13 +120,13 @@ def test_chance_takes_the_same_from_word_and_foil() -> None:
 @pytest.mark.parametrize(
     ("foil", "part"), [("", "1 to 200"), (" ", "1 to 200"), ("y", "word that stands there")]
 )
-def test_what_is_no_foil_is_said(foil: str, part: str) -> None:
+def test_invalid_foil_is_refused(foil: str, part: str) -> None:
     with pytest.raises(InputError, match=part) as refused:
         foil_request(Letters()(ASKED), Contrast(1, 2, foil))
     assert_one_sentence(refused.value)
 
 
-def test_words_of_an_output_stand_without_marks() -> None:
+def test_output_words_have_no_punctuation() -> None:
     output = fakes.text_field("target", "Er, (sie) und 3.")
     texts = ["".join(output.labels[first:last]) for first, last in output_words(output)]
     assert texts == ["Er", "sie", "und", "3"]
@@ -134,13 +134,13 @@ def test_words_of_an_output_stand_without_marks() -> None:
     assert contrast_of(output, "si", "er") is None
 
 
-def test_the_likeliest_other_item_is_no_symbol() -> None:
+def test_likeliest_alternative_is_not_a_symbol() -> None:
     trace = Letters()(ASKED)
     assert likeliest(trace, (0, 1)) == Contrast(0, 1, "y")
     assert likeliest(trace, (1,)) == Contrast(1, 2, "z") and likeliest(trace, ()) is None
 
 
-def test_over_several_inputs() -> None:
+def test_contrast_over_several_inputs() -> None:
     found, taken = contrasted([ASKED, ASKED], Probe(k=1, draws=2), Letters(), "xy", "zy")
     assert taken == 2 and found.items == 2
     found, taken = contrasted([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
@@ -152,7 +152,7 @@ def test_over_several_inputs() -> None:
             contrasted([ASKED], Probe(k=1), Letters(), word, "z")
 
 
-def test_on_a_model_a_foil_is_as_likely_as_its_alternative_says(tmp_path: Path) -> None:
+def test_foil_probability_equals_its_traced_alternative(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, "tiny-area", "character")
     model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
@@ -181,14 +181,14 @@ def read(request: Request) -> Trace:
 
 
 @pytest.mark.parametrize("written", ["", " garden", None])
-def test_a_language_model_reads_the_foil_behind_what_stands_before(written: str | None) -> None:
+def test_language_model_scores_foil_after_its_prefix(written: str | None) -> None:
     """Whether a text was read, given or gone on with, a foil is as likely as it was said to be."""
     trace = read(Request("reader", "A small dog in a", target=written))
     for item in (2, 9, len(trace.fields["target"]) - 2):
         check_alternative(trace, item, read)
 
 
-def test_what_stands_behind_a_word_changes_neither_it_nor_its_foil() -> None:
+def test_later_items_change_neither_word_nor_foil() -> None:
     """Of changes by place those of the items up to the word are left, and all others."""
     changes: tuple[Change, ...] = (
         Hide("history", (1, 3)),

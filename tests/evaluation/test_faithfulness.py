@@ -69,7 +69,7 @@ FAITHFUL = [[0.6, 0.3, 0.1, 0.0], [0.0, 0.1, 0.3, 0.6]]
         (3, 0.8, 0.0),
     ],
 )
-def test_falls_are_those_worked_out_by_hand(
+def test_probability_drops_by_hand(
     unit: str, k: int, comprehensiveness: float, sufficiency: float
 ) -> None:
     found = faithfulness(ASKED, Probe(k=k, unit=unit), Adding(FAITHFUL))
@@ -79,7 +79,7 @@ def test_falls_are_those_worked_out_by_hand(
     assert found.items == 2
 
 
-def test_a_map_that_points_elsewhere_is_worse_than_chance() -> None:
+def test_wrong_map_is_worse_than_chance() -> None:
     true, false = (
         faithfulness(ASKED, Probe(k=1, draws=40), Adding(map_))
         for map_ in (FAITHFUL, FAITHFUL[::-1])
@@ -95,7 +95,7 @@ def test_a_map_that_points_elsewhere_is_worse_than_chance() -> None:
     )
 
 
-def test_the_output_is_the_models_own_unless_one_is_given() -> None:
+def test_model_output_is_used_unless_given() -> None:
     for asked, runs in ((ASKED, 1), (replace(ASKED, target=None), 2)):
         model = Adding(FAITHFUL)
         faithfulness(asked, Probe(k=1, draws=3), model)
@@ -127,12 +127,12 @@ def test_several_inputs_are_pooled_by_their_items() -> None:
         (Probe(unit="word"), "item, area"),
     ],
 )
-def test_a_map_that_is_not_there_is_refused(probe: Probe, part: str) -> None:
+def test_missing_map_is_refused(probe: Probe, part: str) -> None:
     with pytest.raises(InputError, match=part):
         faithfulness(ASKED, probe, Adding(FAITHFUL))
 
 
-def test_inputs_with_too_few_items_are_left_out_and_only_none_is_an_error() -> None:
+def test_inputs_with_too_few_items_are_omitted() -> None:
     long, short = replace(ASKED, seed=1), replace(ASKED, seed=2)
     model = Adding(FAITHFUL)
 
@@ -152,7 +152,7 @@ def test_inputs_with_too_few_items_are_left_out_and_only_none_is_an_error() -> N
 
 
 @pytest.mark.parametrize("unit", ["item", "area"])
-def test_a_real_model_is_measured_the_same_each_time(tmp_path: Path, unit: str) -> None:
+def test_real_model_is_measured_reproducibly(tmp_path: Path, unit: str) -> None:
     folder = checkpoint(tmp_path)
     model = WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
     asked, done = Request("tiny-area", "A small dog", target="Ein Hund"), []
@@ -198,7 +198,7 @@ class Remembering:
 
 
 @pytest.mark.parametrize("given", ["", None])
-def test_items_of_a_language_model_that_see_too_little_do_not_count(given: str | None) -> None:
+def test_language_model_items_seeing_little_are_omitted(given: str | None) -> None:
     """With one lost, the first item has nothing to choose; by hand for the other two."""
     model = Remembering()
     text = "abc" if given == "" else "ab"
@@ -215,7 +215,7 @@ def test_items_of_a_language_model_that_see_too_little_do_not_count(given: str |
             assert len(change.items) > 1 or change.items[0] <= change.query
 
 
-def test_by_areas_a_language_model_loses_what_it_sees() -> None:
+def test_area_removal_in_language_model_by_hand() -> None:
     """The second item sees two items and the span of them, the first one item alone."""
     found = faithfulness(
         Request("fake", "abc", target=""), Probe("decoder self", k=2, unit="area"), Remembering(2)
@@ -224,7 +224,7 @@ def test_by_areas_a_language_model_loses_what_it_sees() -> None:
     assert found.comprehensiveness == pytest.approx(0.6)
 
 
-def test_a_word_of_a_language_model_needs_enough_before_it() -> None:
+def test_language_model_word_needs_enough_prefix() -> None:
     asked, model = Request("fake", "abc", target=""), Remembering()
     found = faithfulness(asked, Probe("", k=1, contrast=Contrast(2, 3, "x")), model)
     assert found.items == 1 and {one.text for one in model.asked} == {"abc", "abx"}

@@ -51,13 +51,13 @@ def told(data: Path) -> ToldActions:
     return ToldActions([film.text for film in known], [film.action for film in known])
 
 
-def test_persons_own_sentences_are_right(data: Path) -> None:
+def test_own_sentences_of_a_person_are_right(data: Path) -> None:
     asked = read_films(data, "test")
     found = scores([film.text for film in asked], asked, told(data))
     assert found["words"] == found["action"] == 1.0 and found["bleu_4"] == pytest.approx(100)
 
 
-def test_telling_words_count_wherever_they_stand(data: Path) -> None:
+def test_action_words_count_at_any_position(data: Path) -> None:
     asked = read_films(data, "test")[:2]
     assert [film.text.split()[1] for film in asked] == ["fox", "heron"]
     # Of "a fox is climbing a ladder" a fox and a ladder; of the other neither word nor action.
@@ -66,7 +66,7 @@ def test_telling_words_count_wherever_they_stand(data: Path) -> None:
     assert found["words"] == pytest.approx(2 / 6) and found["action"] == 0.5
 
 
-def test_another_film_is_the_next_of_another_action(data: Path) -> None:
+def test_other_film_is_next_of_another_action(data: Path) -> None:
     asked = read_films(data, "test")
     assert next_of_another_action(asked) == [1, 2, 3, 4, 5, 0]
     alike = [replace(asked[0], action="climb"), replace(asked[1], action="climb")]
@@ -74,9 +74,7 @@ def test_another_film_is_the_next_of_another_action(data: Path) -> None:
     assert next_of_another_action(alike) == [0, 1]
 
 
-def test_a_watcher_of_people_is_measured_with_what_could_embarrass_it(
-    data: Path, tmp_path: Path
-) -> None:
+def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> None:
     watcher = model(data, tmp_path)
     found = evaluate_video(watcher, data, "test", Options(beam=1, traces=4))
     assert found.figures["clips"] == 6 == len(found.outputs)
@@ -93,7 +91,7 @@ def test_a_watcher_of_people_is_measured_with_what_could_embarrass_it(
     assert blind.attention == {} and blind.figures["clips"] == 4
 
 
-def test_frames_are_taken_away_in_the_order_of_their_attention(
+def test_frames_are_removed_in_order_of_attention(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(evaluation, "DRAWS", 1)
@@ -117,7 +115,7 @@ def test_frames_are_taken_away_in_the_order_of_their_attention(
     assert found["taken"] == 3 and 0 <= found["multi_share"] <= 1
 
 
-def test_words_that_training_never_had_are_left_out(data: Path, tmp_path: Path) -> None:
+def test_words_unseen_in_training_are_omitted(data: Path, tmp_path: Path) -> None:
     watcher, asked = model(data, tmp_path), read_films(data, "val")[:1]
     (pixels,) = read_frames(data, asked)
     given = Request("watcher", "", clip=Clip.of("film", pixels), target="a zebra is climbing")

@@ -61,7 +61,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_every_form_has_a_row_and_what_was_not_trained_is_empty(table: Path) -> None:
+def test_every_form_has_a_row_even_untrained(table: Path) -> None:
     rows = {row.title: row for row in read_forms(replace(LETTERS_TABLE, path=table))}
     assert list(rows) == list(TITLES.values())
     empty = rows[TITLES["regular"]]
@@ -70,7 +70,7 @@ def test_every_form_has_a_row_and_what_was_not_trained_is_empty(table: Path) -> 
     assert rows[TITLES["mean"]].cells(LETTERS_TABLE)[-1] == "8.20 (not significant)"
 
 
-def test_losses_are_a_mean_with_their_ends_and_heads_are_of_the_median_run(table: Path) -> None:
+def test_losses_show_mean_and_range_heads_the_median(table: Path) -> None:
     row = next(
         row
         for row in read_forms(replace(LETTERS_TABLE, path=table))
@@ -85,7 +85,7 @@ def test_losses_are_a_mean_with_their_ends_and_heads_are_of_the_median_run(table
     )
 
 
-def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Path) -> None:
+def test_form_is_compared_with_regular_by_seed(tmp_path: Path) -> None:
     runs = {f"letters-regular-seed{seed}": entry(seed, loss) for seed, loss in ((1, 0.9), (2, 1.0))}
     runs |= {f"letters-mean-seed{seed}": entry(seed, loss) for seed, loss in ((2, 0.8), (1, 0.8))}
     runs["letters-boundary-seed3"] = entry(3, 0.5)
@@ -101,7 +101,7 @@ def test_a_form_stands_against_regular_attention_with_the_same_seed(tmp_path: Pa
     assert "areas, boundary keys: 1 and 2;" in missing(LETTERS_TABLE, rows)
 
 
-def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
+def test_missing_top_span_shows_a_dash(table: Path) -> None:
     row = next(
         row for row in read_forms(replace(LETTERS_TABLE, path=table)) if row.title == TITLES["mean"]
     )
@@ -111,13 +111,13 @@ def test_without_a_span_on_top_there_is_a_dash(table: Path) -> None:
     )
 
 
-def test_a_head_that_depends_on_its_query_no_more_than_untrained_ones_does_not_count() -> None:
+def test_head_needs_more_dependence_than_untrained() -> None:
     for depends, chosen in ((1.0, None), (1.1, SpanHead(0, 0, 0.5, 3.0))):
         figures = entry(1, 1.0, depends=depends)["heads"]["encoder self"]
         assert span_head(figures, 1.0, WANTED["encoder self"]) == chosen
 
 
-def test_of_subwords_a_span_on_top_counts_without_being_a_word(table: Path) -> None:
+def test_subword_span_counts_without_being_a_word(table: Path) -> None:
     runs = json.loads(table.read_text())
     for seed, error in ((1, 30.0), (2, 32.0)):
         runs[f"tokens-boundary-seed{seed}"] = {**entry(seed, 2.0, lift=None), "aer_val": error}
@@ -132,7 +132,7 @@ def test_of_subwords_a_span_on_top_counts_without_being_a_word(table: Path) -> N
     )
 
 
-def test_a_table_of_one_site_has_its_columns_alone_and_the_papers_figure(table: Path) -> None:
+def test_single_site_table_has_its_columns_and_reference(table: Path) -> None:
     run = {**entry(1, 3.0, lift=None), "aer_val": 40.0, "bleu_val": 24.58}
     runs = {"lstm-1-head-mean-seed1": run}
     table.write_text(json.dumps(runs))
@@ -146,7 +146,7 @@ def test_a_table_of_one_site_has_its_columns_alone_and_the_papers_figure(table: 
     assert mean[1:] == ("1", "3.000", "–", "50%", "40.0", "24.6", "19.26 (p < 0.05)")
 
 
-def test_a_table_of_one_seed_is_whole_with_it(table: Path) -> None:
+def test_table_of_one_seed_is_complete(table: Path) -> None:
     runs = {f"lstm-1-head-{form}-seed1": entry(1, 3.0) for form in LSTM_1_HEAD_TABLE.forms}
     table.write_text(json.dumps(runs))
     lstm = replace(LSTM_1_HEAD_TABLE, path=table)
@@ -154,15 +154,15 @@ def test_a_table_of_one_seed_is_whole_with_it(table: Path) -> None:
 
 
 @pytest.mark.parametrize("table", FORM_TABLES.values(), ids=list(FORM_TABLES))
-def test_no_two_columns_have_the_same_head(table: FormTable) -> None:
+def test_no_two_columns_share_a_head(table: FormTable) -> None:
     assert len(set(table.columns)) == len(table.columns)
 
 
-def test_without_a_table_there_are_no_rows(tmp_path: Path) -> None:
+def test_missing_table_gives_no_rows(tmp_path: Path) -> None:
     assert read_forms(replace(LETTERS_TABLE, path=tmp_path / "none.json")) == []
 
 
-def test_the_shipped_table_can_be_read() -> None:
+def test_shipped_table_can_be_read() -> None:
     rows = read_forms(LETTERS_TABLE)
     trained = [row for row in rows if row.seeds]
     assert trained and all(0.3 < loss < 2 for row in trained for loss in row.losses)

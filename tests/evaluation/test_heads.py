@@ -42,7 +42,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_an_entry_has_every_head_beside_the_untrained_ones(run: Path, tmp_path: Path) -> None:
+def test_entry_has_every_head_and_untrained_ones(run: Path, tmp_path: Path) -> None:
     name, entry = table_entry(run, tmp_path, examples=2)
     assert (name, entry["seed"], entry["best_loss"], entry["valid_loss"]) == (
         "tiny-area",
@@ -62,23 +62,21 @@ def test_an_entry_has_every_head_beside_the_untrained_ones(run: Path, tmp_path: 
     assert entry["heads"] != entry["untrained"]
 
 
-def test_an_entry_has_the_bleu_of_what_was_written_where_that_was_scored(
-    run: Path, tmp_path: Path
-) -> None:
+def test_entry_has_bleu_of_scored_outputs(run: Path, tmp_path: Path) -> None:
     assert "bleu_val" not in table_entry(run, tmp_path, examples=2)[1]
     card = read_card(run / "card.json")
     write_card(replace(card, figures={"val": {"bleu": 25.8061}}), run / "card.json")
     assert table_entry(run, tmp_path, examples=2)[1]["bleu_val"] == 25.81
 
 
-def test_a_model_that_attends_to_nothing_is_told(run: Path, tmp_path: Path) -> None:
+def test_model_without_attention_is_reported(run: Path, tmp_path: Path) -> None:
     card = read_card(run / "card.json")
     write_card(replace(card, mechanism="none"), run / "card.json")
     with pytest.raises(InputError, match=r"attends to nothing, so it has no heads"):
         table_entry(run, tmp_path)
 
 
-def test_the_command_adds_the_run_to_its_table(
+def test_command_adds_the_run_to_its_table(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = tmp_path / "tables" / "letters.json"

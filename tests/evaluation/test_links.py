@@ -37,13 +37,13 @@ def model(tmp_path: Path) -> WritingModel:
     return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
-def test_every_head_and_every_mean_of_heads_has_a_rate(model: WritingModel) -> None:
+def test_every_head_and_head_mean_has_a_rate(model: WritingModel) -> None:
     rates = error_rates(model, linked("a dog runs", "two dogs run"))
     assert set(rates) == {(layer, head) for layer in range(2) for head in (0, 1, None)}
     assert all(0 <= rate <= 1 for rate in rates.values())
 
 
-def test_the_place_is_chosen_on_validation_and_the_baselines_stand_beside(
+def test_head_is_chosen_on_validation_with_baselines(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sets = {"val": linked("a dog runs", "a man runs"), "test": linked("two dogs run")}

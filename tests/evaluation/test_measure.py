@@ -19,7 +19,7 @@ def test_val_chooses_the_best() -> None:
     assert pointing_head(CARD, "val", MEASURED) == (1, 0)
 
 
-def test_test_takes_what_val_chose_though_another_is_better_there() -> None:
+def test_test_uses_the_head_that_val_chose() -> None:
     chosen = replace(CARD, recipe={**CARD.recipe, POINTING_HEAD: [0, 1]})
     assert pointing_head(chosen, "test", MEASURED) == (0, 1)
 

@@ -27,7 +27,7 @@ def figures(multi: list[float], depends: list[float]) -> dict[str, Any]:
     return {"multi_share": [multi], "dependence": [depends], "dependence_untrained": 1.0}
 
 
-def test_a_site_opens_on_spans_where_a_head_has_enough_of_them() -> None:
+def test_site_opens_on_spans_with_enough_of_them() -> None:
     heads = {
         "encoder self": figures([0.5, 0.7], [2.0, 1.5]),
         "decoder self": figures([0.25, 0.0], [1.5, 3.0]),
@@ -38,13 +38,13 @@ def test_a_site_opens_on_spans_where_a_head_has_enough_of_them() -> None:
     }
 
 
-def test_spans_of_heads_that_depend_on_nothing_do_not_count() -> None:
+def test_spans_of_independent_heads_do_not_count() -> None:
     heads = {"decoder self": figures([0.9, 0.1], [1.0, 2.0])}
     assert openings(heads) == {"decoder self": Opening("coverage", 0, 1)}
     assert not enough(heads["decoder self"], "decoder self").any()
 
 
-def test_a_captioner_opens_on_the_head_that_points_best() -> None:
+def test_captioner_opens_on_the_best_pointing_head() -> None:
     found = figures([0.9, 0.1], [2.0, 2.0])
     assert pointing_opening(found, (0, 0)) == Opening("heaviest", 0, 0)
     assert pointing_opening(found, (0, 1)) == Opening("coverage", 0, 1)
@@ -61,7 +61,7 @@ def model(tmp_path: Path) -> WritingModel:
     return WritingModel.load(folder, read_card(folder / "card.json"), torch.device("cpu"))
 
 
-def test_agreement_is_that_of_a_slow_count(model: WritingModel) -> None:
+def test_agreement_matches_slow_count(model: WritingModel) -> None:
     (example,) = linked().examples
     request = Request("a", example.text, target=example.references[0])
     trace = model.trace([request])[0]
@@ -89,7 +89,7 @@ def items(area: Area) -> set[int]:
     return set(range(area.left, area.left + area.width))
 
 
-def test_a_translator_opens_on_what_agrees_best(
+def test_translator_opens_on_the_best_agreeing_head(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rated = {

@@ -65,7 +65,7 @@ def parser(**options: Any) -> WritingModel:
     return WritingModel(card, words, network)
 
 
-def test_trees_of_other_sentences_as_long_are_scored_by_hand() -> None:
+def test_trees_of_equally_long_sentences_by_hand() -> None:
     """The first two are as long as each other, the third is alone and gets a flat tree."""
     trees = ["(S (NP XX )NP (VP XX )VP )S", "(S (VP XX XX )VP )S", "(S (NP XX XX )NP XX )S"]
     texts = ["Boats sink", "Feed Olaf", "Old boats sink"]
@@ -79,7 +79,7 @@ def test_trees_of_other_sentences_as_long_are_scored_by_hand() -> None:
     assert third == scores
 
 
-def test_among_sentences_of_a_length_every_tree_is_used_for_another() -> None:
+def test_other_tree_baseline_uses_every_tree() -> None:
     sentences = [Parsed("a b", tree, "letter") for tree in ("(A XX XX )A", "(B XX XX )B")]
     sentences.append(Parsed("a b", "(C XX XX )C", "letter"))
     own = [one.tree for one in sentences]
@@ -88,7 +88,7 @@ def test_among_sentences_of_a_length_every_tree_is_used_for_another() -> None:
 
 
 @pytest.mark.parametrize("split", ["val", "test", "test_genres"])
-def test_validation_alone_chooses_a_length_penalty(corpus: Path, split: str) -> None:
+def test_only_validation_chooses_a_length_penalty(corpus: Path, split: str) -> None:
     found = evaluate_parsing(parser(), corpus, split, Options(beam=2, traces=0))
     assert found.attention == {} and len(found.outputs) == len(SENTENCES)
     assert found.figures["sentences"] == 5 and found.figures["beam"] == 2
@@ -104,7 +104,7 @@ def test_validation_alone_chooses_a_length_penalty(corpus: Path, split: str) -> 
 
 
 @pytest.mark.parametrize("split", ["val", "test"])
-def test_attention_of_a_parser_that_learned_nothing(corpus: Path, split: str) -> None:
+def test_attention_of_untrained_parser(corpus: Path, split: str) -> None:
     found = evaluate_parsing(parser(), corpus, split, Options(traces=4, outputs=False))
     assert found.figures == {} and set(found.attention) == {f"{SITE}, {split}"}
     figures = found.attention[f"{SITE}, {split}"]
@@ -114,7 +114,7 @@ def test_attention_of_a_parser_that_learned_nothing(corpus: Path, split: str) ->
     assert figures["dependence"] >= 0.0
 
 
-def test_a_parser_of_single_items_has_no_spans_and_is_measured(corpus: Path) -> None:
+def test_single_item_parser_without_spans_is_measured(corpus: Path) -> None:
     single = parser(area_size=1, key_mode="mean")
     found = evaluate_parsing(single, corpus, "test", Options(beam=1, traces=2))
     figures = found.attention[f"{SITE}, test"]
@@ -171,7 +171,7 @@ def by_words(name: str, text: str) -> Field:
     return replace(fakes.caption_trace(text).fields["target"], name=name)
 
 
-def test_exact_attention_is_found_and_beats_what_embarrasses(corpus: Path) -> None:
+def test_exact_attention_beats_the_baselines(corpus: Path) -> None:
     sentences = [Parsed(*one, "letter") for one in SENTENCES]
     figures = span_figures(Seer(), sentences, corpus)  # type: ignore[arg-type]
     assert figures["span"] == 1.0 and figures["head"] == 1
@@ -186,7 +186,7 @@ def test_exact_attention_is_found_and_beats_what_embarrasses(corpus: Path) -> No
     assert figures["dependence"] > figures["dependence_untrained"] == pytest.approx(0.0)
 
 
-def test_the_head_is_chosen_on_validation(corpus: Path) -> None:
+def test_head_is_chosen_on_validation(corpus: Path) -> None:
     """Elsewhere the other head would be the better one."""
 
     class Fickle(Seer):
@@ -203,7 +203,7 @@ def test_the_head_is_chosen_on_validation(corpus: Path) -> None:
     assert figures["head"] == 0 and figures["span"] == 0.0 and figures["openings"] == 1
 
 
-def test_the_best_length_penalty_is_chosen_and_its_trees_are_scored(corpus: Path) -> None:
+def test_best_length_penalty_is_chosen_and_scored(corpus: Path) -> None:
     found = evaluate_parsing(Seer(), corpus, "val", Options(beam=3, traces=0))  # type: ignore[arg-type]
     assert found.chosen == {"length_penalty": 0.4}
     assert list(found.outputs) == [tree for _, tree in SENTENCES]
@@ -221,7 +221,7 @@ def test_requests_have_the_sentence_and_the_decoding(corpus: Path) -> None:
     assert seer.asked == [Request("seer", text, "beam", 3) for text, _ in SENTENCES]
 
 
-def test_a_parser_held_to_the_grammar_writes_trees_and_is_scored_without_it_too(
+def test_grammar_parser_is_scored_with_and_without_grammar(
     corpus: Path,
 ) -> None:
     free = parser()

@@ -52,14 +52,14 @@ def test_perplexity_is_that_of_each_text_alone(model: LanguageModel) -> None:
     assert figures["of_bigram"] == figures["perplexity"] / figures["bigram"]
 
 
-def test_who_has_counted_the_very_texts_knows_them_better_the_more_it_reads(
+def test_longer_ngrams_predict_counted_texts_better(
     model: LanguageModel,
 ) -> None:
     figures = text_figures(model, TEXTS, TEXTS)
     assert figures["trigram"] < figures["bigram"] < figures["unigram"] < figures["untrained"] * 10
 
 
-def test_one_whose_pieces_are_all_as_probable_has_the_vocabulary_as_perplexity(
+def test_uniform_model_has_vocabulary_size_as_perplexity(
     model: LanguageModel,
 ) -> None:
     flat = model.untrained()
@@ -68,9 +68,7 @@ def test_one_whose_pieces_are_all_as_probable_has_the_vocabulary_as_perplexity(
     assert figures["perplexity"] == pytest.approx(len(model.tokenizer), rel=1e-4)
 
 
-def test_validation_says_what_every_head_does_and_where_pages_open(
-    model: LanguageModel, corpus: Path
-) -> None:
+def test_validation_measures_heads_and_chooses_opening(model: LanguageModel, corpus: Path) -> None:
     found = evaluate_reading(model, corpus, "val", Options(traces=4))
     heads = found.heads[SITE]
     assert len(heads["dependence"]) == 2 and heads["examples"] == 4
@@ -78,9 +76,7 @@ def test_validation_says_what_every_head_does_and_where_pages_open(
     assert found.figures["captions"] == 5
 
 
-def test_the_head_of_the_test_is_the_one_that_validation_chose(
-    model: LanguageModel, corpus: Path
-) -> None:
+def test_test_head_is_chosen_on_validation(model: LanguageModel, corpus: Path) -> None:
     found = evaluate_reading(model, corpus, "val", Options(traces=4))
     heads = dict(found.heads[SITE])
     # As if the second head of the first layer alone had a span on top, for a reason.
@@ -95,14 +91,14 @@ def test_the_head_of_the_test_is_the_one_that_validation_chose(
     assert tested.attention[SITE]["captions"] == 4
 
 
-def test_where_no_head_shows_spans_that_is_said(model: LanguageModel, corpus: Path) -> None:
+def test_missing_span_heads_are_reported(model: LanguageModel, corpus: Path) -> None:
     single = language_model(area_size=1, key_mode="mean")
     found = evaluate_reading(single, corpus, "val", Options(traces=3, outputs=False))
     assert found.attention[f"{SPANS}, val"] == {"multi_share": 0.0}
     assert found.opening[SITE].reading == "coverage"
 
 
-def test_a_test_before_validation_is_refused(model: LanguageModel, corpus: Path) -> None:
+def test_test_before_validation_is_refused(model: LanguageModel, corpus: Path) -> None:
     with pytest.raises(InputError, match='Measure the split "val" first'):
         evaluate_reading(model, corpus, "test_2016_flickr", Options())
     plain = evaluate_reading(model, corpus, "test_2016_flickr", Options(traces=0))

@@ -30,7 +30,7 @@ def test_one_word_of_one_object_is_asked(kind: str) -> None:
             assert spoken.shape in AMBIGUOUS and one.word.startswith(NOUNS[spoken.shape].german)
 
 
-def test_only_scenes_with_an_ambiguous_noun_are_asked_for_one() -> None:
+def test_only_ambiguous_scenes_are_asked_for_a_noun() -> None:
     numbers = {one.number for one in asked_words(SCENES, "noun")}
     expected = {
         n
@@ -40,7 +40,7 @@ def test_only_scenes_with_an_ambiguous_noun_are_asked_for_one() -> None:
     assert numbers == expected < set(range(60))
 
 
-def test_right_words_are_counted_in_their_place() -> None:
+def test_right_words_are_counted_at_their_position() -> None:
     asked = asked_words(SCENES, "colour")[:3]
     true = [SCENES[one.number].german.text for one in asked]
     assert right_words(true, asked) == 1

@@ -57,7 +57,7 @@ def _looking(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speech, "looks", lambda _, strings: ideal(strings))
 
 
-def test_strings_are_the_same_for_every_model() -> None:
+def test_strings_are_equal_for_every_model() -> None:
     again = drawn(recordings(), 1, 6, (6, 10), 0.3)
     assert [one.text for one in STRINGS] == [one.text for one in again]
     assert all(6 <= len(one.text) <= 10 for one in STRINGS)
@@ -68,7 +68,7 @@ def test_strings_are_the_same_for_every_model() -> None:
 
 
 @pytest.mark.usefixtures("_looking")
-def test_attention_in_every_digit_hits_and_the_baselines_do_not() -> None:
+def test_exact_attention_hits_and_baselines_do_not() -> None:
     weights = ideal(STRINGS)
     assert hit_share(weights, STRINGS) == 1.0
     assert hit_share([one[::-1] for one in weights], STRINGS) < 0.3
@@ -81,7 +81,7 @@ def test_attention_in_every_digit_hits_and_the_baselines_do_not() -> None:
     assert same["dependence"] == pytest.approx(0.0, abs=1e-6) and same["hit"] < 0.3
 
 
-def test_the_mean_time_of_a_digit_is_of_the_strings_that_have_it() -> None:
+def test_mean_time_of_digit_uses_strings_containing_it() -> None:
     times = mean_times(STRINGS)
     assert len(times) == max(len(one.text) for one in STRINGS) and times == sorted(times)
     first = [sum(one.bounds[0]) / 2 for one in STRINGS]
@@ -89,7 +89,7 @@ def test_the_mean_time_of_a_digit_is_of_the_strings_that_have_it() -> None:
 
 
 @pytest.mark.usefixtures("_looking")
-def test_a_digit_left_out_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_omitted_digit_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     monkeypatch.setattr(speech, "read_recordings", lambda *_: recordings())
     monkeypatch.setattr(speech, "heard", lambda _, strings, __: [one.text[:-1] for one in strings])
     monkeypatch.setattr(speech, "STRINGS", 20)

@@ -45,7 +45,7 @@ def measured(run: Path, split: str, **options: int | bool) -> Card:
     return evaluate(run, run, split, Options(**options), "cpu")[0]  # type: ignore[arg-type]
 
 
-def test_validation_says_what_every_head_does_beside_a_diagonal_and_the_untrained(
+def test_validation_measures_heads_with_their_baselines(
     run: Path,
 ) -> None:
     card = measured(run, "val", beam=2)
@@ -60,7 +60,7 @@ def test_validation_says_what_every_head_does_beside_a_diagonal_and_the_untraine
     assert card == read_card(run / "card.json")
 
 
-def test_the_penalty_with_the_best_bleu_on_validation_is_what_is_decoded_with(
+def test_best_validation_penalty_is_used_for_decoding(
     run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def outputs_by_penalty(
@@ -77,7 +77,7 @@ def test_the_penalty_with_the_best_bleu_on_validation_is_what_is_decoded_with(
     assert WritingModel.load(run, card, torch.device("cpu")).length_penalty == 1.4
 
 
-def test_the_test_set_measures_what_validation_chose(run: Path) -> None:
+def test_test_set_measures_what_validation_chose(run: Path) -> None:
     measured(run, "val", beam=2)
     card = measured(run, TEST, beam=2)
     assert card.figures[TEST]["length_penalty"] == card.length_penalty
@@ -89,7 +89,7 @@ def test_the_test_set_measures_what_validation_chose(run: Path) -> None:
     assert 0 <= card.attention["linked words"]["best_pair"] <= 1
 
 
-def test_a_test_set_is_refused_before_validation(run: Path) -> None:
+def test_test_set_before_validation_is_refused(run: Path) -> None:
     with pytest.raises(InputError, match='Measure the split "val" first'):
         measured(run, TEST)
     measured(run, "val", outputs=False)
@@ -98,7 +98,7 @@ def test_a_test_set_is_refused_before_validation(run: Path) -> None:
     assert measured(run, TEST, outputs=False).attention["word links"]["sentences"] == 1
 
 
-def test_attention_alone_leaves_what_was_written_as_it_was(run: Path) -> None:
+def test_attention_alone_keeps_the_written_figures(run: Path) -> None:
     card = read_card(run / "card.json")
     figures, attention = {"val": {"bleu": 12.0}}, {"encoder self": {"an older measure": 0.5}}
     write_card(replace(card, figures=figures, attention=attention), run / "card.json")
@@ -109,7 +109,7 @@ def test_attention_alone_leaves_what_was_written_as_it_was(run: Path) -> None:
     assert "multi_share" in card.attention["encoder self"]
 
 
-def test_without_areas_no_head_has_spans(tmp_path: Path, run: Path) -> None:
+def test_heads_without_areas_have_no_spans(tmp_path: Path, run: Path) -> None:
     folder = checkpoint(tmp_path, "regular", area_size=1)
     measured(folder, "val", outputs=False)
     card = measured(folder, TEST, outputs=False)
@@ -118,9 +118,7 @@ def test_without_areas_no_head_has_spans(tmp_path: Path, run: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["additive", "mean", "none"])
-def test_a_model_that_attends_at_fewer_places_is_measured_there(
-    form: str, tmp_path: Path, run: Path
-) -> None:
+def test_model_with_fewer_sites_is_measured_there(form: str, tmp_path: Path, run: Path) -> None:
     folder = tmp_path / form
     folder.mkdir()
     write_card(recurrent(form, folder).card, folder / "card.json")
@@ -135,7 +133,7 @@ def test_a_model_that_attends_at_fewer_places_is_measured_there(
         assert 0 <= card.attention["word links"]["aer"] <= 1
 
 
-def test_a_card_gets_what_it_has_over_the_other_by_length(
+def test_card_gets_gains_over_other_model_by_length(
     tmp_path: Path, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pairs = list(zip(SENTENCES, reversed(SENTENCES), strict=True))

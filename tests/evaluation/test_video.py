@@ -102,7 +102,7 @@ def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
     return attention_figures(eye, clips)  # type: ignore[arg-type]
 
 
-def test_telling_words_are_counted_where_they_stand() -> None:
+def test_action_words_are_counted_at_their_position() -> None:
     right = [clip.text for clip in CLIPS]
     assert word_accuracy(right, CLIPS) == 1.0
     # Of three moves left grows all but one; of eight turns right moves up all.
@@ -114,14 +114,14 @@ def test_telling_words_are_counted_where_they_stand() -> None:
     assert word_accuracy(["", f"{right[1]} and then grows"], CLIPS) == 5 / 9
 
 
-def test_the_usual_frame_is_the_one_that_is_most_often_of_an_action() -> None:
+def test_usual_frame_is_most_often_in_an_action() -> None:
     # Of the first action 1-4 and 2-4: 2 is the first of those that are twice; then 9-11 and 7-11.
     assert usual_frames(CLIPS) == (2, 9)
     third = replace(LEFT_GROWS, windows=((4, 7), (11, 14)))
     assert usual_frames([*CLIPS, third]) == (4, 11)
 
 
-def test_attention_at_every_action_hits_and_what_ignores_the_clip_does_not(
+def test_exact_attention_hits_and_clip_blind_does_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(video, "drawn", lambda *_: CLIPS)
@@ -138,7 +138,7 @@ def test_attention_at_every_action_hits_and_what_ignores_the_clip_does_not(
         assert figures(Eye([later], at), [later])["peak_position"] == 0.0
 
 
-def test_attention_beside_every_action_never_hits() -> None:
+def test_attention_outside_every_action_never_hits() -> None:
     found = figures(Eye(CLIPS, behind))
     for name in ("peak", "first", "area", "multi_share"):
         assert found[name] == 0.0
@@ -155,7 +155,7 @@ def test_attention_beside_every_action_never_hits() -> None:
         (lambda start, end: (start + 1, end), 1.0, 1.0, 1.0),
     ],
 )
-def test_an_area_may_hit_in_its_middle_at_its_beginning_or_as_a_whole(
+def test_area_hits_by_middle_start_or_whole(
     where: Any, peak: float, first: float, area: float
 ) -> None:
     found = figures(Eye(CLIPS, lambda window: where(*window)), [LEFT_GROWS])
@@ -163,7 +163,7 @@ def test_an_area_may_hit_in_its_middle_at_its_beginning_or_as_a_whole(
     assert found["multi_share"] == 1.0
 
 
-def test_bits_tell_attention_that_depends_on_words_from_one_that_does_not() -> None:
+def test_bits_measure_dependence_on_the_word() -> None:
     """Seven words look at three places alone: four at the first frame, two and one elsewhere."""
     found = figures(Eye(CLIPS, beginning, Eye(CLIPS, lambda _: (0, 1))), [LEFT_GROWS])
     shares = np.array([4, 2, 1]) / 7
@@ -172,14 +172,14 @@ def test_bits_tell_attention_that_depends_on_words_from_one_that_does_not() -> N
     assert found["dependence"] < found["dependence_diagonal"] <= np.log2(7) + 1e-6
 
 
-def test_the_sentence_that_is_right_is_given() -> None:
+def test_right_sentence_is_given() -> None:
     eye = Eye(CLIPS, at)
     figures(eye)
     assert [request.target for request in eye.asked[:2]] == [clip.text for clip in CLIPS]
     assert eye.asked[0].clip == clip_of("drawn", LEFT_GROWS) and eye.asked[0].model == "watcher"
 
 
-def test_splits_are_the_same_for_every_model_and_differ() -> None:
+def test_splits_differ_and_are_equal_for_models() -> None:
     one, again, other = drawn("val", 4), drawn("val", 4), drawn("test", 4)
     for clip, twin in zip(one, again, strict=True):
         assert np.array_equal(clip.frames, twin.frames) and clip.windows == twin.windows
@@ -196,7 +196,7 @@ def untrained_model(path: Path, **options: Any) -> WritingModel:
     return WritingModel(card, tokenizer, Watcher(config).eval())
 
 
-def test_a_model_that_learned_nothing_is_measured_all_the_same(tmp_path: Path) -> None:
+def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
     model = untrained_model(tmp_path)
     found = evaluate_video(model, tmp_path, "test", Options(beam=2, traces=2))
     assert set(found.figures) == {"words", "right", "clips"} and found.figures["clips"] == 5
@@ -214,14 +214,14 @@ def test_a_model_that_learned_nothing_is_measured_all_the_same(tmp_path: Path) -
         assert name == "clips" or 0.0 <= value <= 4.0
 
 
-def test_without_attention_or_traces_there_is_no_attention_to_measure(tmp_path: Path) -> None:
+def test_missing_attention_or_traces_measure_no_attention(tmp_path: Path) -> None:
     blind = evaluate_video(untrained_model(tmp_path, attends=False), tmp_path, "val", Options(1, 2))
     assert blind.attention == {} and len(blind.outputs) == 5
     model = untrained_model(tmp_path)
     assert evaluate_video(model, tmp_path, "val", Options(1, traces=0)).attention == {}
 
 
-def test_right_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
+def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
     class Writer:
         card = folder.card("watcher", "none")
         network = type("Network", (), {"config": type("Config", (), {"layers": 0})})

@@ -72,7 +72,7 @@ def as_the_browser_does(areas: list[Area], weights: list[float], most: float, k:
 @given(
     st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(1, 2), st.integers(0, 99)
 )
-def test_among_the_kept_areas_are_those_of_the_slow_search_at_every_overlap(
+def test_overlap_filtered_areas_match_slow_search(
     rows: int, columns: int, area_size: int, least: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 3, seed)
@@ -104,7 +104,7 @@ def test_kept_areas_differ_and_bring_their_weight(
 @given(
     st.integers(1, 6), st.integers(1, 6), st.integers(1, 3), st.integers(1, 2), st.integers(0, 99)
 )
-def test_no_area_that_was_not_kept_weighs_more_than_is_said_to_be_left(
+def test_omitted_areas_never_exceed_the_stated_remainder(
     rows: int, columns: int, area_size: int, least: int, seed: int
 ) -> None:
     attention = random_map(rows, columns, area_size, 2, seed)
@@ -119,14 +119,14 @@ def test_no_area_that_was_not_kept_weighs_more_than_is_said_to_be_left(
         )
 
 
-def test_a_masked_query_keeps_nothing_and_has_no_shares() -> None:
+def test_masked_query_keeps_nothing_and_has_no_shares() -> None:
     attention = random_map(3, 3, 2, 2, 0)
     masked = replace(attention, weights=np.zeros_like(attention.weights))
     assert not kept_areas(masked, 0).weight.any()
     assert not stored_shares(masked, 0).any()
 
 
-def test_shares_come_back_from_their_bytes() -> None:
+def test_shares_survive_encoding() -> None:
     trace = fakes.caption_trace(grid=8, area_size=3)
     attention = trace.maps["encoder self"]
     raw = (stored_shares(attention, 1) / 255.0) ** 2
@@ -135,7 +135,7 @@ def test_shares_come_back_from_their_bytes() -> None:
         np.testing.assert_allclose(back[head], item_shares(attention, 1, head), atol=1e-3)
 
 
-def test_the_message_holds_what_the_browser_needs() -> None:
+def test_message_contains_what_the_browser_needs() -> None:
     trace = fakes.caption_trace()
     header, arrays = unpacked(packed(grid_payload(trace, WORDS), link="pair"))
     attention, picture = trace.maps["encoder-decoder"], trace.request.picture
@@ -159,18 +159,18 @@ def test_the_message_holds_what_the_browser_needs() -> None:
     assert (sizes[arrays["several"][arrays["several_weight"] > 0]] > 1).all()
 
 
-def test_a_picture_that_attends_to_itself_has_no_text() -> None:
+def test_self_attending_picture_has_no_text() -> None:
     header, arrays = unpacked(packed(grid_payload(fakes.caption_trace(), SELF)))
     assert header["text"] is None and "start" not in arrays
     assert arrays["area"].size == 4 * 16 * header["keep"]["area"]
 
 
-def test_single_cells_have_no_areas_of_several() -> None:
+def test_single_cells_have_no_larger_areas() -> None:
     payload = grid_payload(fakes.caption_trace(area_size=1), WORDS)
     assert set(payload["header"]["keep"]) == {"area"}
 
 
-def test_what_hard_attention_read_travels_with_its_probability() -> None:
+def test_hard_attention_is_sent_with_its_probability() -> None:
     trace = fakes.caption_trace(hard=True)
     _, arrays = unpacked(packed(grid_payload(trace, replace(WORDS, layer=1))))
     attention = trace.maps["encoder-decoder"]
@@ -180,7 +180,7 @@ def test_what_hard_attention_read_travels_with_its_probability() -> None:
     np.testing.assert_allclose(back, attention.weights[1].max(-1), atol=2e-5)
 
 
-def test_the_caption_has_room_for_the_heads_and_counts_cells() -> None:
+def test_caption_has_room_for_heads_and_cell_counts() -> None:
     before, after = grid_payload(fakes.caption_trace(), replace(WORDS, layer=1, head=2))["header"][
         "caption"
     ]
@@ -188,7 +188,7 @@ def test_the_caption_has_room_for_the_heads_and_counts_cells() -> None:
     assert after == " · softmax over areas, areas up to 2×2 cells of 4×4"
 
 
-def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_picture() -> None:
+def test_data_depends_only_on_layer_and_picture() -> None:
     trace = fakes.caption_trace()
     identity = grid_payload(trace, WORDS)["header"]["id"]
     chosen = replace(WORDS, head=1, items=(3,), side="memory", unit="word", areas="several")
@@ -201,14 +201,14 @@ def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_picture() ->
 
 
 @pytest.mark.parametrize("cells", [8, 14])
-def test_the_message_stays_small(cells: int) -> None:
+def test_message_stays_small(cells: int) -> None:
     assert (
         len(packed(grid_payload(fakes.caption_trace(grid=cells, area_size=3, layers=1), SELF)))
         < 300_000
     )
 
 
-def test_fits_pictures_only() -> None:
+def test_grid_fits_only_pictures() -> None:
     trace = fakes.caption_trace()
     assert fits(trace, WORDS) and fits(trace, SELF)
     assert not fits(trace, Focus("decoder self")) and not fits(trace, Focus("nowhere"))
@@ -224,7 +224,7 @@ def test_places_in_words() -> None:
     assert cells_text([0, 9], grid) == "row 1, column 1 + row 2, column 2"
 
 
-def test_the_table_lists_every_heads_areas_of_a_word() -> None:
+def test_table_lists_areas_of_all_heads() -> None:
     trace = fakes.caption_trace()
     table = grid_table(trace, replace(WORDS, items=(2,)))
     attention = trace.maps["encoder-decoder"]
@@ -240,7 +240,7 @@ def test_the_table_lists_every_heads_areas_of_a_word() -> None:
     assert "read" not in table.columns
 
 
-def test_several_cells_are_averaged_and_single_ones_can_be_left_out() -> None:
+def test_table_averages_cells_and_may_omit_single_ones() -> None:
     trace = fakes.caption_trace()
     attention = trace.maps["encoder self"]
     places = places_of(trace, replace(SELF, items=(0, 1), head=2, areas="several"))
@@ -251,7 +251,7 @@ def test_several_cells_are_averaged_and_single_ones_can_be_left_out() -> None:
     assert grid_table(trace, replace(SELF, items=(0, 1), head=2)).rows[0][0] == "row 1, columns 1-2"
 
 
-def test_what_was_read_comes_first_even_when_it_is_not_the_heaviest() -> None:
+def test_cells_read_come_before_heavier_ones() -> None:
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps["encoder-decoder"]
     assert attention.chosen is not None
@@ -267,7 +267,7 @@ def test_what_was_read_comes_first_even_when_it_is_not_the_heaviest() -> None:
     assert len({row[2] for row in heaviest}) == len(heaviest)
 
 
-def test_the_memory_side_lists_who_attends() -> None:
+def test_memory_side_lists_attending_queries() -> None:
     trace = fakes.caption_trace()
     rows = grid_table(trace, replace(WORDS, side="memory", items=(5, 6), head=1)).rows
     shares_Q = item_shares(trace.maps["encoder-decoder"], 0, 1)[:, [5, 6]].sum(1)
@@ -276,7 +276,7 @@ def test_the_memory_side_lists_who_attends() -> None:
     assert [row[7] for row in rows] == pytest.approx(sorted(shares_Q, reverse=True)[:5], abs=1e-4)
 
 
-def test_without_a_choice_the_table_has_every_query() -> None:
+def test_table_without_selection_has_every_query() -> None:
     assert len({row[0] for row in grid_table(fakes.caption_trace(), WORDS).rows}) == 5
     assert len({row[0] for row in grid_table(fakes.caption_trace(), SELF).rows}) == 16
 
@@ -307,7 +307,7 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
-def test_print_shows_a_thin_picture_wide_enough_to_be_seen(width: int, height: int) -> None:
+def test_print_widens_a_thin_picture(width: int, height: int) -> None:
     trace = fakes.caption_trace(seen=fakes.picture(width=width, height=height))
     figure = grid_print(trace, replace(WORDS, items=(1,)))
     axes = figure.axes[0]
@@ -320,7 +320,7 @@ def test_print_shows_a_thin_picture_wide_enough_to_be_seen(width: int, height: i
     assert all(top <= p.get_y() and p.get_y() + p.get_height() <= bottom + 0.05 for p in frames)
 
 
-def test_print_shows_at_most_six_words_and_what_was_read_in_white() -> None:
+def test_print_limits_words_and_marks_read_cells() -> None:
     figure = grid_print(
         fakes.caption_trace("one two three four five six seven $eight$", hard=True), WORDS
     )

@@ -13,7 +13,7 @@ from tests.interactive.test_ribbon import random_map
 @given(
     st.integers(1, 24), st.integers(1, 6), st.integers(1, 40), st.integers(1, 2), st.integers(0, 99)
 )
-def test_after_the_top_areas_come_the_heaviest_others(
+def test_heaviest_other_areas_follow_the_top_areas(
     items: int, area_size: int, kept: int, least: int, seed: int
 ) -> None:
     attention = random_map(items, 3, area_size, seed)
@@ -35,7 +35,7 @@ def test_after_the_top_areas_come_the_heaviest_others(
             np.testing.assert_array_equal(weight[len(lead) :], expected)
 
 
-def test_a_masked_query_has_no_areas() -> None:
+def test_masked_query_has_no_areas() -> None:
     grid = AreaGrid(1, 6, 1, 3)
     for kept in (4, 9):
         assert not sent_areas(

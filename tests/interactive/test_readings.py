@@ -28,14 +28,14 @@ HOWS = [
 ]
 
 
-def test_every_query_and_every_longer_word_has_its_densest_areas() -> None:
+def test_every_query_and_long_word_has_densest_areas() -> None:
     field = fakes.text_field("target", "a red dog", end="")
     assert readings.rows_of(field) == [*((n, n + 1) for n in range(9)), (2, 5), (6, 9)]
     assert readings.chosen_runs(field, (3, 7, 8), "word") == [(2, 5), (6, 9)]
     assert readings.chosen_runs(field, (3, 7), "item") == [(3, 4), (7, 8)]
 
 
-def test_long_texts_get_fewer_masses_and_then_no_densest_areas() -> None:
+def test_long_texts_get_fewer_or_no_densest_areas() -> None:
     attention = fakes.trace().maps[SITE]
     places = attention.heads * attention.grid.items
     assert readings.offered_masses(attention, 10) == MASSES
@@ -43,7 +43,7 @@ def test_long_texts_get_fewer_masses_and_then_no_densest_areas() -> None:
     assert readings.offered_masses(attention, readings.WORK // places + 1) == ()
 
 
-def test_averages_and_sinks_come_along() -> None:
+def test_averages_and_sinks_are_included() -> None:
     trace = fakes.trace()
     attention = trace.maps[SITE]
     weights = attention.weights * 0.1
@@ -58,7 +58,7 @@ def test_averages_and_sinks_come_along() -> None:
     np.testing.assert_allclose(stored[2], expected, atol=1e-4)
 
 
-def test_the_browser_gets_all_shares_of_a_short_text() -> None:
+def test_browser_gets_all_shares_of_short_text() -> None:
     trace = fakes.trace()
     arrays = ribbon_payload(trace, Focus(SITE))["arrays"]
     shares = item_shares(trace.maps[SITE], 0, 3)
@@ -85,7 +85,7 @@ def test_every_reading_is_listed_and_printed(how: dict[str, object]) -> None:
         assert "heaviest" not in printed.split("</metadata>")[-1]
 
 
-def test_a_densest_area_of_the_table_holds_what_was_asked_for() -> None:
+def test_densest_area_in_table_contains_requested_mass() -> None:
     rows = RIBBON.table(fakes.trace(), Focus(SITE, reading="densest", mass=70)).rows
     assert all(float(row[5]) >= 0.6999 for row in rows)
     wide = RIBBON.table(fakes.trace(), Focus(SITE, reading="densest", mass=90)).rows

@@ -44,7 +44,7 @@ def random_map(items: int, queries: int, area_size: int, seed: int, heads: int =
 
 
 @given(st.integers(1, 20), st.integers(1, 80), st.integers(1, 6), st.integers(0, 99))
-def test_top_queries_are_the_largest_of_each_item_by_coverage(
+def test_top_queries_have_largest_coverage_per_item(
     items: int, queries: int, area_size: int, seed: int
 ) -> None:
     attention = random_map(items, queries, area_size, seed)
@@ -76,12 +76,12 @@ def test_weights_survive_quantising(dtype: type[np.unsignedinteger[Any]], tolera
     assert np.abs(back - values).max() <= tolerance
 
 
-def test_numbers_travel_in_the_fewest_bytes() -> None:
+def test_numbers_use_the_fewest_bytes() -> None:
     assert narrow(np.array([65535]), 65535).dtype == np.uint16
     assert narrow(np.array([65536]), 65536).dtype == np.uint32
 
 
-def test_the_message_holds_what_the_browser_needs() -> None:
+def test_message_contains_what_the_browser_needs() -> None:
     trace = fakes.trace()
     header, arrays = unpacked(packed(ribbon_payload(trace, FOCUS), link="pair"))
     attention = trace.maps["encoder-decoder"]
@@ -111,20 +111,20 @@ def test_the_message_holds_what_the_browser_needs() -> None:
     assert header["colours"] == list(HEAD_COLOURS)
 
 
-def test_one_text_that_attends_to_itself_travels_once() -> None:
+def test_self_attending_text_is_sent_once() -> None:
     header, arrays = unpacked(packed(ribbon_payload(fakes.trace(), Focus("encoder self"))))
     assert len(header["fields"]) == 1 and header["query"] == header["memory"] == 0
     assert "f1.start" not in arrays
 
 
-def test_the_caption_has_room_for_the_heads() -> None:
+def test_caption_has_room_for_the_heads() -> None:
     before, after = ribbon_payload(fakes.trace(), replace(FOCUS, layer=1, head=2))["header"][
         "caption"
     ]
     assert before.endswith("layer 2 of 2, ") and after.startswith(" · softmax over areas")
 
 
-def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_weights() -> None:
+def test_data_depends_only_on_layer_and_weights() -> None:
     trace = fakes.trace()
     identity = ribbon_payload(trace, FOCUS)["header"]["id"]
     chosen = replace(FOCUS, head=1, items=(3,), side="memory", unit="word")
@@ -132,13 +132,13 @@ def test_the_data_does_not_depend_on_the_selection_but_on_layer_and_weights() ->
     assert ribbon_payload(trace, replace(FOCUS, layer=1))["header"]["id"] != identity
 
 
-def test_a_lone_surrogate_stays_one_character() -> None:
+def test_lone_surrogate_stays_one_character() -> None:
     trace = fakes.trace(source="a\ud800b")
     header, _ = unpacked(packed(ribbon_payload(trace, FOCUS)))
     assert len(header["fields"][1]["raw"]) == 3
 
 
-def test_a_long_text_stays_below_a_megabyte() -> None:
+def test_long_text_stays_below_a_megabyte() -> None:
     grid = AreaGrid(1, 4096, 1, 5)
     arrays = {
         "area": narrow(np.zeros((12, 4096, 3), np.int64), grid.count),
@@ -151,7 +151,7 @@ def test_a_long_text_stays_below_a_megabyte() -> None:
     assert sum(values.nbytes for values in arrays.values()) < 900_000
 
 
-def test_many_queries_travel_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_queries_are_sent_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("areaviz.interactive.ribbon.ROOMY", 10)
     payload = ribbon_payload(fakes.trace(), FOCUS)
     assert payload["arrays"]["area_weight"].dtype == np.uint8
@@ -162,7 +162,7 @@ def test_many_queries_travel_with_fewer_bits(monkeypatch: pytest.MonkeyPatch) ->
     )
 
 
-def test_the_table_lists_every_heads_spans_of_a_query() -> None:
+def test_table_lists_spans_of_all_heads() -> None:
     trace = fakes.trace()
     table = ribbon_table(trace, replace(FOCUS, items=(4,)))
     assert table.columns == ("query", "head", "span", "start", "length", "weight")
@@ -175,7 +175,7 @@ def test_the_table_lists_every_heads_spans_of_a_query() -> None:
     assert rows[0][5] == pytest.approx(attention.weights[0, :, 4].max(), abs=1e-4)
 
 
-def test_the_table_can_leave_out_single_items_where_there_are_larger_areas() -> None:
+def test_table_may_omit_single_items() -> None:
     several = replace(FOCUS, items=(4,), areas="several")
     assert all(int(row[4]) > 1 for row in ribbon_table(fakes.trace(), several).rows)
     assert ribbon_table(fakes.trace(area_size=1), several) == ribbon_table(
@@ -206,7 +206,7 @@ def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int
 
 
 @pytest.mark.parametrize("head", range(4))
-def test_of_words_the_table_lists_whole_words(head: int) -> None:
+def test_table_of_words_lists_whole_words(head: int) -> None:
     trace = fakes.trace()
     start, end = words(trace.fields["target"])[2]
     items = list(range(start, end))
@@ -218,7 +218,7 @@ def test_of_words_the_table_lists_whole_words(head: int) -> None:
     )
 
 
-def test_of_words_the_memory_side_lists_whole_words() -> None:
+def test_memory_side_of_words_lists_whole_words() -> None:
     trace = fakes.trace()
     rows = ribbon_table(
         trace, replace(FOCUS, side="memory", items=(2, 3), head=1, unit="word")
@@ -242,7 +242,7 @@ def test_several_queries_are_averaged() -> None:
     assert rows[0][5] == pytest.approx(attention.weights[0, 0, [4, 6]].mean(0).max(), abs=1e-4)
 
 
-def test_without_a_choice_the_table_has_every_query_or_every_word() -> None:
+def test_table_without_selection_has_all_queries_or_words() -> None:
     trace = fakes.trace()
     assert (
         len({row[0] for row in ribbon_table(trace, replace(FOCUS, head=0, unit="word")).rows}) == 6
@@ -250,7 +250,7 @@ def test_without_a_choice_the_table_has_every_query_or_every_word() -> None:
     assert len(ribbon_table(trace, replace(FOCUS, head=0)).rows) == 4 * len(trace.fields["target"])
 
 
-def test_the_memory_side_lists_who_attends() -> None:
+def test_memory_side_lists_attending_queries() -> None:
     trace = fakes.trace()
     rows = ribbon_table(trace, replace(FOCUS, side="memory", items=(2, 3), head=1)).rows
     covered_Q = coverage(trace.maps["encoder-decoder"], 0, 1)[:, [2, 3]].mean(1)
@@ -279,7 +279,7 @@ def test_print_shows_text_bands_and_caption(focus: Focus) -> None:
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 
 
-def test_print_of_a_long_text_keeps_the_lines_that_matter() -> None:
+def test_print_of_long_text_keeps_relevant_lines() -> None:
     trace = fakes.trace(source="many words stand here " * 40, heads=1, layers=1)
     figure = ribbon_print(trace, replace(FOCUS, items=(0,)))
     notes = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]

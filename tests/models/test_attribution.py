@@ -37,7 +37,7 @@ def model(request: pytest.FixtureRequest, tmp_path: Path) -> WritingModel:
     return WritingModel.load(folder, read_card(folder / "card.json"), CPU)
 
 
-def test_on_a_linear_model_it_is_what_each_item_adds() -> None:
+def test_attribution_on_linear_model_is_item_contribution() -> None:
     torch.manual_seed(0)
     weights_TNW, inputs_1NW = torch.randn(3, 4, 5), torch.randn(1, 4, 5, requires_grad=True)
     unread_1NW = torch.ones(1, 2, 5, requires_grad=True)
@@ -77,7 +77,7 @@ def scaled(model: WritingModel, call: int, item: int, factor: float, ids: list[i
     ]
 
 
-def test_of_a_translator_it_is_how_an_output_changes_with_the_length_of_an_embedding(
+def test_translator_attribution_matches_finite_differences(
     model: WritingModel,
 ) -> None:
     (found,) = model.trace([ASKED])
@@ -95,7 +95,7 @@ def test_of_a_translator_it_is_how_an_output_changes_with_the_length_of_an_embed
         np.testing.assert_allclose(weights_TN, sizes / sizes.sum(-1, keepdims=True), atol=0.01)
 
 
-def test_a_trace_has_both_beside_its_attention_and_keeps_them(model: WritingModel) -> None:
+def test_trace_keeps_rollout_and_gradients_with_attention(model: WritingModel) -> None:
     (found,) = model.trace([ASKED])
     (plain,) = model.trace([replace(ASKED, attribution=False)])
     added = set(found.maps) - set(plain.maps)
@@ -118,19 +118,19 @@ def test_a_trace_has_both_beside_its_attention_and_keeps_them(model: WritingMode
     assert all(one.grad is None for one in model.network.parameters())
 
 
-def test_no_output_depends_on_what_comes_after_it(model: WritingModel) -> None:
+def test_no_output_depends_on_later_items(model: WritingModel) -> None:
     (found,) = model.trace([ASKED])
     assert not np.triu(found.maps["decoder self gradient"].weights[0, 0], 1).any()
 
 
-def test_a_changed_run_is_asked_as_it_ran(model: WritingModel) -> None:
+def test_attribution_of_changed_run_uses_its_changes(model: WritingModel) -> None:
     banned = replace(ASKED, target="Ein", changes=(Weigh("encoder-decoder", (0,)),))
     (plain,), (changed,) = model.trace([replace(banned, changes=())]), model.trace([banned])
     site = "encoder-decoder gradient"
     assert not np.allclose(plain.maps[site].weights, changed.maps[site].weights)
 
 
-def test_of_too_long_an_output_gradients_are_left_out_and_that_is_said(
+def test_gradients_of_too_long_output_are_omitted(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(gradients, "MOST_OUTPUTS", 2)
@@ -140,7 +140,7 @@ def test_of_too_long_an_output_gradients_are_left_out_and_that_is_said(
     assert "encoder-decoder gradient" not in found.maps
 
 
-def test_a_request_says_whether_it_is_wanted() -> None:
+def test_request_states_if_attribution_is_wanted() -> None:
     params = to_params(ASKED)
     assert params["attribution"] == "1" and from_params(params)[0] == ASKED
     plain = replace(ASKED, attribution=False)

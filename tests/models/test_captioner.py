@@ -68,7 +68,7 @@ def features_of(model: WritingModel, *pictures: Picture) -> torch.Tensor:
     return torch.stack([parts["picture"] for parts in model.read(requests)])
 
 
-def test_words_are_tokens_of_their_own() -> None:
+def test_words_are_separate_tokens() -> None:
     tokenizer = Tokenizer.train(LINES * 3, "word", 40)
     tokens = tokenizer.tokens("a large red ring")
     assert [token.text for token in tokens] == ["a", "large", "red", "ring"]
@@ -76,7 +76,7 @@ def test_words_are_tokens_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_a_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
+def test_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
     trace = model.trace([Request("captioner", "", method, 2, picture=fakes.picture())])[0]
     validate(trace)
     grids = {
@@ -92,14 +92,14 @@ def test_a_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None
     assert trace.fields["picture"].anchors[-1].tolist() == [72, 48, 96, 64]
 
 
-def test_the_recorded_pass_is_the_one_that_decoded(model: WritingModel) -> None:
+def test_recorded_pass_equals_decoding_pass(model: WritingModel) -> None:
     """Step by step and all at once, the same words have the same probability."""
     trace = model.trace([Request("captioner", "", picture=fakes.picture())])[0]
     told = float(trace.details["log-probability"])
     assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
 
 
-def test_a_batch_is_what_its_pictures_are_alone(model: WritingModel) -> None:
+def test_batch_equals_single_pictures(model: WritingModel) -> None:
     pictures = [fakes.picture("one"), fakes.picture("two", 40, 80)]
     both = model.trace([Request("captioner", "", picture=picture) for picture in pictures])
     for trace, picture in zip(both, pictures, strict=True):
@@ -119,9 +119,7 @@ def test_captions_of_one_picture_share_its_memory(model: WritingModel) -> None:
     torch.testing.assert_close(together, copies)
 
 
-def test_areas_may_be_resized_but_not_beyond_what_was_learned(
-    model: WritingModel, tmp_path: Path
-) -> None:
+def test_areas_resize_only_to_learned_sizes(model: WritingModel, tmp_path: Path) -> None:
     model.tokenizer.save(tmp_path / TOKENIZER)
     save_weights(model.network, tmp_path)
     single = WritingModel.load(tmp_path, model.card, CPU, area_size=1)
@@ -142,12 +140,12 @@ def test_pictures_of_any_shape_are_described(model: WritingModel, shape: tuple[i
     validate(model.trace([Request("captioner", "", picture=picture)])[0])
 
 
-def test_a_text_is_refused(model: WritingModel) -> None:
+def test_text_is_refused(model: WritingModel) -> None:
     with pytest.raises(InputError, match="describes pictures"):
         model.trace([Request("captioner", "a dog")])
 
 
-def test_areas_on_a_grid_decode_as_they_were_trained(model: WritingModel) -> None:
+def test_grid_areas_decode_as_they_were_trained(model: WritingModel) -> None:
     """Beams share the picture's pooled areas; a beam of one is greedy."""
     asked = Request("captioner", "", picture=fakes.picture())
     features = features_of(model, fakes.picture())
@@ -156,7 +154,7 @@ def test_areas_on_a_grid_decode_as_they_were_trained(model: WritingModel) -> Non
     assert found.ids == greedy.ids
 
 
-def test_given_sentences_are_pointed_at(model: WritingModel) -> None:
+def test_given_sentences_are_traced(model: WritingModel) -> None:
     asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
     weights = model.attend([asked]).weights["encoder-decoder"]
     assert [layer.shape for layer in weights] == [(1, 2, 5, 49)] * 2
@@ -173,7 +171,7 @@ def test_other_keys_and_values_can_be_trained(mode: tuple[str, str]) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_a_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method: str) -> None:
+def test_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method: str) -> None:
     changes = (
         Weigh("encoder-decoder", (5, 6), factor=0.1, layer=1),
         Hide("picture", (0, 1)),
@@ -188,7 +186,7 @@ def test_a_changed_run_is_decoded_and_recorded_alike(model: WritingModel, method
     assert not trace.maps["encoder-decoder"].weights[..., :2].any()
 
 
-def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: WritingModel) -> None:
+def test_banned_area_is_removed_and_weights_renormalised(model: WritingModel) -> None:
     asked = Request("captioner", "", picture=fakes.picture(), target="a small red circle")
     plain = model.trace([asked])[0].maps["encoder-decoder"]
     ban = Weigh("encoder-decoder", areas=(Area(1, 2, 2, 2),), layer=0, head=1)
@@ -217,12 +215,12 @@ def test_an_area_of_a_picture_is_banned_and_the_rest_sums_to_one(model: WritingM
         ),
     ],
 )
-def test_a_change_that_cannot_be_is_refused(model: WritingModel, asked: Request, part: str) -> None:
+def test_impossible_change_is_refused(model: WritingModel, asked: Request, part: str) -> None:
     with pytest.raises(InputError, match=part):
         model.trace([replace(asked, picture=fakes.picture())])
 
 
-def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
+def test_too_large_maps_are_refused_before_running(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("captioner", "", picture=fakes.picture())

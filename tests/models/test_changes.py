@@ -63,7 +63,7 @@ def test_steps_equal_the_whole_pass_under_a_change(
     assert not torch.allclose(plain, whole_TV, atol=1e-3)
 
 
-def test_without_a_change_the_numbers_are_the_same_to_the_last_bit() -> None:
+def test_numbers_without_a_change_are_bit_identical() -> None:
     made = network(20)
     none = Changed.of((), SITES, 2)
     one, two = made.attend(SOURCE, TARGET), made.attend(SOURCE, TARGET, changed=none)
@@ -77,7 +77,7 @@ def test_without_a_change_the_numbers_are_the_same_to_the_last_bit() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_hidden_items_are_as_if_they_were_padding(form: dict[str, Any]) -> None:
+def test_hidden_items_act_as_padding(form: dict[str, Any]) -> None:
     made = network(20, **form)
     hidden = made.attend(SOURCE, TARGET, changed=Changed.of((Hide("source", (5, 6)),), SITES, 2))
     padded = SOURCE.clone()
@@ -85,7 +85,7 @@ def test_hidden_items_are_as_if_they_were_padding(form: dict[str, Any]) -> None:
     torch.testing.assert_close(hidden.logits, made(padded, TARGET), atol=1e-5, rtol=1e-4)
 
 
-def test_a_trace_shows_the_weights_of_the_changed_pass(model: WritingModel) -> None:
+def test_trace_shows_the_weights_of_changed_pass(model: WritingModel) -> None:
     (before,) = model.trace([ASKED])
     ban = Weigh("encoder-decoder", (0,), layer=0, head=1)
     (after,) = model.trace([replace(ASKED, target=before.fields["target"].raw, changes=(ban,))])
@@ -101,7 +101,7 @@ def test_a_trace_shows_the_weights_of_the_changed_pass(model: WritingModel) -> N
     np.testing.assert_allclose(weights[0, 0][0], same[0, 0][0], atol=1e-6)
 
 
-def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_path: Path) -> None:
+def test_given_output_keeps_its_decoding_probabilities(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path)
     model = WritingModel.load(folder, read_card(folder / "card.json"), CPU)
     (trace,) = model.trace([replace(ASKED, target="Ein Hund")])
@@ -120,7 +120,7 @@ def test_a_given_output_is_read_and_has_the_probabilities_it_was_found_with(tmp_
     )
 
 
-def test_the_probability_of_a_run_is_that_of_its_pass(model: WritingModel) -> None:
+def test_run_probability_equals_that_of_its_pass(model: WritingModel) -> None:
     changed = replace(ASKED, changes=(Gate("encoder-decoder", 0), Hide("source", (1,))))
     (trace,) = model.trace([changed])
     (hypothesis,) = model.decode([changed], model.read([changed]))
@@ -132,7 +132,7 @@ def test_the_probability_of_a_run_is_that_of_its_pass(model: WritingModel) -> No
     )
 
 
-def test_neighbours_change_nothing_under_a_change(model: WritingModel) -> None:
+def test_batch_neighbours_do_not_affect_changed_runs(model: WritingModel) -> None:
     asked = [
         replace(ASKED, text=text, changes=(Hide("source", (1,)),))
         for text in ("A dog", "Two old friends", "xyz")
@@ -151,15 +151,13 @@ def test_neighbours_change_nothing_under_a_change(model: WritingModel) -> None:
         ((Weigh("encoder-decoder", areas=(Area(0, 0, 1, 9),)),), "1x9"),
     ],
 )
-def test_what_is_not_there_is_named(
-    model: WritingModel, changes: tuple[Change, ...], part: str
-) -> None:
+def test_missing_part_is_named(model: WritingModel, changes: tuple[Change, ...], part: str) -> None:
     with pytest.raises(InputError, match=part) as refusal:
         model.trace([replace(ASKED, changes=changes)])
     assert_one_sentence(refusal.value)
 
 
-def test_what_a_family_cannot_do_is_refused_in_a_sentence() -> None:
+def test_unsupported_change_is_refused_in_one_sentence() -> None:
     check_can(replace(ASKED, changes=(Hide("source", (0,)),), target="x"), WRITES, "T")
     asked = [
         replace(ASKED, changes=(Gate("encoder self"), Hide("source", (0,)))),

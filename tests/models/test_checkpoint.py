@@ -42,7 +42,7 @@ def flip(path: Path, place: int) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_shipped_file_is_the_one_that_its_card_names(name: str) -> None:
+def test_every_shipped_file_matches_its_card(name: str) -> None:
     files = {path for path in (CHECKPOINTS / name).iterdir() if path.name != "card.json"}
     expected = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
     for shared in shared_files(CHECKPOINTS / name):
@@ -53,7 +53,7 @@ def test_every_shipped_file_is_the_one_that_its_card_names(name: str) -> None:
     )
 
 
-def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
+def test_digests_cover_both_files(folder: Path, card: Card) -> None:
     assert card.files == {
         name: hashlib.sha256((folder / name).read_bytes()).hexdigest()
         for name in (WEIGHTS, TOKENIZER)
@@ -63,7 +63,7 @@ def test_the_digests_are_those_of_both_files(folder: Path, card: Card) -> None:
 
 @pytest.mark.parametrize("place", [-1, -1000])
 @pytest.mark.parametrize("name", [WEIGHTS, TOKENIZER])
-def test_a_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, place: int) -> None:
+def test_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, place: int) -> None:
     flip(folder / name, place)
     with pytest.raises(
         BackendError,
@@ -74,7 +74,7 @@ def test_a_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, p
     assert WritingModel.load(folder, card, CPU)
 
 
-def test_a_flipped_bit_of_a_shipped_model_of_every_family_is_refused(tmp_path: Path) -> None:
+def test_flipped_bit_is_refused_for_every_family(tmp_path: Path) -> None:
     """Every family reads its files by way of the comparison."""
     shipped = {read_card(CHECKPOINTS / name / "card.json").family: name for name in NAMES}
     for family, name in shipped.items():
@@ -84,13 +84,13 @@ def test_a_flipped_bit_of_a_shipped_model_of_every_family_is_refused(tmp_path: P
             MODELS[family].load(copy, read_card(copy / "card.json"), CPU)
 
 
-def test_a_file_that_the_card_does_not_name_is_refused(folder: Path, card: Card) -> None:
+def test_file_missing_from_the_card_is_refused(folder: Path, card: Card) -> None:
     unnamed = replace(card, files={WEIGHTS: card.files[WEIGHTS]})
     with pytest.raises(BackendError, match=r"tokenizer\.model is not the file that its card names"):
         WritingModel.load(folder, unnamed, CPU)
 
 
-def test_a_card_without_digests_is_older_and_loads(folder: Path, card: Card) -> None:
+def test_older_card_without_digests_loads(folder: Path, card: Card) -> None:
     assert WritingModel.load(folder, replace(card, files={}), CPU)
 
 

@@ -67,7 +67,7 @@ def read(name: str, path: Path, picture: Picture | None = None, **options: objec
 
 
 @pytest.mark.parametrize("name", OPTIONS)
-def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> None:
+def test_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> None:
     trace = read(name, tmp_path)
     pairs = ("dram", "dram, no context", "rnn-stn")
     assert len(trace.details["answer"]) == (2 if name in pairs else 1)
@@ -75,7 +75,7 @@ def test_a_picture_gives_a_valid_trace_with_costs(name: str, tmp_path: Path) -> 
     assert trace.details["draws"] == "0"
 
 
-def test_each_kind_of_attention_has_looks_of_its_own(tmp_path: Path) -> None:
+def test_each_kind_of_attention_has_its_own_looks(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path) for name in OPTIONS}
     gazes = {name: tuple(trace.gazes) for name, trace in found.items()}
     assert gazes["ram"] == gazes["dram, no context"] == ("glimpses",) and gazes["stn"] == (
@@ -110,7 +110,7 @@ def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> Non
     assert (looks(1) != looks(2)) == bool(draws)
 
 
-def test_what_enters_is_counted_with_the_coarse_look(tmp_path: Path) -> None:
+def test_pixels_read_include_the_coarse_look(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path).details["pixels read"] for name in OPTIONS}
     glimpses = 2 * 2 * 2 * 14**2  # digits, glimpses each, scales, pixels of a patch
     assert found["dram, no context"] == f"{glimpses:,}" and found["dram"] == f"{glimpses + 25**2:,}"
@@ -118,7 +118,7 @@ def test_what_enters_is_counted_with_the_coarse_look(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sample", [False, True])
-def test_glimpses_without_context_are_drawn_as_those_with_it(sample: bool, tmp_path: Path) -> None:
+def test_glimpses_without_context_use_equal_random_draws(sample: bool, tmp_path: Path) -> None:
     """A coarse look that says nothing changes nothing: whatever differs is its doing,
     not chance's.
     """
@@ -137,9 +137,7 @@ def test_glimpses_without_context_are_drawn_as_those_with_it(sample: bool, tmp_p
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (30, 200), (300, 40)])
-def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(
-    shape: tuple[int, int], tmp_path: Path
-) -> None:
+def test_looks_are_placed_in_pictures_of_any_shape(shape: tuple[int, int], tmp_path: Path) -> None:
     picture = Picture.of(
         "any", np.random.default_rng(0).integers(0, 90, (*shape, 3), dtype=np.uint8)
     )
@@ -150,14 +148,14 @@ def test_any_shape_is_read_and_what_was_looked_at_is_placed_in_it(
             assert (np.abs(middle - [shape[1] / 2, shape[0] / 2]) <= max(shape)).all()
 
 
-def test_the_first_glimpse_is_in_the_middle_of_any_picture(tmp_path: Path) -> None:
+def test_first_glimpse_is_in_the_picture_centre(tmp_path: Path) -> None:
     picture = Picture.of("wide", np.zeros((32, 120, 3), np.uint8))
     corners = read("ram", tmp_path, picture).gazes["glimpses"].corners[0, 0]
     np.testing.assert_allclose(corners.mean(0), [60, 16], atol=1e-4)
     np.testing.assert_allclose(np.ptp(corners, axis=0), [24, 24], atol=1e-4)
 
 
-def test_dark_digits_on_light_are_inverted_and_told(tmp_path: Path) -> None:
+def test_dark_digits_on_light_are_inverted_with_note(tmp_path: Path) -> None:
     light = digit()
     dark = Picture.of("dark", 255 - light.pixels)
     one, other = read("soft", tmp_path, light), read("soft", tmp_path, dark)
@@ -165,7 +163,7 @@ def test_dark_digits_on_light_are_inverted_and_told(tmp_path: Path) -> None:
     np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=1e-6)
 
 
-def test_a_digit_on_paper_in_dim_uneven_light_is_inverted(tmp_path: Path) -> None:
+def test_digit_on_unevenly_lit_paper_is_inverted(tmp_path: Path) -> None:
     light = digit()
     shade_HW1 = np.linspace(90, 120, light.width)[None, :, None]
     ink = light.pixels.astype(float) / 255
@@ -175,7 +173,7 @@ def test_a_digit_on_paper_in_dim_uneven_light_is_inverted(tmp_path: Path) -> Non
     np.testing.assert_allclose(one.output.probabilities, other.output.probabilities, atol=0.05)
 
 
-def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
+def test_transformer_looks_are_chosen_one_by_one() -> None:
     """As a slow reading has it: a loop over pictures and looks, each cut out by itself."""
     torch.manual_seed(2)
     network = RnnStn(RnnStnConfig(width=4, hidden=8)).eval()
@@ -200,7 +198,7 @@ def test_looks_of_a_transformer_are_chosen_one_after_the_other() -> None:
 
 
 @pytest.mark.parametrize("extent", [1.0, 0.32])
-def test_looks_of_a_transformer_have_one_size_and_its_aim_as_middle(extent: float) -> None:
+def test_transformer_looks_have_equal_size_around_their_aim(extent: float) -> None:
     torch.manual_seed(0)
     network = RnnStn(RnnStnConfig(extent=extent, width=4, hidden=8))
     reading = network(torch.rand(5, 100, 100))
@@ -214,7 +212,7 @@ def test_looks_of_a_transformer_have_one_size_and_its_aim_as_middle(extent: floa
     )
 
 
-def test_a_coarse_look_averages() -> None:
+def test_coarse_look_averages_pixels() -> None:
     """Against means over squares of four pixels."""
     torch.manual_seed(0)
     pictures = torch.rand(2, 100, 100)
@@ -222,7 +220,7 @@ def test_a_coarse_look_averages() -> None:
     torch.testing.assert_close(coarse_look(pictures, 25), expected)
 
 
-def test_the_aims_of_glimpses_are_where_they_go_without_chance() -> None:
+def test_glimpse_aims_equal_places_without_sampling() -> None:
     torch.manual_seed(0)
     pictures = torch.rand(3, 60, 60)
     for network, chosen in (
@@ -243,12 +241,12 @@ def test_areas_of_several_cells_are_refused(tmp_path: Path) -> None:
         DigitReader.load(tmp_path, model.card, CPU, area_size=2)
 
 
-def test_a_text_is_refused(tmp_path: Path) -> None:
+def test_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="reads pictures"):
         reader("ram", tmp_path).trace([Request("reader", "seven")])
 
 
-def test_the_loss_rewards_looks_for_digits_read_from_then_on() -> None:
+def test_loss_rewards_looks_for_later_digits() -> None:
     """Two digits, two looks each: the first right, the second wrong."""
     logits = torch.zeros(1, 4, 3)
     logits[0, :, 0] = 9
@@ -259,7 +257,7 @@ def test_the_loss_rewards_looks_for_digits_read_from_then_on() -> None:
     assert chance.grad.tolist() == [[-1, -1, 0, 0]]
 
 
-def test_answers_are_those_behind_each_digits_last_look() -> None:
+def test_answers_follow_each_digits_last_look() -> None:
     logits = torch.arange(6.0).reshape(1, 6, 1)
     assert Reading(logits, 2).answers.flatten().tolist() == [2, 5]
 
@@ -292,7 +290,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(60, 60), (301, 200)])
 @pytest.mark.parametrize("name", ["stn", "rnn-stn"])
-def test_a_transformers_output_is_what_its_grid_says_of_what_it_got(
+def test_transformer_output_equals_its_sampling_grid(
     name: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
     """Every pixel of the output is the sample that the view explains, whatever the

@@ -18,7 +18,7 @@ def dram() -> Dram:
     return Dram(CONFIG)
 
 
-def test_the_first_place_follows_the_coarse_look_and_without_it_is_one_for_all(dram: Dram) -> None:
+def test_first_place_follows_only_the_coarse_look(dram: Dram) -> None:
     pictures = scenes(2, torch.Generator().manual_seed(2))[0]
     point_apart(dram.locator, dram, pictures)
     places = []
@@ -30,7 +30,7 @@ def test_the_first_place_follows_the_coarse_look_and_without_it_is_one_for_all(d
     assert torch.equal(places[1][0], places[1][1])
 
 
-def test_the_reward_of_the_first_look_reaches_the_coarse_look(dram: Dram) -> None:
+def test_first_reward_reaches_the_coarse_look(dram: Dram) -> None:
     reading = dram(torch.rand(8, SIDE, SIDE), sample=True)
     assert reading.log_probability is not None
     reading.log_probability[:, 0].sum().backward()
@@ -39,14 +39,14 @@ def test_the_reward_of_the_first_look_reaches_the_coarse_look(dram: Dram) -> Non
         assert value.grad is not None and bool(value.grad.any()), name
 
 
-def test_what_is_read_knows_nothing_of_the_coarse_look(dram: Dram) -> None:
+def test_reading_ignores_the_coarse_look(dram: Dram) -> None:
     reading = dram(torch.rand(8, SIDE, SIDE), sample=True)
     reading.logits.sum().backward()
     assert dram.context is not None
     assert all(value.grad is None for value in dram.context.parameters())
 
 
-def test_looks_are_rewarded_for_what_they_show_at_once() -> None:
+def test_looks_are_rewarded_for_immediate_recognition() -> None:
     """One digit, three looks: known after the second and the third."""
     logits = torch.zeros(1, 3, 2)
     logits[0, 0, 0] = logits[0, 1, 1] = logits[0, 2, 1] = 9
@@ -62,7 +62,7 @@ def test_looks_are_rewarded_for_what_they_show_at_once() -> None:
 
 
 @pytest.mark.slow
-def test_a_tiny_network_learns_to_look_first_where_something_is() -> None:
+def test_tiny_network_learns_a_useful_first_look() -> None:
     torch.manual_seed(0)
     network = learned(Dram(CONFIG), updates=400)
     places = looked_at(network, look=0)

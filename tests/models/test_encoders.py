@@ -25,7 +25,7 @@ def test_every_grid_has_its_cells_and_channels(grids: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("grid", [8, 14])
-def test_a_change_in_a_corner_leaves_the_far_corner_alone(grid: int) -> None:
+def test_corner_change_does_not_reach_far_corner(grid: int) -> None:
     """Cells are in the picture's order, row by row; what a cell sees is around it."""
     plain = torch.full((1, 128, 128, 3), 90, dtype=torch.uint8)
     spotted = plain.clone()
@@ -41,7 +41,7 @@ def test_a_change_in_a_corner_leaves_the_far_corner_alone(grid: int) -> None:
     assert change[-3:, :3].max() < 1e-3 * change.max()
 
 
-def test_without_context_a_cell_knows_its_own_part_alone() -> None:
+def test_cell_without_context_sees_only_its_part() -> None:
     torch.manual_seed(0)
     network = PictureEncoder(EncoderConfig(128, 4, (14,), context=False)).eval()
     plain = torch.full((1, 128, 128, 3), 90, dtype=torch.uint8)
@@ -53,7 +53,7 @@ def test_without_context_a_cell_knows_its_own_part_alone() -> None:
     assert not [name for name in network.state_dict() if name.startswith("coarse")]
 
 
-def test_alone_or_in_a_batch_a_picture_gives_the_same() -> None:
+def test_batched_picture_equals_single_picture() -> None:
     pixels = torch.randint(
         0, 256, (3, 128, 128, 3), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
     )

@@ -59,12 +59,12 @@ def model() -> LanguageModel:
     return language_model()
 
 
-def test_its_family_is_listed() -> None:
+def test_language_model_family_is_listed() -> None:
     assert MODELS["text decoder"] is LanguageModel
 
 
 @pytest.mark.parametrize("options", tiny.FORMS, ids=str)
-def test_a_piece_sees_what_stands_before_it_and_no_more(options: dict[str, Any]) -> None:
+def test_token_sees_only_preceding_tokens(options: dict[str, Any]) -> None:
     network = language_model(**{"key_mode": "mean", **options}).network
     ids = torch.tensor([[START, 5, 6, 7, 8, 9]])
     whole, changed = network(ids), ids.clone()
@@ -74,7 +74,7 @@ def test_a_piece_sees_what_stands_before_it_and_no_more(options: dict[str, Any])
 
 
 @pytest.mark.parametrize("options", tiny.FORMS, ids=str)
-def test_step_by_step_it_is_the_pass_at_once(options: dict[str, Any]) -> None:
+def test_steps_equal_the_whole_pass(options: dict[str, Any]) -> None:
     network = language_model(**{"key_mode": "mean", **options}).network
     ids = torch.tensor([[START, 5, 6, 7, 8], [START, 9, 5, 10, 6]])
     stepper = network.write()
@@ -90,7 +90,7 @@ CHANGES: list[Change] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: type(change).__name__)
-def test_a_changed_run_is_the_same_step_by_step(model: LanguageModel, change: Change) -> None:
+def test_steps_equal_the_whole_pass_under_a_change(model: LanguageModel, change: Change) -> None:
     network = model.network
     changed = Changed.of([change], network.sites, network.config.heads)
     ids = torch.tensor([[START, 5, 6, 7, 8]])
@@ -112,7 +112,7 @@ def test_rows_follow_their_beams(model: LanguageModel) -> None:
     torch.testing.assert_close(found[0], alone.step(torch.tensor([9]))[0])
 
 
-def test_a_text_is_read_to_its_end_and_nothing_is_written(model: LanguageModel) -> None:
+def test_text_is_read_to_its_end_without_writing(model: LanguageModel) -> None:
     (trace,) = model.trace([Request("reader", TEXT, target="")])
     validate(trace)
     assert set(trace.fields) == {"target", "history"} and set(trace.maps) == {SITE}
@@ -127,7 +127,7 @@ def test_a_text_is_read_to_its_end_and_nothing_is_written(model: LanguageModel) 
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_what_it_writes_stands_behind_the_text_as_typed(model: LanguageModel, method: str) -> None:
+def test_continuation_follows_the_text_as_typed(model: LanguageModel, method: str) -> None:
     text = "  A  small dog"
     (trace,) = model.trace([Request("reader", text, method, 3)])
     validate(trace)
@@ -139,7 +139,7 @@ def test_what_it_writes_stands_behind_the_text_as_typed(model: LanguageModel, me
     assert 0 < len(target) - begun <= model.network.longest
 
 
-def test_it_goes_on_with_the_likeliest_piece(model: LanguageModel) -> None:
+def test_continuation_uses_the_likeliest_token(model: LanguageModel) -> None:
     begin = model.tokenizer.ids(TEXT)[:-1]
     ids = list(begin)
     while len(ids) < len(begin) + model.network.longest and ids[-1] != END:
@@ -154,7 +154,7 @@ def test_it_goes_on_with_the_likeliest_piece(model: LanguageModel) -> None:
     )
 
 
-def test_a_given_end_is_read_as_part_of_the_text(model: LanguageModel) -> None:
+def test_given_ending_is_read_as_text(model: LanguageModel) -> None:
     (whole,) = model.trace([Request("reader", f"{TEXT} over the grass.", target="")])
     (parts,) = model.trace([Request("reader", TEXT, target=" over the grass.")])
     assert whole.fields["target"].labels == parts.fields["target"].labels
@@ -162,7 +162,7 @@ def test_a_given_end_is_read_as_part_of_the_text(model: LanguageModel) -> None:
     assert whole.details["log-probability"] == parts.details["log-probability"]
 
 
-def test_neighbours_change_nothing(model: LanguageModel) -> None:
+def test_batch_neighbours_change_nothing(model: LanguageModel) -> None:
     for target in (None, ""):
         requests = [Request("reader", text, target=target) for text in (TEXT, "Tea", "Two dogs")]
         for trace, request in zip(model.trace(requests), requests, strict=True):
@@ -181,7 +181,7 @@ def test_many_texts_are_read_in_one_pass(model: LanguageModel) -> None:
     np.testing.assert_allclose(found[..., :items], weights[1][..., :items], atol=1e-5)
 
 
-def test_logits_and_attribution_are_of_the_same_text(model: LanguageModel) -> None:
+def test_logits_and_attribution_use_the_traced_text(model: LanguageModel) -> None:
     (trace,) = model.trace([Request("reader", TEXT, attribution=True)])
     validate(trace)
     assert len(trace.maps) == 3
@@ -201,12 +201,12 @@ def test_logits_and_attribution_are_of_the_same_text(model: LanguageModel) -> No
         (Request("reader", TEXT, changes=(Weigh(SITE, (1,), query=1),)), "needs the output"),
     ],
 )
-def test_what_it_cannot_take_is_refused(model: LanguageModel, request_: Request, told: str) -> None:
+def test_unsupported_input_is_refused(model: LanguageModel, request_: Request, told: str) -> None:
     with pytest.raises(InputError, match=told):
         model.trace([request_])
 
 
-def test_a_reader_is_told_what_it_does_not_know(model: LanguageModel) -> None:
+def test_warning_names_unknown_symbols_and_excess_length(model: LanguageModel) -> None:
     (trace,) = model.trace([Request("reader", "A Ω dog", target="")])
     assert "does not know “Ω”" in trace.details["warning"]
     long = replace(model, card=replace(model.card, trained_length=2))
@@ -214,7 +214,7 @@ def test_a_reader_is_told_what_it_does_not_know(model: LanguageModel) -> None:
     assert "Longer than anything" in trace.details["warning"]
 
 
-def test_a_model_that_is_stopped_says_after_how_much_of_its_own(model: LanguageModel) -> None:
+def test_stop_warning_counts_only_written_tokens(model: LanguageModel) -> None:
     (trace,) = model.trace([Request("reader", TEXT)])
     begun = len(model.tokenizer.tokens(TEXT))
     written = len(trace.fields["target"]) - begun

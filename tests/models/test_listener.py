@@ -32,9 +32,7 @@ TARGET = torch.tensor([[START, 5, 6, 7]])
 
 @pytest.mark.parametrize("scoring", SCORINGS)
 @pytest.mark.parametrize("changes", [(), (Share(SITE, 2.0, True, 2),)])
-def test_one_step_at_a_time_gives_what_a_pass_gives(
-    scoring: str, changes: tuple[Share, ...]
-) -> None:
+def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) -> None:
     network = listener(scoring)
     changed = Changed.of(changes, network.sites, 1)
     with torch.no_grad():
@@ -65,7 +63,7 @@ def test_padding_changes_nothing() -> None:
     assert weights[..., items:].abs().max() == 0
 
 
-def test_weights_sum_to_one_and_depend_on_what_is_heard() -> None:
+def test_weights_sum_to_one_and_depend_on_sound() -> None:
     network = listener("content")
     with torch.no_grad():
         one = network.attend(sound(), TARGET).weights[SITE][0]
@@ -74,7 +72,7 @@ def test_weights_sum_to_one_and_depend_on_what_is_heard() -> None:
     assert (one - other).abs().max() > 1e-4
 
 
-def test_what_is_hidden_or_banned_is_not_read_and_a_gate_closes() -> None:
+def test_hidden_banned_and_gated_items_have_no_effect() -> None:
     network = listener()
     sites = {SITE: ("target", "sound")}
     with torch.no_grad():
@@ -90,7 +88,7 @@ def test_what_is_hidden_or_banned_is_not_read_and_a_gate_closes() -> None:
     assert (plain.logits - closed.logits).abs().max() > 1e-4
 
 
-def test_an_unknown_scoring_and_areas_are_refused() -> None:
+def test_unknown_scoring_and_areas_are_refused() -> None:
     with pytest.raises(InputError, match='"scoring" is "guess"'):
         ListenerConfig(VOCABULARY, "guess")
     config = ListenerConfig(VOCABULARY)

@@ -66,14 +66,12 @@ def check_query(trace: Trace, logits: Logits, site: str, layer: int, head: int, 
 
 
 @pytest.mark.parametrize("form", SUMS, ids=str)
-def test_they_are_exactly_what_the_weights_follow_from(
-    form: dict[str, Any], tmp_path: Path
-) -> None:
+def test_logits_explain_the_weights_exactly(form: dict[str, Any], tmp_path: Path) -> None:
     check(loaded(tmp_path, **form, area_layers=1), ASKED)
 
 
 @pytest.mark.parametrize("form", [{"key_mode": "boundary"}, {"area_size": 1}], ids=str)
-def test_under_changes_and_over_a_given_output(form: dict[str, Any], tmp_path: Path) -> None:
+def test_logits_hold_under_changes_and_given_output(form: dict[str, Any], tmp_path: Path) -> None:
     changes = CHANGES if form.get("area_size") != 1 else CHANGES[1:]
     check(loaded(tmp_path, **form), replace(ASKED, changes=changes, target="Ein Hund"))
 
@@ -88,7 +86,7 @@ def test_keys_of_whole_areas_are_refused(key_mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("site", "layer"), [("nowhere", 0), ("encoder self", 7)])
-def test_places_that_are_not_there_are_refused(site: str, layer: int, tmp_path: Path) -> None:
+def test_missing_site_or_layer_is_refused(site: str, layer: int, tmp_path: Path) -> None:
     model = loaded(tmp_path)
     assert model.card.has_logits
     with pytest.raises(InputError, match="cannot be explained"):

@@ -67,7 +67,7 @@ def run(net: MemoryNetwork, **options: object) -> tuple[np.ndarray, list[np.ndar
 
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("hops", [1, 3])
-def test_it_computes_its_equations(hops: int, linear: bool) -> None:
+def test_network_follows_its_equations(hops: int, linear: bool) -> None:
     net = network(hops)
     logits, weights = run(net, linear=linear)
     slow_logits, slow_weights = slow_hops(net, linear)
@@ -75,7 +75,7 @@ def test_it_computes_its_equations(hops: int, linear: bool) -> None:
     np.testing.assert_allclose(logits, slow_logits, rtol=1e-4, atol=1e-4)
 
 
-def test_a_hidden_fact_is_read_in_no_hop() -> None:
+def test_hidden_fact_is_read_in_no_hop() -> None:
     net = network()
     _, before = run(net)
     _, after = run(net, changed=Changed.of([Hide("facts", (1,))], SITES, 1))
@@ -84,7 +84,7 @@ def test_a_hidden_fact_is_read_in_no_hop() -> None:
     np.testing.assert_allclose(after[0], expected / expected.sum(), rtol=1e-5)
 
 
-def test_where_all_is_hidden_or_gated_the_question_answers_alone() -> None:
+def test_question_alone_answers_without_readable_facts() -> None:
     net = network()
     alone = slow_sentence(net.embeddings[0].detach().numpy(), QUESTION)
     expected = net.answer.detach().numpy() @ alone
@@ -95,7 +95,7 @@ def test_where_all_is_hidden_or_gated_the_question_answers_alone() -> None:
     assert not np.any(weights)
 
 
-def test_a_change_of_one_hop_leaves_those_before_it() -> None:
+def test_change_of_one_hop_keeps_earlier_hops() -> None:
     net = network()
     _, before = run(net)
     changed = Changed.of([Weigh("hops", (0,), factor=3.0, layer=1)], SITES, 1)

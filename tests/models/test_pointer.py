@@ -50,7 +50,7 @@ def slow_weights(net: PointerNetwork, points: torch.Tensor, answer: list[int]) -
 
 
 @pytest.mark.parametrize(("kind", "answer"), [("hull", [0, 2, 4, 0]), ("tour", [1, 0, 4, 3, 2, 1])])
-def test_weights_are_those_of_the_equations(kind: str, answer: list[int]) -> None:
+def test_weights_follow_the_equations(kind: str, answer: list[int]) -> None:
     net, points = network(kind), torch.rand(5, 2)
     fast = net(points[None], torch.tensor([answer]))[0].exp().detach().numpy()
     np.testing.assert_allclose(fast, slow_weights(net, points, answer), atol=1e-6)
@@ -70,7 +70,7 @@ def test_decoding_chooses_by_the_weights_of_the_pass(kind: str) -> None:
         assert log.max(1).values.sum().item() == pytest.approx(one.log_probability, abs=1e-4)
 
 
-def test_a_hull_closes_after_three_points_and_a_tour_after_all() -> None:
+def test_hull_closes_early_and_tour_visits_all_points() -> None:
     answer = torch.tensor([[2, 0, 1, 3, 2]])
     may = {
         kind: (~barred(answer, 4, PointerConfig(kind)))[0, :, 2].tolist()
@@ -80,7 +80,7 @@ def test_a_hull_closes_after_three_points_and_a_tour_after_all() -> None:
     assert may["tour"] == [True, False, False, False, True]
 
 
-def test_a_change_multiplies_weights_and_a_hidden_point_gets_none() -> None:
+def test_changes_multiply_weights_and_hidden_points_get_none() -> None:
     net, points = network("hull"), torch.rand(1, 5, 2)
     answer = torch.tensor([[0, 1, 2, 0]])
     before = net(points, answer).exp()[0]

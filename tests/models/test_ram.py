@@ -20,7 +20,7 @@ def ram() -> Ram:
     return Ram(CONFIG)
 
 
-def test_the_first_look_is_in_the_middle_and_the_next_where_the_locator_says(ram: Ram) -> None:
+def test_first_look_is_central_and_locator_chooses_next(ram: Ram) -> None:
     with torch.no_grad():
         ram.locator.weight.zero_()
         ram.locator.bias.copy_(torch.atanh(torch.tensor([0.5, -0.5])))
@@ -32,7 +32,7 @@ def test_the_first_look_is_in_the_middle_and_the_next_where_the_locator_says(ram
     torch.testing.assert_close(middles_BT2, wanted.expand(2, 3, 2))
 
 
-def test_a_place_is_read_off_what_was_seen_before(ram: Ram) -> None:
+def test_place_follows_from_the_previous_look(ram: Ram) -> None:
     """Two pictures that differ where the first look is: their second places differ."""
     pictures = torch.zeros(2, SIDE, SIDE)
     pictures[1, 9:15, 9:15] = 1
@@ -45,7 +45,7 @@ def test_a_place_is_read_off_what_was_seen_before(ram: Ram) -> None:
     torch.testing.assert_close(second, torch.tensor([[12.0, 12.0], [21.0, 12.0]]))
 
 
-def test_rewards_teach_the_locator_and_nothing_before_it(ram: Ram) -> None:
+def test_rewards_train_only_the_locator(ram: Ram) -> None:
     reading = ram(torch.rand(4, SIDE, SIDE), sample=True)
     assert reading.log_probability is not None
     reading.log_probability.sum().backward()
@@ -54,7 +54,7 @@ def test_rewards_teach_the_locator_and_nothing_before_it(ram: Ram) -> None:
     assert ram.locator.weight.grad is not None and bool(ram.locator.weight.grad.any())
 
 
-def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> None:
+def test_locator_learns_only_from_correctness(ram: Ram) -> None:
     reading = ram(torch.rand(4, SIDE, SIDE), sample=True)
     answers = torch.nn.functional.cross_entropy(reading.answers[:, 0], torch.zeros(4).long())
     (found,) = torch.autograd.grad(
@@ -67,7 +67,7 @@ def test_being_right_or_wrong_is_all_that_the_locator_learns_from(ram: Ram) -> N
     assert bool(found.any())
 
 
-def test_two_digits_are_read_by_a_row_of_looks_and_told_of_at_the_looks_that_are_theirs() -> None:
+def test_two_digits_are_answered_at_their_own_looks() -> None:
     torch.manual_seed(0)
     ram = Ram(replace(CONFIG, digits=2))
     with torch.no_grad():
@@ -86,7 +86,7 @@ def test_two_digits_are_read_by_a_row_of_looks_and_told_of_at_the_looks_that_are
 
 
 @pytest.mark.slow
-def test_a_tiny_network_learns_to_look_elsewhere_in_other_pictures() -> None:
+def test_tiny_network_learns_where_to_look() -> None:
     torch.manual_seed(0)
     network = Ram(RamConfig(glimpses=2, side=6, scales=2, width=32, std=0.2, classes=2))
     fresh = looked_at(network, look=1)

@@ -62,7 +62,7 @@ def test_looks_on_the_digit_hit_and_cover_it() -> None:
     assert found["coverage"] > 0.75
 
 
-def test_a_seeing_network_stands_above_looks_that_know_nothing() -> None:
+def test_seeing_network_beats_blind_baseline_looks() -> None:
     own, blind = (
         reading_figures(Seeing(True), scenes(), CPU),
         blind_figures(Seeing(True), scenes(), CPU),
@@ -73,7 +73,7 @@ def test_a_seeing_network_stands_above_looks_that_know_nothing() -> None:
     assert blind["hit_position"] < 0.2 < own["hit"]
 
 
-def test_a_network_that_always_looks_at_one_place_gains_nothing_by_the_picture() -> None:
+def test_fixed_place_network_gains_nothing() -> None:
     own, blind = (
         reading_figures(Seeing(False), scenes(), CPU),
         blind_figures(Seeing(False), scenes(), CPU),
@@ -81,7 +81,7 @@ def test_a_network_that_always_looks_at_one_place_gains_nothing_by_the_picture()
     assert blind["hit_position"] == pytest.approx(own["hit"]) and own["hit"] < 0.2
 
 
-def test_a_single_quadrilateral_has_an_overlap_in_place_of_coverage() -> None:
+def test_single_quadrilateral_has_overlap_instead_of_coverage() -> None:
     own, blind = (
         measure(Seeing(True, 1), scenes(), CPU) for measure in (reading_figures, blind_figures)
     )

@@ -111,7 +111,7 @@ def gru_states(core: nn.GRU, items: Sequence[Tensor]) -> list[Tensor]:
 
 
 @pytest.mark.parametrize("is_backwards", [False, True])
-def test_items_are_read_in_order_and_what_is_not_seen_is_passed_over(is_backwards: bool) -> None:
+def test_items_are_read_in_order_skipping_padding(is_backwards: bool) -> None:
     torch.manual_seed(0)
     core = nn.GRU(4, 3, batch_first=True).requires_grad_(False)
     words = torch.randn(3, 5, 4)
@@ -159,7 +159,7 @@ def additive_slowly(made: Birnn, source: Tensor, target: Tensor) -> tuple[Tensor
     return torch.stack(logits), torch.stack(weights)
 
 
-def test_the_network_of_bahdanau_is_its_equations() -> None:
+def test_bahdanau_network_follows_its_equations() -> None:
     made = network("additive")
     assert isinstance(made, Birnn)
     run = made.attend(SOURCE, TARGET)
@@ -170,7 +170,7 @@ def test_the_network_of_bahdanau_is_its_equations() -> None:
         assert not run.weights[SITE][0][row, 0, :, length:].any()
 
 
-def test_without_attention_the_decoder_gets_the_ends_of_both_readings_before_each_token() -> None:
+def test_decoder_without_attention_gets_both_final_states() -> None:
     made = network("none")
     assert isinstance(made, Birnn)
     words = [made.embedding.weight[token] * 8**0.5 for token in SOURCE[0]]
@@ -187,7 +187,7 @@ def test_without_attention_the_decoder_gets_the_ends_of_both_readings_before_eac
 
 
 @pytest.mark.parametrize("form", ["regular", "mean"])
-def test_the_lstm_attends_by_dot_products_from_its_top_layer(form: str) -> None:
+def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
     """Its reading and writing are torch's LSTM; heads and areas are looped over."""
     made = network(form)
     assert isinstance(made, LstmTranslator)
@@ -232,7 +232,7 @@ def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> N
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_beams_take_their_states_along_when_they_are_reordered(form: str) -> None:
+def test_reordered_beams_keep_their_states(form: str) -> None:
     made, rows = network(form), torch.tensor([2, 0, 0, 4, 5, 3])
     first = torch.tensor([START] * 6)
     second = torch.tensor([4, 5, 6, 7, 8, 9])
@@ -248,7 +248,7 @@ def test_beams_take_their_states_along_when_they_are_reordered(form: str) -> Non
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_beam_finds_what_its_own_whole_passes_say(form: str) -> None:
+def test_beam_probabilities_equal_whole_pass(form: str) -> None:
     """The probability that each hypothesis came with is that of one pass over it."""
     made = network(form)
     for row, found in enumerate(beam_search(made.write(SOURCE), START, 3, [6, 6], 3)):
@@ -267,7 +267,7 @@ def test_padding_changes_nothing(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_hidden_items_are_as_if_the_sentence_ended_before_them(form: str) -> None:
+def test_hidden_items_end_the_sentence_earlier(form: str) -> None:
     made = network(form)
     changed = Changed.of((Hide("source", (5, 6)),), made.sites, made.config.heads)
     hidden = made.attend(SOURCE[:1], TARGET[:1], changed=changed).logits
@@ -276,7 +276,7 @@ def test_hidden_items_are_as_if_the_sentence_ended_before_them(form: str) -> Non
 
 @pytest.mark.parametrize("level", ["character", "token"])
 @pytest.mark.parametrize("form", FORMS)
-def test_traces_are_whole_and_survive_a_file(form: str, level: str, tmp_path: Path) -> None:
+def test_traces_are_complete_and_survive_a_file(form: str, level: str, tmp_path: Path) -> None:
     made = model(form, tmp_path, level)
     for method in ("greedy", "beam"):
         (trace,) = made.trace([Request("recurrent", "Two dogs 😀 run", method, 3)])
@@ -290,7 +290,7 @@ def test_traces_are_whole_and_survive_a_file(form: str, level: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_neighbours_change_nothing(form: str, tmp_path: Path) -> None:
+def test_batch_neighbours_change_nothing(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
     texts = ["A dog", "Two old friends drink tea", "x"]
     requests = [Request("recurrent", text, "beam", 3) for text in texts]
@@ -298,7 +298,7 @@ def test_neighbours_change_nothing(form: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ATTENDING)
-def test_a_trace_shows_what_a_change_did(form: str, tmp_path: Path) -> None:
+def test_trace_shows_the_effect_of_a_change(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
     asked = Request("recurrent", "A small dog", target="Ein Hund")
     (before,) = made.trace([asked])
@@ -313,14 +313,14 @@ def test_a_trace_shows_what_a_change_did(form: str, tmp_path: Path) -> None:
     assert made.trace([replace(asked, changes=(Hide("source", (2, 3)), Gate(SITE)))])
 
 
-def test_without_attention_there_is_nothing_to_change(tmp_path: Path) -> None:
+def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
     made = model("none", tmp_path)
     with pytest.raises(InputError, match="attends to nothing") as refusal:
         made.trace([Request("recurrent", "A dog", changes=(Hide("source", (0,)),))])
     assert_one_sentence(refusal.value)
 
 
-def test_what_does_not_exist_is_refused() -> None:
+def test_unknown_attention_and_area_sizes_are_refused() -> None:
     with pytest.raises(InputError, match='"attention" is "dot"'):
         BirnnConfig(20, "dot")
     with pytest.raises(InputError, match="single items"):
@@ -328,7 +328,7 @@ def test_what_does_not_exist_is_refused() -> None:
     assert BirnnConfig(20).resized(1) == BirnnConfig(20)
 
 
-def test_the_sizes_are_those_of_the_paper() -> None:
+def test_sizes_match_the_paper() -> None:
     made = LstmConfig.sized("512 cells, 4 heads", 20, depth=1)
     assert (made.width, made.heads, made.depth) == (512, 4, 1)
     assert set(SIZES) == {size for _, size in LSTMS}
@@ -336,7 +336,7 @@ def test_the_sizes_are_those_of_the_paper() -> None:
         LstmConfig.sized("Tiny", 20)
 
 
-def test_areas_of_another_size_need_no_training_unless_keys_are_learned() -> None:
+def test_areas_resize_without_training_unless_keys_learned() -> None:
     assert LstmConfig(20).resized(3).areas(0).size == 3
     assert LstmConfig(20, area_size=2).resized(2) == LstmConfig(20, area_size=2)
     learned = LstmConfig(20, area_size=2, key_mode="boundary")
@@ -358,7 +358,7 @@ def marked(chance: torch.Generator) -> tuple[Tensor, Tensor]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ATTENDING)
-def test_attention_finds_what_is_wanted_once_it_was_trained(form: str) -> None:
+def test_trained_attention_finds_the_marked_item(form: str) -> None:
     """After a few steps of training it looks where the mark is, wherever that is."""
     made = network(form).requires_grad_(True).train()
     chance = torch.Generator().manual_seed(1)
@@ -382,7 +382,7 @@ def test_attention_finds_what_is_wanted_once_it_was_trained(form: str) -> None:
     assert moved.max() > 0.5
 
 
-def test_an_area_that_is_named_can_be_weighed(tmp_path: Path) -> None:
+def test_named_area_can_be_weighted(tmp_path: Path) -> None:
     made = model("mean", tmp_path)
     changes = (Weigh(SITE, areas=(Area(0, 1, 1, 2),), rest=True),)
     (trace,) = made.trace([Request("recurrent", "A dog", target="x", changes=changes)])
@@ -391,7 +391,7 @@ def test_an_area_that_is_named_can_be_weighed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["additive", "mean", "none"])
-def test_a_trace_is_replayed_linked_exported_and_drawn(form: str, tmp_path: Path) -> None:
+def test_trace_can_be_replayed_linked_exported_and_drawn(form: str, tmp_path: Path) -> None:
     """What works for every model works for these, and nothing asks which model it is."""
     made = model(form, tmp_path)
     changes: tuple[Change, ...] = (Hide("source", (0,)),) if form != "none" else ()
@@ -415,7 +415,7 @@ def test_a_trace_is_replayed_linked_exported_and_drawn(form: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_untrained_network_is_another_one_of_the_same_form(form: str, tmp_path: Path) -> None:
+def test_untrained_network_has_equal_form_and_other_weights(form: str, tmp_path: Path) -> None:
     made = model(form, tmp_path)
     other = made.untrained()
     (trace,) = other.trace([Request("recurrent", "Two dogs", target="Zwei")])

@@ -26,11 +26,11 @@ def on_meta() -> ResNet152:
     return made
 
 
-def test_it_has_the_parameters_of_the_published_network_up_to_res4() -> None:
+def test_resnet_has_the_published_parameters_up_to_res4() -> None:
     assert sum(value.numel() for value in on_meta().parameters()) == WHOLE - RES5_AND_CLASSIFIER
 
 
-def test_its_weights_have_the_names_of_the_published_file() -> None:
+def test_weight_names_match_the_published_file() -> None:
     shapes = {name: tuple(value.shape) for name, value in on_meta().state_dict().items()}
     assert shapes["conv1.weight"] == (64, 3, 7, 7)
     assert shapes["layer1.0.downsample.0.weight"] == (256, 64, 1, 1)
@@ -53,7 +53,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_file_of_weights_makes_the_grids(weights: Path) -> None:
+def test_weight_file_makes_the_grids(weights: Path) -> None:
     encoder = picture_encoder({**OPTIONS, "grids": [8, 14]}, 14)
     load_encoder(encoder, weights)
     stored = torch.load(weights / RESNET_FILE, weights_only=True)
@@ -71,7 +71,7 @@ def test_a_file_of_weights_makes_the_grids(weights: Path) -> None:
     assert encoder.config.width == 1024
 
 
-def test_a_missing_or_other_file_is_told(tmp_path: Path) -> None:
+def test_missing_or_foreign_file_is_reported(tmp_path: Path) -> None:
     encoder = picture_encoder(OPTIONS, 14)
     with pytest.raises(InputError, match="is missing; fetch"):
         load_encoder(encoder, tmp_path)

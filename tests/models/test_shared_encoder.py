@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "model-1"
 
 
-def test_the_encoder_is_stored_once_and_not_in_the_models(folder: Path) -> None:
+def test_shared_encoder_is_stored_once(folder: Path) -> None:
     assert [path.name for path in (folder.parent / "shared").iterdir()] == [Path(NAME).name]
     assert not [name for name in load_file(folder / WEIGHTS) if name.startswith("pictures.")]
     assert shared_files(folder) == [NAME]
@@ -48,7 +48,7 @@ def test_the_encoder_is_stored_once_and_not_in_the_models(folder: Path) -> None:
     assert digests_of(folder)[WEIGHTS] != digests_of(other)[WEIGHTS]
 
 
-def test_a_model_is_loaded_of_both_files(folder: Path) -> None:
+def test_model_is_loaded_from_both_files(folder: Path) -> None:
     loaded = network(3)
     load_weights(loaded, folder, digests_of(folder))
     for name, value in network(1).state_dict().items():
@@ -56,7 +56,7 @@ def test_a_model_is_loaded_of_both_files(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("spoil", ["changed", "missing"])
-def test_an_encoder_that_is_not_the_cards_is_refused_by_name(folder: Path, spoil: str) -> None:
+def test_encoder_not_on_the_card_is_refused(folder: Path, spoil: str) -> None:
     files, path = digests_of(folder), folder.parent / NAME
     if spoil == "missing":
         path.unlink()
@@ -69,7 +69,7 @@ def test_an_encoder_that_is_not_the_cards_is_refused_by_name(folder: Path, spoil
         load_weights(network(3), folder, files)
 
 
-def test_a_model_with_an_encoder_of_its_own_names_none(tmp_path: Path) -> None:
+def test_model_with_own_encoder_names_no_shared_one(tmp_path: Path) -> None:
     own = CaptionTransformer(replace(CONFIG, encoder={"side": 32, "channels": 2}))
     save_weights(own, tmp_path)
     assert shared_files(tmp_path) == [] and not (tmp_path.parent / "shared").exists()

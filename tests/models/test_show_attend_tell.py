@@ -66,13 +66,13 @@ def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tenso
     return seen * torch.sigmoid(made.gate(hidden_W)), weights
 
 
-def test_an_attention_that_does_not_exist_is_refused() -> None:
+def test_unknown_attention_is_refused() -> None:
     with pytest.raises(InputError, match='"attention" is "sotf"'):
         TellerConfig(20, "sotf")
 
 
 @pytest.mark.parametrize("kind", ["soft", "hard"])
-def test_every_look_is_the_sum_of_cells_or_one_of_them(kind: str) -> None:
+def test_each_look_reads_weighted_cells_or_one(kind: str) -> None:
     made, features, words = network(kind), torch.randn(1, 16, 16), torch.tensor([[START, 5, 9, 7]])
     run = made.run(features, words)
     cells, state = made.remember(features)
@@ -87,7 +87,7 @@ def test_every_look_is_the_sum_of_cells_or_one_of_them(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_word_by_word_is_the_same_as_all_at_once_for_every_sentence_of_a_picture(kind: str) -> None:
+def test_steps_equal_whole_pass_for_all_sentences(kind: str) -> None:
     made, features = network(kind), torch.randn(2, 16, 16)
     words = torch.randint(4, 20, (6, 5))
     words[:, 0] = START
@@ -113,7 +113,7 @@ def _second(made: ShowAttendTell, features: Tensor, words: Tensor, writable: Ten
     return stepper.step(words[:, 1])[:, writable]
 
 
-def test_without_attention_only_the_mean_of_the_picture_is_known() -> None:
+def test_model_without_attention_sees_only_mean_picture() -> None:
     features, words = torch.randn(1, 16, 16), torch.tensor([[START, 5, 9]])
     mixed_up = features[:, torch.randperm(16)]
     assert torch.allclose(
@@ -124,7 +124,7 @@ def test_without_attention_only_the_mean_of_the_picture_is_known() -> None:
     )
 
 
-def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
+def test_model_without_overview_starts_without_the_picture() -> None:
     torch.manual_seed(0)
     config = TellerConfig(20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False)
     made = ShowAttendTell(config).eval()
@@ -133,7 +133,7 @@ def test_without_an_overview_nothing_is_known_before_the_first_look() -> None:
     assert not [name for name in made.state_dict() if name.startswith("start")]
 
 
-def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> None:
+def test_looks_are_forgotten_only_in_training() -> None:
     config = TellerConfig(
         20, "soft", {"side": 32, "channels": 2}, 4, 8, 6, 0.0, overview=False, forgetting=1.0
     )
@@ -150,7 +150,7 @@ def test_a_look_is_forgotten_in_training_alone_and_read_out_all_the_same() -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:
+def test_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -> None:
     trace = model(kind, tmp_path).trace(
         [Request("teller", "", method, 2, picture=fakes.picture())]
     )[0]
@@ -166,7 +166,7 @@ def test_a_picture_gives_a_valid_trace(kind: str, method: str, tmp_path: Path) -
         assert attention.chosen is None
 
 
-def test_a_trace_is_of_the_pass_that_wrote_the_sentence(tmp_path: Path) -> None:
+def test_trace_records_the_pass_that_wrote_sentence(tmp_path: Path) -> None:
     loaded = model("soft", tmp_path)
     request = Request("teller", "", picture=fakes.picture())
     parts = loaded.read([request])
@@ -211,7 +211,7 @@ def test_steps_equal_the_whole_pass_under_a_change(kind: str, changes: tuple[Cha
         torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_banned_cells_are_not_read_and_the_rest_sums_to_one() -> None:
+def test_banned_cells_are_skipped_and_weights_renormalised() -> None:
     made, target = network("soft"), torch.tensor([[START, 5]])
     features = torch.randn(1, 16, made.encoder_config.width)
     plain, banned = (
@@ -223,7 +223,7 @@ def test_banned_cells_are_not_read_and_the_rest_sums_to_one() -> None:
     torch.testing.assert_close(banned, kept / kept.sum())
 
 
-def test_a_hidden_cell_changes_nothing_however_it_looks() -> None:
+def test_content_of_hidden_cell_changes_nothing() -> None:
     made, target = network("soft"), torch.tensor([[START, 5, 6]])
     features = torch.randn(1, 16, made.encoder_config.width)
     other = features.clone()
@@ -234,13 +234,13 @@ def test_a_hidden_cell_changes_nothing_however_it_looks() -> None:
     assert not torch.allclose(made(features, target), made(other, target))
 
 
-def test_without_attention_nothing_can_be_changed(tmp_path: Path) -> None:
+def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
     asked = Request("teller", "", picture=fakes.picture(), changes=(Gate(SITE),))
     with pytest.raises(InputError, match="attends to nothing"):
         model("none", tmp_path).trace([asked])
 
 
-def test_scores_that_are_no_numbers_stay_so_under_a_change() -> None:
+def test_nan_scores_stay_nan_under_a_change() -> None:
     """A damaged network is not shown as one that attends to nothing."""
     made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
     made.score.bias.fill_(torch.nan)

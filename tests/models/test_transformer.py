@@ -18,14 +18,14 @@ VOCABULARY = 20
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_sizes_are_those_of_the_paper(size: str) -> None:
+def test_sizes_match_the_paper(size: str) -> None:
     with torch.device("meta"):
         model = Transformer(TransformerConfig.sized(size, 100))
     assert len(model.encoder) == len(model.decoder) == SIZES[size]["layers"]
     assert model.embedding.weight.shape[1] == SIZES[size]["width"]
 
 
-def test_an_unknown_size_is_named() -> None:
+def test_unknown_size_is_named() -> None:
     with pytest.raises(ValueError, match="Huge.*Tiny, Small, Base, Big"):
         TransformerConfig.sized("Huge", 100)
 
@@ -56,14 +56,14 @@ def test_padding_changes_nothing(form: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_target_never_sees_what_comes_after_it(form: dict[str, Any]) -> None:
+def test_target_never_sees_later_tokens(form: dict[str, Any]) -> None:
     model, changed = network(VOCABULARY, **form), TARGET.clone()
     changed[0, 5:] = 13
     torch.testing.assert_close(model(SOURCE, TARGET)[:, :5], model(SOURCE, changed)[:, :5])
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_beams_share_the_source_and_reorder_their_own_past(form: dict[str, Any]) -> None:
+def test_beams_share_source_and_reorder_their_past(form: dict[str, Any]) -> None:
     model = network(VOCABULARY, **form)
     sources = pad([SOURCE[0].tolist(), [6, 5, 3]])
     stepper = model.write(sources)
@@ -79,7 +79,7 @@ def test_beams_share_the_source_and_reorder_their_own_past(form: dict[str, Any])
         torch.testing.assert_close(found[row], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_weights_are_distributions_of_the_same_pass() -> None:
+def test_weights_are_distributions_of_one_pass() -> None:
     model = network(VOCABULARY)
     run = model.attend(SOURCE, TARGET)
     torch.testing.assert_close(run.logits, model(SOURCE, TARGET), atol=1e-5, rtol=1e-4)

@@ -53,7 +53,7 @@ def examples() -> tuple[Tensor, Tensor, Tensor]:
     return source, torch.randn(2, 16, 16), target
 
 
-def test_without_a_picture_it_is_the_transformer_of_the_same_weights() -> None:
+def test_model_without_picture_equals_plain_transformer() -> None:
     made, (source, _, target) = network(), examples()
     plain = Transformer(made.config.transformer).eval()
     missing = plain.load_state_dict(made.state_dict(), strict=False)
@@ -108,7 +108,7 @@ def test_steps_equal_the_whole_pass_under_a_change(changes: tuple[Change, ...]) 
         torch.testing.assert_close(likely, expected, rtol=1e-4, atol=1e-4)
 
 
-def test_a_hidden_picture_adds_nothing() -> None:
+def test_hidden_picture_adds_nothing() -> None:
     made, (source, features, target) = network(), examples()
     hidden = made.attend(
         source, features, target, changed=Changed.of((Hide("picture", tuple(range(16))),), SITES, 2)
@@ -117,7 +117,7 @@ def test_a_hidden_picture_adds_nothing() -> None:
     assert not any(strength.any() for strength in hidden.strength["encoder-decoder picture"])
 
 
-def test_the_picture_matters_where_it_is_given() -> None:
+def test_given_picture_changes_the_output() -> None:
     made, (source, features, target) = network(), examples()
     assert not torch.allclose(
         made(source, features, target), made(source, features.flip(0), target)
@@ -141,7 +141,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> WritingModel:
 @pytest.mark.parametrize("method", ["greedy", "beam"])
 @pytest.mark.parametrize("text", ["a red circle", ""])
 @pytest.mark.parametrize("pictured", [True, False])
-def test_what_is_given_is_attended_to(
+def test_every_given_input_is_attended_to(
     model: WritingModel, method: str, text: str, pictured: bool
 ) -> None:
     request = Request("doubly", text, method, 2, picture=fakes.picture() if pictured else None)
@@ -182,12 +182,12 @@ def test_changes_and_given_outputs_are_checked_and_shown(model: WritingModel) ->
             model.trace([wrong])
 
 
-def test_a_text_beyond_the_limit_is_refused(model: WritingModel) -> None:
+def test_text_beyond_the_limit_is_refused(model: WritingModel) -> None:
     with pytest.raises(InputError, match=f"at most {MOST}"):
         model.trace([Request("doubly", "star " * (MOST + 1))])
 
 
-def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
+def test_areas_resize_only_to_learned_sizes() -> None:
     plain = network(picture_size=1).config
     assert plain.resized(None) == plain
     none = replace(plain, text={**TEXT, "area_layers": 0})
@@ -198,7 +198,7 @@ def test_areas_may_be_resized_but_not_beyond_what_was_learned() -> None:
     assert learned.resized(2).picture_size == 2, "the text's areas stay as they were learned"
 
 
-def test_larger_areas_are_looked_at_without_training(model: WritingModel, tmp_path: Path) -> None:
+def test_larger_areas_need_no_training(model: WritingModel, tmp_path: Path) -> None:
     save_weights(model.network, tmp_path)
     model.tokenizer.save(tmp_path / TOKENIZER)
     wider = WritingModel.load(tmp_path, model.card, torch.device("cpu"), area_size=2)
@@ -208,7 +208,7 @@ def test_larger_areas_are_looked_at_without_training(model: WritingModel, tmp_pa
     assert trace.maps["encoder-decoder"].grid.max_width == 2
 
 
-def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
+def test_too_large_maps_are_refused_before_running(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Request("doubly", "a red circle", picture=fakes.picture(), target="ein roter Kreis")
@@ -222,7 +222,7 @@ def test_maps_that_would_not_fit_are_refused_before_the_model_runs(
             model.trace([request])
 
 
-def test_requests_with_and_without_a_picture_run_together(model: WritingModel) -> None:
+def test_requests_with_and_without_picture_run_together(model: WritingModel) -> None:
     asked = [Request("doubly", "a red circle"), Request("doubly", "", picture=fakes.picture())]
     for trace, request in zip(model.trace(asked), asked, strict=True):
         validate(trace)

@@ -76,7 +76,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_pass_over_a_batch_and_its_gradients_never_wait(form: dict[str, Any]) -> None:
+def test_batch_and_gradients_never_wait_for_gpu(form: dict[str, Any]) -> None:
     model = network(20, **form)
     source, target = (torch.ones(2, n, dtype=torch.long) for n in (6, 4))
     with NoWaiting():  # type: ignore[no-untyped-call]
@@ -86,7 +86,7 @@ def test_a_pass_over_a_batch_and_its_gradients_never_wait(form: dict[str, Any]) 
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_step_of_the_decoder_never_waits(form: dict[str, Any]) -> None:
+def test_decoder_step_never_waits(form: dict[str, Any]) -> None:
     options = {key: value for key, value in form.items() if key != "size_bias"}
     layer = MultiHeadAttention(16, 2, AreaOptions(3, **options))
     items = torch.zeros(2, 1, 16)
@@ -108,7 +108,7 @@ CHANGES: list[Change] = [
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_pass_that_is_changed_never_waits(form: dict[str, Any]) -> None:
+def test_changed_pass_never_waits(form: dict[str, Any]) -> None:
     model = network(20, **form)
     source, target = (torch.ones(1, n, dtype=torch.long) for n in (6, 4))
     changed = Changed.of(CHANGES, model.sites, 2)
@@ -118,7 +118,7 @@ def test_a_pass_that_is_changed_never_waits(form: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("form", FORMS, ids=str)
-def test_a_changed_step_of_the_decoder_never_waits(form: dict[str, Any]) -> None:
+def test_changed_decoder_step_never_waits(form: dict[str, Any]) -> None:
     options = {key: value for key, value in form.items() if key != "size_bias"}
     layer = MultiHeadAttention(16, 2, AreaOptions(3, **options))
     items = torch.zeros(2, 1, 16)
@@ -154,6 +154,6 @@ def test_masked_attention_never_waits(impl: str, shape: tuple[int, int] | None) 
     ],
     ids=["a truth value", "places", "a list of it", "from a list", "a copy"],
 )
-def test_waiting_is_noticed(asks: Any) -> None:
+def test_waiting_is_detected(asks: Any) -> None:
     with pytest.raises((WaitingError, NotImplementedError, RuntimeError)), NoWaiting():  # type: ignore[no-untyped-call]
         asks(torch.zeros(3))

@@ -85,7 +85,7 @@ def holds(network: Watcher, frame: int) -> Tensor:
 
 
 @pytest.mark.parametrize("form", ["frames", "both", "boundary keys"])
-def test_gradients_are_how_a_word_changes_with_the_light_of_a_frame(form: str) -> None:
+def test_frame_gradients_match_brightness_differences(form: str) -> None:
     network, ids, step = watcher(form), [5, 6, 7], 1e-2
     products = of_writer(Asked(network, {"clip": clips(1)}, TARGET[:1, :3], ids, UNCHANGED))
     assert list(products) == ["clip", "history"]
@@ -102,7 +102,7 @@ def test_gradients_are_how_a_word_changes_with_the_light_of_a_frame(form: str) -
 
 @pytest.mark.parametrize("changes", CHANGES, ids=str)
 @pytest.mark.parametrize("form", FORMS)
-def test_one_step_at_a_time_gives_what_a_pass_gives(form: str, changes: tuple[Change, ...]) -> None:
+def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> None:
     network = watcher(form)
     changed = change(network, changes)
     logits = network.attend(clips(), TARGET, changed=changed).logits
@@ -119,7 +119,7 @@ def test_one_step_at_a_time_gives_what_a_pass_gives(form: str, changes: tuple[Ch
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_clip_does_not_depend_on_its_neighbours(form: str) -> None:
+def test_clip_does_not_depend_on_its_neighbours(form: str) -> None:
     network = watcher(form)
     together = network.attend(clips(), TARGET).logits
     for row in range(2):
@@ -129,7 +129,7 @@ def test_a_clip_does_not_depend_on_its_neighbours(form: str) -> None:
 
 @pytest.mark.parametrize("hidden", [(1,), (0,), (0, 1), (4,), (1, 2, 4)], ids=str)
 @pytest.mark.parametrize("form", FORMS)
-def test_what_is_hidden_is_not_seen(form: str, hidden: tuple[int, ...]) -> None:
+def test_hidden_frames_are_not_seen(form: str, hidden: tuple[int, ...]) -> None:
     network = watcher(form)
     changed = change(network, (Hide("clip", hidden),))
     other = clips()
@@ -155,7 +155,7 @@ def test_no_area_with_a_hidden_frame_has_weight(form: str, hidden: tuple[int, ..
 
 
 @pytest.mark.parametrize("form", ATTENDING)
-def test_weights_sum_to_one_and_depend_on_what_is_seen(form: str) -> None:
+def test_weights_sum_to_one_and_depend_on_frames(form: str) -> None:
     network = watcher(form)
     one, other = (network.attend(clip, TARGET).weights[SITE] for clip in (clips(), clips(seed=9)))
     assert len(one) == 1
@@ -168,7 +168,7 @@ def test_weights_sum_to_one_and_depend_on_what_is_seen(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ATTENDING)
-def test_where_all_is_hidden_nothing_is_read(form: str) -> None:
+def test_nothing_is_read_if_all_is_hidden(form: str) -> None:
     network = watcher(form)
     run = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", ALL),)))
     assert (run.weights[SITE][0] == 0).all() and run.logits.isfinite().all()
@@ -176,7 +176,7 @@ def test_where_all_is_hidden_nothing_is_read(form: str) -> None:
     assert torch.equal(run.logits, other.logits)
 
 
-def test_bans_and_gates_change_what_is_read() -> None:
+def test_bans_and_gates_change_the_reading() -> None:
     network = watcher("boundary keys")
     plain = network.attend(clips(), TARGET)
     banned = network.attend(clips(), TARGET, changed=change(network, (Weigh(SITE, (2,)),)))
@@ -192,9 +192,7 @@ def test_bans_and_gates_change_what_is_read() -> None:
 
 @pytest.mark.parametrize("hidden", [(), (1,), (0, 3), ALL], ids=str)
 @pytest.mark.parametrize("form", ["none", "none, frames", "none, motion"])
-def test_without_attention_the_mean_of_what_is_seen_is_read(
-    form: str, hidden: tuple[int, ...]
-) -> None:
+def test_model_without_attention_reads_the_mean_frame(form: str, hidden: tuple[int, ...]) -> None:
     """Frame by frame and word by word; in place of a hidden frame the one before it is seen."""
     network = watcher(form)
     found = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", hidden),)))
@@ -225,7 +223,7 @@ def test_without_attention_the_mean_of_what_is_seen_is_read(
             torch.testing.assert_close(found.logits[row, time], logits, atol=1e-5, rtol=1e-4)
 
 
-def test_frames_are_seen_one_by_one() -> None:
+def test_frames_are_encoded_one_by_one() -> None:
     seeing = watcher("frames").seeing
     assert seeing is not None
     pixels = clips(1).float()[:, :, None] / 255
@@ -235,7 +233,7 @@ def test_frames_are_seen_one_by_one() -> None:
     assert differs.tolist() == [False, False, True, False, False]
 
 
-def test_motion_is_what_changes_and_not_what_is_there() -> None:
+def test_motion_encodes_changes_not_content() -> None:
     moving = watcher("motion").moving
     assert moving is not None
     still = moving(torch.zeros(1, FRAMES, 1, SIDE, SIDE))
@@ -248,7 +246,7 @@ def test_motion_is_what_changes_and_not_what_is_there() -> None:
     assert (moving(pixels) - still).abs().max() > 1e-4
 
 
-def test_motion_reaches_two_frames_each_way_and_the_one_before() -> None:
+def test_motion_reaches_two_frames_and_their_predecessor() -> None:
     moving = watcher("motion").moving
     assert moving is not None
     pixels = clips(1, 12).float()[:, :, None] / 255
@@ -258,7 +256,7 @@ def test_motion_reaches_two_frames_each_way_and_the_one_before() -> None:
     assert differs.nonzero()[:, 0].tolist() == [4, 5, 6, 7, 8, 9]
 
 
-def test_time_is_seen_where_frames_are_alike() -> None:
+def test_equal_frames_differ_by_time() -> None:
     network = watcher("frames")
     pixels = clips(1, 1).expand(-1, FRAMES, -1, -1)
     items, hidden = network.watch(pixels)
@@ -266,7 +264,7 @@ def test_time_is_seen_where_frames_are_alike() -> None:
     assert (items[0, 0] - items[0, 1]).abs().max() > 1e-3
 
 
-def test_smaller_areas_keep_what_was_learned_and_larger_ones_are_refused() -> None:
+def test_areas_shrink_but_do_not_grow_after_training() -> None:
     network = watcher("boundary keys")
     config = network.config
     assert config.resized(None) is config and config.resized(3) is config
@@ -284,7 +282,7 @@ def test_smaller_areas_keep_what_was_learned_and_larger_ones_are_refused() -> No
     assert watcher("mean keys").config.resized(4).area_size == 4
 
 
-def test_options_say_what_they_are() -> None:
+def test_options_describe_themselves() -> None:
     assert watcher("none").config.layers == 0 and watcher("both").config.layers == 1
     assert watcher("none").config.about == "frames and motion, no attention"
     assert watcher("frames").config.about == "frames, regular attention"
@@ -313,7 +311,7 @@ def model(path: Path, **options: Any) -> WritingModel:
 
 
 @pytest.mark.parametrize("frames", [2, 5, 12])
-def test_a_trace_has_the_frames_that_are_watched(tmp_path: Path, frames: int) -> None:
+def test_trace_has_the_watched_frames(tmp_path: Path, frames: int) -> None:
     request = Request("watcher", "", clip=fakes.clip(frames=frames), target="the three grows")
     trace = model(tmp_path).trace([request])[0]
     validate(trace)
@@ -326,7 +324,7 @@ def test_a_trace_has_the_frames_that_are_watched(tmp_path: Path, frames: int) ->
     assert clip_field(fakes.clip(frames=frames), FRAMES).labels == field.labels
 
 
-def test_a_clip_is_written_about_greedily_and_by_beams(tmp_path: Path) -> None:
+def test_clip_is_described_greedily_and_by_beams(tmp_path: Path) -> None:
     run = model(tmp_path)
     for method in ("greedy", "beam"):
         requests = [
@@ -340,7 +338,7 @@ def test_a_clip_is_written_about_greedily_and_by_beams(tmp_path: Path) -> None:
     assert mean.trace(requests)[0].maps == {}
 
 
-def test_what_a_watcher_cannot_do_is_one_sentence(tmp_path: Path) -> None:
+def test_unsupported_request_gives_one_sentence(tmp_path: Path) -> None:
     run = model(tmp_path)
     with pytest.raises(InputError, match="This model watches clips; choose or upload one"):
         run.trace([Request("watcher", "the three grows")])
@@ -353,7 +351,7 @@ def test_what_a_watcher_cannot_do_is_one_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
-def test_only_who_sees_colours_tells_red_from_its_grey(tmp_path: Path, encoder: str) -> None:
+def test_only_colour_models_distinguish_red_from_grey(tmp_path: Path, encoder: str) -> None:
     red = np.zeros((FRAMES, 20, 20, 3), np.uint8)
     for frame in range(FRAMES):
         red[frame, 5:15, 5:15, 0] = 20 + 10 * frame

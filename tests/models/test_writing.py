@@ -45,7 +45,7 @@ def test_traces_are_valid_for_any_text(model: WritingModel, text: str) -> None:
         assert text[start:end].strip() in (label, label.strip())
 
 
-def test_the_target_reads_as_its_text(model: WritingModel) -> None:
+def test_target_reads_as_its_text(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     target = trace.fields["target"]
     spans = "".join(target.raw[start:end] for start, end in target.anchors)
@@ -53,7 +53,7 @@ def test_the_target_reads_as_its_text(model: WritingModel) -> None:
     assert len(trace.output.probabilities) == len(trace.output.alternatives) == len(target)
 
 
-def test_the_history_is_what_the_decoder_was_fed(model: WritingModel) -> None:
+def test_history_is_the_decoder_input(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A small dog")])
     assert trace.fields["history"].labels == ("⟨start⟩", *trace.fields["target"].labels[:-1])
 
@@ -69,7 +69,7 @@ def test_probabilities_are_those_of_the_decoding(model: WritingModel) -> None:
 
 
 @pytest.mark.parametrize("method", ["greedy", "beam"])
-def test_neighbours_change_nothing(model: WritingModel, method: str) -> None:
+def test_batch_neighbours_change_nothing(model: WritingModel, method: str) -> None:
     texts = ["A dog", "Two old friends drink tea", "x"]
     requests = [Request("tiny-area", text, method, 3) for text in texts]
     alone = [model.outputs([request])[0] for request in requests]
@@ -99,14 +99,14 @@ def same(trace: Trace, other: Trace) -> None:
         np.testing.assert_allclose(shares, [share for _, share in neighbour], atol=1e-5)
 
 
-def test_traces_of_one_pass_are_those_of_each_alone(model: WritingModel) -> None:
+def test_batched_traces_equal_single_traces(model: WritingModel) -> None:
     texts = ["x", "A dog", "Two old friends drink tea", "A small dog runs over the grass."]
     requests = [Request("tiny-area", text) for text in texts]
     for trace, request in zip(model.trace(requests), requests, strict=True):
         same(trace, model.trace([request])[0])
 
 
-def test_what_takes_too_much_memory_together_is_read_apart(
+def test_too_large_batch_is_read_in_parts(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     requests = [Request("tiny-area", text) for text in ("A dog", "Two old friends drink tea", "x")]
@@ -129,7 +129,7 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "learned", [{"key_mode": "features"}, {"key_mode": "boundary"}, {"size_bias": True}]
 )
-def test_learned_areas_go_up_to_the_size_they_were_learned_for(
+def test_learned_areas_shrink_by_masking_larger_ones(
     tmp_path: Path, learned: dict[str, Any]
 ) -> None:
     """Smaller ones leave the larger out, which is masking them: the weights are renormalised,
@@ -149,7 +149,7 @@ def test_learned_areas_go_up_to_the_size_they_were_learned_for(
         WritingModel.load(folder, card, CPU, area_size=4)
 
 
-def test_a_layer_without_areas_has_no_weight_on_large_areas(tmp_path: Path) -> None:
+def test_layer_without_areas_ignores_large_areas(tmp_path: Path) -> None:
     folder = checkpoint(tmp_path, area_layers=1)
     (trace,) = WritingModel.load(folder, read_card(folder / "card.json"), CPU).trace(
         [Request("tiny-area", "A dog runs")]
@@ -165,7 +165,7 @@ def test_invisible_text_is_refused(model: WritingModel) -> None:
         model.trace([Request("tiny-area", "\u200b \u200b")])
 
 
-def test_a_trace_that_would_not_fit_is_refused_with_the_limit(
+def test_too_large_trace_is_refused_with_the_limit(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(WritingModel, "decode", lambda *_: pytest.fail("it ran"))
@@ -173,12 +173,12 @@ def test_a_trace_that_would_not_fit_is_refused_with_the_limit(
         model.trace([Request("tiny-area", "ab " * 1365)])
 
 
-def test_unknown_symbols_are_told(model: WritingModel) -> None:
+def test_unknown_symbols_are_reported(model: WritingModel) -> None:
     (trace,) = model.trace([Request("tiny-area", "A dog 😀")])
     assert "😀" in trace.details["warning"]
 
 
-def test_only_what_is_longer_than_all_training_is_told(model: WritingModel) -> None:
+def test_only_texts_beyond_training_length_are_reported(model: WritingModel) -> None:
     text, found = "A dog runs.", Hypothesis((3,), 0.0, True)
     tokens = len(model.tokenizer.tokens(text))
     for trained, told in ((tokens, False), (tokens - 1, True)):
@@ -209,5 +209,5 @@ def test_every_family_loads_and_traces() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2, 1000, 65_536])
-def test_the_longest_of_which_something_holds_is_found(most: int) -> None:
+def test_longest_finds_the_largest_valid_count(most: int) -> None:
     assert longest(lambda count: count <= most) == most

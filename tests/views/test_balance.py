@@ -40,25 +40,25 @@ def trace() -> Trace:
 
 
 @pytest.mark.parametrize("site", SITES)
-def test_shares_are_those_worked_out_by_hand(trace: Trace, site: str) -> None:
+def test_balance_shares_by_hand(trace: Trace, site: str) -> None:
     np.testing.assert_allclose(balance(trace, Focus(site)).heads, SHARES)
     np.testing.assert_allclose(balance(trace, Focus(site, 1)).heads, 1 - np.array(SHARES))
     np.testing.assert_allclose(balance(trace, Focus(site, 0, 1)).drawn, SHARES[1])
 
 
-def test_all_heads_are_the_mean_of_their_shares_not_of_their_lengths(trace: Trace) -> None:
+def test_all_heads_average_shares_not_lengths(trace: Trace) -> None:
     drawn = balance(trace, Focus("encoder-decoder"))
     np.testing.assert_allclose(drawn.drawn, [0.5, 0.75, 0.25, np.nan])
     assert drawn.title.endswith("mean of the shares of 2 heads") and drawn.note.startswith(MEASURED)
 
 
-def test_a_head_without_any_context_is_left_out_of_the_mean() -> None:
+def test_head_without_context_is_omitted_from_mean() -> None:
     np.testing.assert_allclose(
         mean(np.array([[0.2, np.nan], [np.nan, np.nan]], np.float32)), [0.2, np.nan]
     )
 
 
-def test_bars_of_text_and_picture_fill_the_row_together(trace: Trace) -> None:
+def test_text_and_picture_bars_fill_the_row(trace: Trace) -> None:
     text, picture = VIEW.figure(trace, Focus("encoder-decoder", 0, 0)).data[:2]
     np.testing.assert_allclose(text.x, [0.75, 0.5, 0, 0])
     base = np.array(picture.base, dtype=float)
@@ -66,7 +66,7 @@ def test_bars_of_text_and_picture_fill_the_row_together(trace: Trace) -> None:
     np.testing.assert_allclose(base + picture.x, [1, 1, 1, 0])
 
 
-def test_every_head_has_a_dot_at_its_share_inside_its_bar(trace: Trace) -> None:
+def test_every_head_has_a_dot_at_its_share(trace: Trace) -> None:
     drawn = balance(trace, Focus("encoder-decoder"))
     share, down, heads = drawn.marks()
     np.testing.assert_allclose(share, np.ravel(SHARES))
@@ -76,18 +76,18 @@ def test_every_head_has_a_dot_at_its_share_inside_its_bar(trace: Trace) -> None:
     assert "dots" in drawn.note and len(VIEW.figure(trace, Focus("encoder-decoder")).data[2].x) == 8
 
 
-def test_one_head_has_no_dots(trace: Trace) -> None:
+def test_single_head_has_no_dots(trace: Trace) -> None:
     drawn = balance(trace, Focus("encoder-decoder", 0, 1))
     assert len(drawn.marks()[0]) == 0 and "dots" not in drawn.note and "head 2" in drawn.title
 
 
-def test_focused_words_stand_out(trace: Trace) -> None:
+def test_focused_words_are_highlighted(trace: Trace) -> None:
     opacity = balance(trace, Focus(SITES[1], items=(1, 2))).opacity
     assert opacity[1:3] == [1, 1] and opacity[0] == opacity[3] < 0.5
     assert balance(trace, Focus(SITES[1], side="memory", items=(9,))).opacity == [1] * 4
 
 
-def test_numbers_say_both_shares(trace: Trace) -> None:
+def test_numbers_state_both_shares(trace: Trace) -> None:
     assert balance(trace, Focus("encoder-decoder")).numbers() == [
         "50% · 50%",
         "75% · 25%",
@@ -96,14 +96,14 @@ def test_numbers_say_both_shares(trace: Trace) -> None:
     ]
 
 
-def test_the_table_has_every_head(trace: Trace) -> None:
+def test_table_has_every_head(trace: Trace) -> None:
     table = VIEW.table(trace, Focus("encoder-decoder", 0, 1))
     assert table.columns == ("position", "item", "text", "picture", "text, head 1", "text, head 2")
     assert table.rows[0] == (1, "ein", 0.25, 0.75, 0.75, 0.25) and len(table.rows) == 4
     assert table_csv(table).splitlines()[-1] == "4,⟨end⟩,,,,"
 
 
-def test_a_word_of_several_items_is_their_mean(trace: Trace) -> None:
+def test_word_of_several_items_is_their_mean(trace: Trace) -> None:
     target = replace(
         trace.fields["target"], raw="abc", anchors=np.array([[0, 1], [1, 3], [3, 3], [3, 3]])
     )
@@ -113,7 +113,7 @@ def test_a_word_of_several_items_is_their_mean(trace: Trace) -> None:
     assert drawn.chosen == (True, False, False)
 
 
-def test_the_caption_tells_both_sites(trace: Trace) -> None:
+def test_caption_names_both_sites(trace: Trace) -> None:
     told = VIEW.figure(trace, Focus(SITES[1])).layout.meta["caption"]
     assert (
         "· encoder-decoder, layer 1 of 2" in told
@@ -129,7 +129,7 @@ def test_many_words_stay_a_small_figure() -> None:
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_it_is_printed(trace: Trace, kind: str) -> None:
+def test_balance_can_be_printed(trace: Trace, kind: str) -> None:
     printed = VIEW.print(trace, Focus("encoder-decoder", items=(0,)))
     assert MEASURED in printed.texts[1].get_text() and len(figure_bytes(printed, kind)) > 1000
 
@@ -146,7 +146,7 @@ def test_labels_stay_text(trace: Trace) -> None:
     )
 
 
-def test_it_fits_where_both_lengths_are_known(trace: Trace) -> None:
+def test_balance_fits_only_with_both_lengths(trace: Trace) -> None:
     assert all(VIEW.fits(trace, Focus(site, 1, 1, items=(3,))) for site in SITES)
     assert not VIEW.fits(trace, Focus("decoder self")) and not VIEW.fits(trace, Focus(SITES[0], 2))
     for site in SITES:

@@ -30,13 +30,13 @@ def trace() -> Trace:
     return replace(plain, maps={**plain.maps, **{one.site: one for one in added}})
 
 
-def test_it_fits_where_there_is_attribution(trace: Trace) -> None:
+def test_view_fits_traces_with_attribution(trace: Trace) -> None:
     assert VIEW.fits(trace, Focus(SITE, 1, 2, items=(0,)))
     assert not VIEW.fits(fakes.trace(), Focus(SITE))
     assert not VIEW.fits(trace, Focus(f"{SITE} rollout"))
 
 
-def test_a_row_is_the_mean_over_the_focused_queries(trace: Trace) -> None:
+def test_row_is_the_mean_over_focused_queries(trace: Trace) -> None:
     drawn = find(trace, Focus(SITE, 1, 2, items=(0, 3))).drawn
     assert drawn.rows == ("attention", "rollout", "gradient × input")
     expected = item_shares(trace.maps[SITE], 1, 2)[[0, 3]].mean(0)
@@ -46,7 +46,7 @@ def test_a_row_is_the_mean_over_the_focused_queries(trace: Trace) -> None:
     )
 
 
-def test_the_table_has_the_agreement_of_every_head(trace: Trace) -> None:
+def test_table_has_the_agreement_of_every_head(trace: Trace) -> None:
     table, base = VIEW.table(trace, Focus(SITE)), trace.maps[SITE]
     assert table.columns == COLUMNS
     assert len(table.rows) == base.layers * (base.heads + 1) * 2
@@ -55,7 +55,7 @@ def test_the_table_has_the_agreement_of_every_head(trace: Trace) -> None:
     assert row[3:5] == (mean_of(found.correlation), mean_of(found.common))
 
 
-def test_the_words_say_how_far_they_agree(trace: Trace) -> None:
+def test_words_state_the_agreement(trace: Trace) -> None:
     words = agreement_words(trace, Focus(SITE, 1))
     assert "rollout: rank correlation " in words and "of the top 3 in common" in words
     short = fakes.trace("A", "E")
@@ -64,11 +64,11 @@ def test_the_words_say_how_far_they_agree(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_it_is_printed(trace: Trace, form: str) -> None:
+def test_view_can_be_printed(trace: Trace, form: str) -> None:
     assert figure_bytes(VIEW.print(trace, Focus(SITE)), form)
 
 
-def test_attributions_stand_behind_their_site_under_a_name_of_their_own(trace: Trace) -> None:
+def test_attributions_follow_their_site_under_own_names(trace: Trace) -> None:
     assert sites(trace)[:3] == [SITE, f"{SITE} rollout", f"{SITE} gradient"]
     assert site_name(trace, f"{SITE} rollout") == "Translation to source, by rollout"
     caption = VIEWS["alignment"].figure(trace, Focus(f"{SITE} gradient")).layout.meta["caption"]

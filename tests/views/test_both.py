@@ -42,7 +42,7 @@ def pointed(words: np.ndarray, cells: np.ndarray) -> Trace:
     return replace(trace, maps=maps)
 
 
-def test_a_panel_has_the_shares_of_its_word() -> None:
+def test_panel_has_the_shares_of_its_word() -> None:
     words, cells = np.full((4, 4), 0.25), np.full((4, 16), 1 / 16)
     words[1], cells[1] = [0.05, 0.7, 0.25, 0], np.eye(16)[6]
     drawn = panels(pointed(words, cells), Focus("encoder-decoder", items=(1,)))
@@ -59,7 +59,7 @@ def test_a_panel_has_the_shares_of_its_word() -> None:
     assert panel.frame.label == "roter" and panel.frame.light.max() == pytest.approx(1)
 
 
-def test_lines_are_as_wide_as_their_shares(trace: Trace) -> None:
+def test_line_width_follows_its_share(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 1, 2, "query", (2,))
     shares = trace.maps["encoder-decoder"].weights[
         1, 2, 2
@@ -68,7 +68,7 @@ def test_lines_are_as_wide_as_their_shares(trace: Trace) -> None:
     np.testing.assert_allclose(widths, 14 * shares, atol=0.006)
 
 
-def test_without_a_head_both_sides_are_means_over_heads(trace: Trace) -> None:
+def test_both_sides_average_heads_by_default(trace: Trace) -> None:
     panel = panels(trace, Focus("encoder-decoder", 0, None, "query", (0,))).panels[0]
     text, picture = (trace.maps[site].weights[0, :, 0].mean(0) for site in SITES)
     np.testing.assert_allclose(panel.shares, text, rtol=1e-5)
@@ -76,19 +76,19 @@ def test_without_a_head_both_sides_are_means_over_heads(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("items", [(), (0, 2)])
-def test_both_sites_give_the_same_panels(trace: Trace, items: tuple[int, ...]) -> None:
+def test_both_sites_give_equal_panels(trace: Trace, items: tuple[int, ...]) -> None:
     first, second = (VIEW.table(trace, Focus(site, 1, items=items)) for site in SITES)
     assert first == second and {row[1] for row in first.rows} == (
         {"ein", "Stern"} if items else {"ein", "roter", "Stern"}
     )
 
 
-def test_items_of_a_memory_choose_no_words(trace: Trace) -> None:
+def test_memory_items_choose_no_words(trace: Trace) -> None:
     for site in SITES:
         assert len(panels(trace, Focus(site, side="memory", items=(3,))).panels) == 3
 
 
-def test_of_many_words_the_long_ones_are_drawn_and_the_note_says_so() -> None:
+def test_long_words_are_drawn_first_with_a_note() -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
     drawn = panels(trace, Focus("encoder-decoder"))
     labels = [panel.frame.label for panel in drawn.panels]
@@ -99,7 +99,7 @@ def test_of_many_words_the_long_ones_are_drawn_and_the_note_says_so() -> None:
     assert focused.note.endswith("; 1 word left out")
 
 
-def test_punctuation_is_drawn_only_when_it_is_asked_for() -> None:
+def test_punctuation_is_drawn_only_on_request() -> None:
     trace = fakes.doubly_trace(target="Sterne .")
     assert [panel.frame.label for panel in panels(trace, Focus("encoder-decoder")).panels] == [
         "Sterne"
@@ -108,7 +108,7 @@ def test_punctuation_is_drawn_only_when_it_is_asked_for() -> None:
 
 
 @given(arrays(np.float64, st.integers(1, 30), elements=st.floats(0.001, 1)))
-def test_ties_hold_all_attention_in_the_order_of_the_source(values: np.ndarray) -> None:
+def test_ties_contain_all_attention_in_source_order(values: np.ndarray) -> None:
     shares = (values / values.sum()).astype(np.float32)
     named = [(item, str(item)) for item in range(len(shares))]
     found = ties(shares, named)
@@ -123,7 +123,7 @@ def test_ties_hold_all_attention_in_the_order_of_the_source(values: np.ndarray) 
     )
 
 
-def test_a_word_that_attends_to_nothing_has_no_told_share() -> None:
+def test_word_without_attention_has_no_share() -> None:
     assert not any(
         tie.strong or tie.share
         for tie in ties(np.zeros(20, np.float32), [(n, "a") for n in range(20)])
@@ -149,7 +149,7 @@ def test_letters_join_to_words_on_both_sides() -> None:
     )
 
 
-def test_the_table_has_all_shares_of_every_drawn_word() -> None:
+def test_table_has_all_shares_of_drawn_words() -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
     table = VIEW.table(trace, Focus("encoder-decoder", 1, 3, "query", (1,)))
     words, cells = ([row for row in table.rows if row[2] == side] for side in ("text", "picture"))
@@ -161,7 +161,7 @@ def test_the_table_has_all_shares_of_every_drawn_word() -> None:
     assert words[2][:5] == (2, "orangefarbener", "text", 3, "letter")
 
 
-def test_the_caption_tells_both_sites_and_the_scale(trace: Trace) -> None:
+def test_caption_names_both_sites_and_the_scale(trace: Trace) -> None:
     told = VIEW.figure(trace, Focus(SITES[1], 1, 2)).layout.meta["caption"]
     for part in (
         "captioner, greedy · encoder-decoder, layer 2 of 2, head 3 of 4",
@@ -172,7 +172,7 @@ def test_the_caption_tells_both_sites_and_the_scale(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("words", [1, 2, 3, 6])
-def test_panels_never_overlap_and_hold_their_source_words(words: int) -> None:
+def test_panels_never_overlap_and_contain_source_words(words: int) -> None:
     trace = fakes.doubly_trace(SOURCE, SENTENCE)
     places = panels(trace, Focus("encoder-decoder", items=tuple(range(words)))).panels
     assert all(
@@ -188,7 +188,7 @@ def test_panels_never_overlap_and_hold_their_source_words(words: int) -> None:
         )
 
 
-def test_a_line_runs_from_its_word_to_its_source_word() -> None:
+def test_line_connects_word_and_source_word() -> None:
     x, y = curve(50, 90)
     assert (y[0], y[-1]) == (50, 90) and (np.diff(x) > 0).all() and (np.diff(y) >= 0).all()
 
@@ -205,12 +205,12 @@ def test_it_is_printed(kind: str) -> None:
     )
 
 
-def test_words_that_were_read_have_no_probability(trace: Trace) -> None:
+def test_input_words_have_no_probability(trace: Trace) -> None:
     read = replace(trace, output=replace(trace.output, field="source"))
     assert "probability" not in VIEW.figure(read, Focus(SITES[0])).to_json()
 
 
-def test_a_long_sentence_stays_light() -> None:
+def test_long_sentence_stays_small() -> None:
     trace = fakes.doubly_trace(" ".join(["word"] * 60), " ".join(["Wort"] * 60), 14, 1, 2)
     assert len(VIEW.figure(trace, Focus("encoder-decoder")).to_json()) < 1_000_000
 
@@ -227,7 +227,7 @@ def test_labels_stay_text(trace: Trace) -> None:
     assert figure_bytes(printed, "svg").startswith(b"<?xml")
 
 
-def test_it_fits_a_translation_with_a_picture_only(trace: Trace) -> None:
+def test_view_fits_only_translation_with_picture(trace: Trace) -> None:
     assert all(VIEW.fits(trace, Focus(site, 1, 3, items=(3,))) for site in SITES)
     assert not any(
         VIEW.fits(trace, Focus(site)) for site in ("encoder self", "decoder self", "no such site")
@@ -244,7 +244,7 @@ def test_it_fits_a_translation_with_a_picture_only(trace: Trace) -> None:
 
 @pytest.mark.parametrize("site", [*SITES, "encoder self", "decoder self"])
 @pytest.mark.parametrize("items", [(), (1, 2)])
-def test_every_view_that_fits_a_translation_with_a_picture_draws_it(
+def test_every_fitting_view_draws_translation_with_picture(
     trace: Trace, site: str, items: tuple[int, ...]
 ) -> None:
     focus = Focus(site, 1, items=items)

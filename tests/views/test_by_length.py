@@ -37,7 +37,7 @@ def test_a_model_alone_is_no_comparison(cards: list[Card]) -> None:
     assert not with_and_without(TASK, cards)
 
 
-def test_every_number_is_drawn_and_stands_in_the_table() -> None:
+def test_every_number_is_drawn_and_listed() -> None:
     figure = length_figure(TASK, [ATTENDS, BLIND])
     for line, one in zip(figure.data, (ATTENDS, BLIND), strict=True):
         figures = one.figures[TEST]
@@ -51,7 +51,7 @@ def test_every_number_is_drawn_and_stands_in_the_table() -> None:
     assert len(rows) == 6 and rows[5] == ("<blind>", "long", 16.0, 18, 16, 21)
 
 
-def test_what_is_gained_is_said_where_it_was_measured() -> None:
+def test_gain_is_stated_if_measured() -> None:
     gains = {"all": 13.0, "short": 8.0, "long": 17.0, "growth": 9.0}
     gains |= {"growth_low": 5.5, "growth_high": 12.5}
     named = {f"over blind, {part}": gain for part, gain in gains.items()}

@@ -31,7 +31,7 @@ def test_missing_values_are_left_out_of_the_bars() -> None:
 
 
 @given(st.lists(st.floats(-1e6, 1e6, width=32), min_size=1, max_size=40))
-def test_every_value_lies_in_the_bar_that_counts_it(values: list[float]) -> None:
+def test_every_value_is_in_its_counting_bar(values: list[float]) -> None:
     column = np.array(values, np.float32)
     drawn, edges = histogram(column, "x").data[0], bin_edges(column)
     for number, count in zip(drawn.customdata, drawn.y, strict=True):
@@ -43,7 +43,7 @@ def test_every_value_lies_in_the_bar_that_counts_it(values: list[float]) -> None
 
 
 @pytest.mark.parametrize("values", [[], [np.nan], [3, 3, 3]])
-def test_nothing_and_a_single_value_can_be_drawn(values: list[float]) -> None:
+def test_no_value_and_single_value_can_be_drawn(values: list[float]) -> None:
     column = np.array(values, np.float32)
     assert sum(histogram(column, "x").data[0].y) == np.isfinite(column).sum()
 
@@ -74,7 +74,7 @@ def test_points_know_their_example() -> None:
     assert figure.layout.xaxis.title.text == "x &lt;i&gt;"
 
 
-def test_two_values_of_one_measure_have_a_line_where_they_are_equal() -> None:
+def test_equal_measures_have_a_diagonal_line() -> None:
     figure = scatter(SOME, SOME + 3, list("abcd"), ("x", "y"), "both", diagonal=True)
     line, points = figure.data
     assert list(line.x) == list(line.y) == [1, 7] and len(points.x) == 3
@@ -98,7 +98,7 @@ def test_curves_differ_without_colour_too() -> None:
     assert len({curve.line.dash for curve in history_figure(CARD).data}) == 2
 
 
-def test_a_measure_that_is_missing_is_left_out() -> None:
+def test_missing_measure_is_omitted() -> None:
     history = ({"step": 1, "valid_loss": 2.0}, {"step": 2}, {"step": 3, "valid_loss": 1.0})
     figure = history_figure(replace(CARD, history=history))
     assert [(curve.name, list(curve.x)) for curve in figure.data] == [("Validation", [1, 3])]

@@ -18,14 +18,14 @@ SITE = "encoder-decoder"
 FOCUS = Focus(SITE, layer=1)
 
 
-def test_a_map_differs_from_itself_by_nothing() -> None:
+def test_map_does_not_differ_from_itself() -> None:
     trace = fakes.trace()
     found = difference(trace, trace, FOCUS, FOCUS)
     assert not found.change.any() and not found.divergence.any() and found.left_out == (0, 0)
     assert [word for word in found.rows if word != "⟨end⟩"] == ["Ein", "kleiner", "Hund", "rennt."]
 
 
-def test_words_both_wrote_are_compared_by_hand_counted_shares() -> None:
+def test_shared_words_are_compared_by_hand() -> None:
     one, other = (
         fakes.trace("a bc", "x yz", area_size=1),
         fakes.trace("a bc", "x w yz", area_size=1),
@@ -48,7 +48,7 @@ def test_words_both_wrote_are_compared_by_hand_counted_shares() -> None:
     assert "1 words of &lt;b&gt;" in figure.layout.title.subtitle.text
 
 
-def test_every_row_changes_by_nothing_on_the_whole() -> None:
+def test_changes_of_every_row_sum_to_zero() -> None:
     one, other = (
         fakes.trace(),
         fakes.trace("A small dog runs.", "Ein kleiner Hund läuft.", area_size=2),
@@ -58,7 +58,7 @@ def test_every_row_changes_by_nothing_on_the_whole() -> None:
     assert ((found.divergence >= 0) & (found.divergence <= 1)).all() and "rennt." not in found.rows
 
 
-def test_over_a_picture_the_chosen_word_is_shown_cell_by_cell() -> None:
+def test_picture_difference_of_chosen_word_is_per_cell() -> None:
     one = fakes.caption_trace("a small red circle")
     flipped = one.maps[SITE].weights[..., ::-1].copy()
     other = replace(one, maps={**one.maps, SITE: replace(one.maps[SITE], weights=flipped)})
@@ -78,7 +78,7 @@ def test_over_a_picture_the_chosen_word_is_shown_cell_by_cell() -> None:
         fakes.caption_trace(),
     ],
 )
-def test_maps_of_different_things_have_no_difference(other: Trace) -> None:
+def test_maps_of_different_inputs_have_no_difference(other: Trace) -> None:
     one = fakes.trace()
     assert not fits(one, other, FOCUS, FOCUS)
     with pytest.raises(ValueError, match="difference"):

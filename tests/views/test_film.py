@@ -49,7 +49,7 @@ def slow_share(shares: np.ndarray, cells: Field, x: float, y: float) -> float:
     return float((1 - down) * upper + down * ((1 - across) * shares[s, c] + across * shares[s, d]))
 
 
-def test_a_mask_is_bilinear_between_the_middles_of_cells() -> None:
+def test_mask_is_bilinear_between_cell_centres() -> None:
     cells = fakes.picture_field(fakes.picture(width=90, height=40), 3, 5)
     shares = np.random.default_rng(0).random((3, 5), dtype=np.float32)
     drawn = spread(shares, cells, (40, 90), (20, 45))
@@ -65,7 +65,7 @@ def test_what_no_cell_holds_gets_no_attention() -> None:
     assert drawn[:, 10:20].min() == 1 and drawn[:, :10].max() == drawn[:, 20:].max() == 0
 
 
-def test_a_frame_is_the_picture_dimmed_by_the_shares_of_its_word(trace: Trace) -> None:
+def test_frame_is_dimmed_by_shares_of_its_word(trace: Trace) -> None:
     drawn = film(trace, FOCUS)
     shares = query.item_shares(trace.maps[FOCUS.site], 1, 2)
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
@@ -78,14 +78,14 @@ def test_a_frame_is_the_picture_dimmed_by_the_shares_of_its_word(trace: Trace) -
         np.testing.assert_allclose(lit[y, x], small[y, x] * light, atol=0.51)
 
 
-def test_a_black_ground_is_lifted_so_that_light_shows_on_it() -> None:
+def test_black_background_is_lifted() -> None:
     dark = np.zeros((4, 4, 3), dtype=np.uint8)
     dark[0, 0] = 255
     np.testing.assert_allclose([lifted(dark)[0, 0, 0], lifted(dark)[3, 3, 0]], [255, GROUND])
     np.testing.assert_array_equal(lifted(np.maximum(dark, 50)), np.maximum(dark, 50))
 
 
-def test_every_frame_is_lit_up_to_its_own_largest_cell(trace: Trace) -> None:
+def test_every_frame_is_scaled_to_its_largest_cell(trace: Trace) -> None:
     for frame in film(trace, FOCUS).frames:
         np.testing.assert_allclose(frame.light, frame.shares / frame.shares.max(), rtol=1e-6)
 
@@ -104,7 +104,7 @@ def test_against_the_average_a_sink_stays_dark(trace: Trace) -> None:
     assert "average" in against.note
 
 
-def test_all_words_have_a_frame_and_locked_ones_are_marked(trace: Trace) -> None:
+def test_every_word_has_a_frame_and_locked_mark(trace: Trace) -> None:
     drawn = film(trace, replace(FOCUS, items=(2, 1)))
     assert [frame.label for frame in drawn.frames if frame.marked] == ["small", "red"]
     assert [frame.label for frame in drawn.frames] == ["a", "small", "red", "circle"]
@@ -115,14 +115,14 @@ def test_all_words_have_a_frame_and_locked_ones_are_marked(trace: Trace) -> None
     assert [a.source != b.source for a, b in zip(one, other, strict=True)] == [0, 0, 1, 0, 0]
 
 
-def test_symbols_stay_out_unless_asked_for(trace: Trace) -> None:
+def test_symbols_are_omitted_unless_requested(trace: Trace) -> None:
     assert [frame.first for frame in film(trace, replace(FOCUS, items=(4, 1))).frames] == [
         *range(5)
     ]
     assert "⟨end⟩" not in [frame.label for frame in film(trace, FOCUS).frames]
 
 
-def test_of_a_text_too_long_for_a_film_the_locked_words_make_one() -> None:
+def test_locked_words_make_film_of_long_text() -> None:
     long = fakes.caption_trace(" ".join(["word"] * (frames.MOST_FRAMES + 1)))
     assert not VIEW.fits(long, FOCUS)
     drawn = film(long, replace(FOCUS, items=(3, 5)))
@@ -142,7 +142,7 @@ def test_items_join_to_words() -> None:
     assert drawn.frames[0].probability == pytest.approx(np.prod(trace.output.probabilities[:2]))
 
 
-def test_the_heaviest_area_of_a_word_is_that_of_all_its_items() -> None:
+def test_heaviest_area_of_word_uses_all_items() -> None:
     trace = fakes.caption_trace("a b c")
     split = replace(
         trace.fields["target"], raw="ab c", anchors=np.array([[0, 1], [1, 2], [2, 4], [4, 4]])
@@ -156,7 +156,7 @@ def test_the_heaviest_area_of_a_word_is_that_of_all_its_items() -> None:
         assert heaviest.weight == pytest.approx(mean_A.max())
 
 
-def test_hard_attention_outlines_what_was_read() -> None:
+def test_hard_attention_outlines_the_cells_read() -> None:
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps[FOCUS.site]
     assert attention.chosen is not None
@@ -178,7 +178,7 @@ def test_hard_attention_outlines_what_was_read() -> None:
     assert (drawn.stills(96).of(frame) != drawn.stills(96).of(plain)).any()
 
 
-def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace) -> None:
+def test_caption_names_model_site_head_and_scale(trace: Trace) -> None:
     told = VIEW.figure(trace, FOCUS).layout.meta["caption"]
     for part in (
         "captioner",
@@ -192,7 +192,7 @@ def test_the_caption_tells_model_site_head_normalisation_and_scale(trace: Trace)
     assert "own largest cell" in told
 
 
-def test_the_table_has_a_line_a_word_whose_cells_sum_to_one(trace: Trace) -> None:
+def test_table_has_one_line_per_word(trace: Trace) -> None:
     table = VIEW.table(trace, FOCUS)
     assert len(set(table.columns)) == len(table.columns) == 4 + 16
     assert table.columns[4] == "row 1, column 1"
@@ -201,7 +201,7 @@ def test_the_table_has_a_line_a_word_whose_cells_sum_to_one(trace: Trace) -> Non
         assert sum(map(float, row[4:])) == pytest.approx(1, abs=1e-5)
 
 
-def test_a_strip_of_thirty_words_is_light() -> None:
+def test_strip_of_thirty_words_is_small() -> None:
     trace = fakes.caption_trace(" ".join(["word"] * 30), grid=8)
     noise = np.random.default_rng(0).integers(0, 256, (480, 640, 3)).astype(np.uint8)
     picture = pictures.fitted(pictures.fitted(noise, 80), 640)
@@ -231,7 +231,7 @@ def test_labels_stay_text(trace: Trace) -> None:
     assert film_gif(trace, FOCUS).startswith(b"GIF89a")
 
 
-def test_it_fits_text_that_attends_to_a_picture_only(trace: Trace) -> None:
+def test_film_fits_only_text_attending_to_picture(trace: Trace) -> None:
     assert VIEW.fits(trace, FOCUS) and not VIEW.fits(trace, replace(FOCUS, items=(5,)))
     assert not VIEW.fits(trace, Focus("encoder self")) and not VIEW.fits(
         trace, Focus("decoder self")
@@ -257,7 +257,7 @@ def test_every_view_that_fits_a_caption_draws_it(trace: Trace, site: str) -> Non
         assert view.print(trace, Focus(site)).axes
 
 
-def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
+def test_animation_has_one_frame_per_word(trace: Trace) -> None:
     moving = Image.open(io.BytesIO(film_gif(trace, FOCUS)))
     assert (
         getattr(moving, "n_frames", 1) == 4
@@ -288,12 +288,12 @@ def test_the_moving_picture_has_a_frame_a_word(trace: Trace) -> None:
         ((300, 640), (225, 480)),
     ],
 )
-def test_the_moving_picture_stays_of_a_size(size: tuple[int, int], drawn: tuple[int, int]) -> None:
+def test_animation_size_is_bounded(size: tuple[int, int], drawn: tuple[int, int]) -> None:
     assert drawn_size(*size) == drawn
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
-def test_a_thin_picture_moves_in_frames_of_a_size(width: int, height: int) -> None:
+def test_thin_picture_animation_has_bounded_frames(width: int, height: int) -> None:
     trace = fakes.caption_trace()
     thin = fakes.picture(width=width, height=height)
     cells = fakes.picture_field(thin, 4, 4)
@@ -331,7 +331,7 @@ def test_what_was_not_produced_has_no_probability() -> None:
     assert "probability" not in VIEW.figure(trace, Focus("attention")).to_json()
 
 
-def test_a_film_is_not_offered_of_more_than_can_be_drawn_in_a_moment(
+def test_film_is_not_offered_for_too_large_traces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     trace = fakes.caption_trace()
@@ -357,7 +357,7 @@ def test_every_word_has_a_picture_of_its_own() -> None:
     assert (shown.title, shown.note, shown.caption) == (drawn.title, drawn.note, drawn.caption)
 
 
-def test_a_chosen_word_is_marked_in_what_is_played() -> None:
+def test_chosen_word_is_marked_in_player() -> None:
     trace = fakes.caption_trace("a b c")
     shown = played(trace, Focus("encoder-decoder", items=(1,)))
     plain = played(trace, Focus("encoder-decoder"))
@@ -366,7 +366,7 @@ def test_a_chosen_word_is_marked_in_what_is_played() -> None:
     assert [one == other for one, other in pairs] == [True, False, True]
 
 
-def test_what_cannot_be_seen_is_named_and_markup_stays_as_it_is() -> None:
+def test_invisible_text_is_named_and_markup_escaped() -> None:
     shown = played(fakes.caption_trace("a \u202e <b>"), FOCUS)
     assert shown.words == ("a", "⟨U+202E⟩", "<b>")
 
@@ -378,7 +378,7 @@ def test_standing_still_it_is_the_film_strip() -> None:
 
 
 @pytest.mark.parametrize(("width", "height"), [(1, 640), (640, 1)])
-def test_a_thin_picture_is_played_wide_enough_to_be_seen(width: int, height: int) -> None:
+def test_thin_picture_is_played_wide_enough(width: int, height: int) -> None:
     shown = played(
         fakes.caption_trace("a b", seen=fakes.picture(width=width, height=height)), FOCUS
     )

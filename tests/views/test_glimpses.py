@@ -68,7 +68,7 @@ def test_labels_stay_text(trace: Trace, name: str) -> None:
     assert figure_bytes(VIEWS[name].print(trace, FOCUS), "svg").startswith(b"<?xml")
 
 
-def test_the_other_views_draw_a_gaze_or_do_not_fit(trace: Trace) -> None:
+def test_other_views_draw_gazes_or_do_not_fit(trace: Trace) -> None:
     for view in (view for view in VIEWS.values() if view.fits(trace, FOCUS)):
         assert view.figure(trace, FOCUS).data, view.name
     assert VIEWS["probabilities"].fits(trace, FOCUS) and not VIEWS["overview"].fits(trace, FOCUS)

@@ -15,7 +15,7 @@ from tests import fakes
 FOCUS, VIEW = Focus("encoder-decoder"), VIEWS["listening"]
 
 
-def test_it_fits_sounds_alone_and_is_what_a_page_opens_with() -> None:
+def test_listening_fits_only_sounds_and_opens_first() -> None:
     trace = fakes.sound_trace()
     fitting = [name for name, view in VIEWS.items() if view.fits(trace, FOCUS)]
     assert fitting[0] == "listening"
@@ -23,7 +23,7 @@ def test_it_fits_sounds_alone_and_is_what_a_page_opens_with() -> None:
         assert not VIEW.fits(other, FOCUS)
 
 
-def test_a_row_is_an_item_over_the_seconds_of_the_sound() -> None:
+def test_row_is_an_item_over_time() -> None:
     trace = fakes.sound_trace("31")
     drawn = listening(trace, replace(FOCUS, items=(1,)))
     assert np.array_equal(drawn.weights, trace.maps["encoder-decoder"].weights[0, 0])
@@ -38,7 +38,7 @@ def test_a_row_is_an_item_over_the_seconds_of_the_sound() -> None:
     assert shade.shape[0] == 40 and shade[:8].mean() < shade[-20:].mean()
 
 
-def test_the_table_has_the_heaviest_moment_and_what_is_known() -> None:
+def test_table_has_heaviest_moment_and_known_bounds() -> None:
     trace = fakes.sound_trace("31")
     table = VIEW.table(trace, FOCUS)
     assert "said from, s" not in table.columns

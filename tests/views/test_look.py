@@ -43,7 +43,7 @@ def test_soft_attention_lights_its_cell(cell: int) -> None:
     assert inside.max() == seen.max() and inside.mean() > 2 * seen.mean()
 
 
-def test_against_the_average_what_is_always_looked_at_stays_dark() -> None:
+def test_constant_attention_is_dark_against_average() -> None:
     trace = pointed(6)
     assert np.ptp(look_picture(trace, 0, "average").astype(int)) == 0
     attention = trace.maps["encoder-decoder"]
@@ -56,7 +56,7 @@ def test_against_the_average_what_is_always_looked_at_stays_dark() -> None:
     assert (row // height, column // width) == divmod(9, 4)
 
 
-def test_hard_attention_outlines_what_was_read() -> None:
+def test_hard_attention_outlines_the_cells_read() -> None:
     assert yellow(look_picture(pointed(6), 0)) == 0
     seen = look_picture(pointed(6, hard=True), 0)
     assert yellow(seen) > 100
@@ -85,7 +85,7 @@ def test_glimpses_are_outlined_one_after_the_other() -> None:
     assert all((one != other).any() for one, other in zip(looks, looks[1:], strict=False))
 
 
-def test_a_spatial_transformer_has_one_look_at_any_step() -> None:
+def test_spatial_transformer_has_one_look_per_step() -> None:
     trace = fakes.gaze_trace("transformer", 1, 1)
     np.testing.assert_array_equal(look_picture(trace, 0), look_picture(trace, 5))
     assert yellow(look_picture(trace, 0)) > 100

@@ -74,7 +74,7 @@ def test_half_columns_make_a_trapezoid() -> None:
     np.testing.assert_array_equal(halves, expected)
 
 
-def test_a_pyramid_says_at_the_right_end_what_each_row_sums_to(trace: Trace) -> None:
+def test_pyramid_labels_rows_with_their_sums(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, items=(2,))
     sums = query.area_size_shares(
         replace(
@@ -89,7 +89,7 @@ def test_a_pyramid_says_at_the_right_end_what_each_row_sums_to(trace: Trace) -> 
     assert told == pytest.approx([100 * share for share in sums.values()], abs=0.5)
 
 
-def test_a_pyramid_of_areas_of_several_items_begins_with_pairs(trace: Trace) -> None:
+def test_pyramid_of_larger_areas_begins_with_pairs(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, areas="several")
     figure = VIEWS["pyramid"].figure(trace, focus)
     assert [row.y0 for row in figure.data] == [2, 3, 4, 5]
@@ -98,9 +98,7 @@ def test_a_pyramid_of_areas_of_several_items_begins_with_pairs(trace: Trace) -> 
 
 
 @pytest.mark.parametrize("items", [(), (2,), (2, 7)])
-def test_coverage_rows_are_heads_and_sum_to_their_mean_area_size(
-    trace: Trace, items: tuple[int, ...]
-) -> None:
+def test_coverage_rows_sum_to_mean_area_size(trace: Trace, items: tuple[int, ...]) -> None:
     focus = Focus("encoder-decoder", 1, items=items)
     values = matrices.coverage(trace, focus).values
     attention = trace.maps["encoder-decoder"]
@@ -141,7 +139,7 @@ def test_words_keep_blanks_that_no_word_follows() -> None:
     assert drawn.columns == ("a", "b", "␣␣", "⟨end⟩") and drawn.rows == ("␣", "⟨end⟩")
 
 
-def test_lines_of_a_query_are_its_shares_strongest_first(trace: Trace) -> None:
+def test_query_lines_are_shares_strongest_first(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, "query", (4,))
     drawn = lines.lines(trace, focus).lines
     shares = query.item_shares(trace.maps["encoder-decoder"], 0, 1)[4]
@@ -151,7 +149,7 @@ def test_lines_of_a_query_are_its_shares_strongest_first(trace: Trace) -> None:
     assert [line.share for line in drawn] == sorted((line.share for line in drawn), reverse=True)
 
 
-def test_lines_to_a_memory_item_come_from_every_query_and_head(trace: Trace) -> None:
+def test_memory_lines_come_from_all_queries_and_heads(trace: Trace) -> None:
     drawn = lines.lines(trace, Focus("encoder-decoder", 0, None, "memory", (2,))).lines
     assert {line.item for line in drawn} == {2} and {(line.head, line.query) for line in drawn} == {
         (head, q) for head in range(4) for q in range(24)
@@ -172,13 +170,13 @@ def test_without_a_choice_the_strongest_lines_are_drawn(trace: Trace) -> None:
     np.testing.assert_allclose(widths, [9 * share / drawn.widest for share in shares], atol=0.006)
 
 
-def test_a_line_runs_from_its_item_above_to_its_query_below() -> None:
+def test_line_connects_upper_item_and_lower_query() -> None:
     drawn = lines.lines(fakes.trace("abc", "d"), Focus("encoder-decoder"))
     x, y = drawn.path(lines.Line(head=0, query=1, item=3, share=0.5))
     assert (x[0], y[0]) == (3.5 / 4, 1) and (x[-1], y[-1]) == (1.5 / 2, 0)
 
 
-def test_the_overview_shows_every_head_once_layer_by_layer(trace: Trace) -> None:
+def test_overview_shows_every_head_by_layer(trace: Trace) -> None:
     focus = Focus("encoder self")
     tiles = overview.overview(trace, focus).tiles
     assert [(tile.layer, tile.head) for tile in tiles] == [
@@ -188,7 +186,7 @@ def test_the_overview_shows_every_head_once_layer_by_layer(trace: Trace) -> None
     assert [tuple(at) for at in points.customdata] == [(tile.layer, tile.head) for tile in tiles]
 
 
-def test_the_overview_shows_item_shares_where_each_head_stands(trace: Trace) -> None:
+def test_overview_places_item_shares_by_head(trace: Trace) -> None:
     drawn = overview.overview(trace, Focus("encoder-decoder"))
     shares = query.item_shares(
         trace.maps["encoder-decoder"], drawn.tiles[5].layer, drawn.tiles[5].head
@@ -267,7 +265,7 @@ def test_many_probabilities_are_averaged() -> None:
 
 
 @pytest.mark.slow
-def test_a_million_items_are_drawn_and_printed_in_a_moment() -> None:
+def test_million_items_are_drawn_and_printed_quickly() -> None:
     items = 1_000_000
     fields = (
         fakes.text_field("target", "b", end=""),
@@ -289,7 +287,7 @@ def test_a_million_items_are_drawn_and_printed_in_a_moment() -> None:
     assert drawn[0].argmax() == 500 and drawn[0, 500] == pytest.approx(1 / 500)
 
 
-def test_the_overview_is_not_offered_of_more_heads_than_can_be_told_apart() -> None:
+def test_overview_is_not_offered_for_many_heads() -> None:
     trace = fakes.trace("ab", "c", 1, 1, 1)
     one = trace.maps["encoder-decoder"]
 

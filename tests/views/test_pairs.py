@@ -23,7 +23,7 @@ CARDS = [
 ]
 
 
-def test_each_row_is_about_the_best_of_its_readers() -> None:
+def test_each_row_shows_its_best_reader() -> None:
     assert pairs_table(CARDS).rows == [
         ("One layer of glimpses", "9.0%", "–"),
         ("Two layers, no coarse look", "7.0%", "20.0%"),
@@ -38,7 +38,7 @@ def test_the_figure_has_the_numbers_of_the_table() -> None:
     assert list(survey.y) == [one.title for one in PAIR_READERS]
 
 
-def test_without_a_reader_of_pairs_there_is_nothing_to_draw() -> None:
+def test_no_pair_reader_means_no_figure() -> None:
     assert has_pairs(CARDS) and not has_pairs(CARDS[3:])
     unmeasured = replace(CARDS[0], figures={})
     assert not has_pairs([unmeasured])

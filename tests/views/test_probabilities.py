@@ -54,7 +54,7 @@ def test_the_table_has_the_difference() -> None:
         assert row[2:] == pytest.approx((one, two, two - one))
 
 
-def test_only_the_same_output_is_compared_and_an_end_may_follow() -> None:
+def test_only_equal_outputs_are_compared() -> None:
     before, after = pair()
     fits = PAIRS["change"](before).fits
     assert fits(after, FOCUS) and not fits(fakes.trace(target="Ein Hut."), FOCUS)

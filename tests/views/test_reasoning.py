@@ -81,7 +81,7 @@ def test_the_table_of_points_has_every_weight() -> None:
 @pytest.mark.parametrize(
     ("name", "trace"), [("facts", story_trace("1")), ("points", points_trace())]
 )
-def test_they_are_drawn_on_screen_and_paper_and_fit_nothing_else(name: str, trace: Trace) -> None:
+def test_reasoning_views_are_drawn_and_fit_only_reasoning(name: str, trace: Trace) -> None:
     view, site = VIEWS[name], next(iter(trace.maps))
     assert view.fits(trace, Focus(site))
     assert view.figure(trace, Focus(site)).data

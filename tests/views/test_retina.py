@@ -36,7 +36,7 @@ def trace() -> Trace:
     return result
 
 
-def test_it_is_offered_only_where_there_was_a_coarse_look(trace: Trace) -> None:
+def test_retina_is_offered_only_with_coarse_look(trace: Trace) -> None:
     assert all(VIEW.fits(trace, Focus(site)) for site in trace.gazes)
     assert not VIEW.fits(fakes.gaze_trace(), FOCUS)
     assert not VIEW.fits(fakes.caption_trace(), Focus("encoder-decoder"))
@@ -46,7 +46,7 @@ def test_it_is_offered_only_where_there_was_a_coarse_look(trace: Trace) -> None:
         )
 
 
-def test_the_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:
+def test_coarse_look_and_both_first_glimpses_are_shown(trace: Trace) -> None:
     coarse, seeing, blind = context(trace, FOCUS).tiles
     assert coarse.pixels.shape[0] == coarse.pixels.shape[1] and "25×25" in coarse.texts[1]
     assert seeing.pixels.shape == blind.pixels.shape and (seeing.pixels != blind.pixels).any()

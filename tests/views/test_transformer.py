@@ -63,14 +63,14 @@ def test_a_copy_reads_each_pixel_itself() -> None:
     np.testing.assert_allclose(read, picture.mean(2).ravel(), rtol=1e-6)
 
 
-def test_the_middle_pixel_is_shown_unless_another_is_asked_for(trace: Trace) -> None:
+def test_middle_pixel_is_shown_by_default(trace: Trace) -> None:
     assert (sampling(trace, FOCUS).sample.row, sampling(trace, FOCUS).sample.column) == (4, 4)
     drawn = sampling(trace, replace(FOCUS, items=(13,)))
     assert (drawn.sample.row, drawn.sample.column) == (1, 5)
     assert drawn.read == trace.gazes["transformer"].seen[0, 0, 1, 5]
 
 
-def test_points_of_the_grid_and_of_the_output_belong_together(trace: Trace) -> None:
+def test_grid_and_output_points_correspond(trace: Trace) -> None:
     drawn = sampling(trace, FOCUS)
     assert drawn.points.shape == drawn.dots.shape == (49, 2)
     corners = trace.gazes["transformer"].corners[0, 0]
@@ -82,7 +82,7 @@ def test_points_of_the_grid_and_of_the_output_belong_together(trace: Trace) -> N
         np.testing.assert_allclose(place, expected, rtol=1e-4)
 
 
-def test_corners_have_the_same_colour_and_shape_in_both_panels(trace: Trace) -> None:
+def test_corners_match_in_both_panels(trace: Trace) -> None:
     marks = [
         t for t in VIEW.figure(trace, FOCUS).data if t.hovertemplate and "corner" in t.hovertemplate
     ]
@@ -104,7 +104,7 @@ def test_the_table_adds_up(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("size", [(480, 320), (30, 90)])
-def test_a_sample_of_a_picture_of_another_size_is_taken_from_what_the_network_got(
+def test_samples_come_from_the_network_input(
     size: tuple[int, int],
 ) -> None:
     plain = fakes.gaze_trace("transformer", 1, 1)

@@ -59,7 +59,7 @@ def lines_of(drawn: Growing) -> set[tuple[str, str, bool]]:
     return found
 
 
-def test_a_whole_tree_has_a_branch_to_every_node_and_word() -> None:
+def test_complete_tree_has_all_branches() -> None:
     drawn = growing(tree_trace(), FOCUS)
     assert [node.label for node in drawn.nodes()] == ["S", "NP", "VP", "NP"]
     assert not any(drawn.is_open(node) for node in drawn.nodes())
@@ -75,7 +75,7 @@ def test_a_whole_tree_has_a_branch_to_every_node_and_word() -> None:
     assert drawn.tokens == (*TREE.split(), "")
 
 
-def test_a_step_has_what_was_written_until_then_dotted_where_it_is_open() -> None:
+def test_step_shows_written_part_with_open_nodes_dotted() -> None:
     drawn = at(6)
     assert [node.label for node in drawn.nodes()] == ["S", "NP", "VP", "NP"]
     assert [drawn.is_open(node) for node in drawn.nodes()] == [True, False, True, True]
@@ -92,7 +92,7 @@ def test_a_step_has_what_was_written_until_then_dotted_where_it_is_open() -> Non
     assert lines_of(at(3)) == {("0S", "1NP", True), ("1NP", "Ida", False)}
 
 
-def test_nodes_stand_over_the_middle_of_their_words_the_root_on_top() -> None:
+def test_nodes_are_centred_over_words_below_root() -> None:
     drawn = growing(tree_trace(), FOCUS)
     s, subject, verb, thing = (drawn.place(node) for node in drawn.nodes())
     assert [place[0] for place in (s, subject, verb, thing)] == [1.0, 0.0, 1.5, 2.0]
@@ -101,7 +101,7 @@ def test_nodes_stand_over_the_middle_of_their_words_the_root_on_top() -> None:
     assert [at(4).place(node) for node in at(4).nodes()] == [s, subject, verb]
 
 
-def test_rows_are_tokens_and_columns_the_attention_of_words() -> None:
+def test_rows_are_tokens_and_columns_word_attention() -> None:
     drawn = at(4)
     assert drawn.weights.shape == (12, 3)
     # 0.6 on an area of two items is 0.6 on each; 0.4 on the end symbol is shown for no word.
@@ -144,7 +144,7 @@ def test_titles_say_what_the_chosen_token_looks_at(items: tuple[int, ...], title
     assert drawn.title == title and drawn.is_chosen == bool(items)
 
 
-def test_words_that_are_chosen_are_no_token() -> None:
+def test_chosen_words_are_not_tokens() -> None:
     drawn = growing(tree_trace(), replace(FOCUS, side="memory", items=(1,)))
     assert not drawn.is_chosen and drawn.step == 11 and drawn.title.startswith("The tree of")
 
@@ -166,25 +166,25 @@ TREES = {
 
 
 @pytest.mark.parametrize(("tree", "note"), TREES.values(), ids=TREES)
-def test_the_note_says_what_is_wrong_with_a_tree(tree: str, note: str) -> None:
+def test_note_states_the_problem_of_a_tree(tree: str, note: str) -> None:
     plain = growing(tree_trace(), FOCUS).note
     assert "dotted where a bracket is open" in plain
     assert growing(tree_trace(tree, looks={}), FOCUS).note == plain + note
 
 
-def test_a_word_that_the_sentence_lacks_is_a_question_mark() -> None:
+def test_word_missing_from_sentence_is_question_mark() -> None:
     drawn = growing(tree_trace("(S XX XX XX (NP XX )NP )S"), FOCUS)
     assert drawn.words == ("Ida", "paints", "boats", "?") and drawn.weights.shape == (9, 4)
     assert not drawn.weights[:, 3].any() and ("4NP", "?", False) in lines_of(drawn)
 
 
-def test_a_word_that_the_tree_lacks_stands_without_a_branch() -> None:
+def test_word_missing_from_tree_has_no_branch() -> None:
     drawn = growing(tree_trace("(S (NP XX )NP XX )S"), FOCUS)
     assert drawn.words == ("Ida", "paints", "boats")
     assert {name for _, name, _ in lines_of(drawn)} == {"1NP", "Ida", "paints"}
 
 
-def test_behind_a_mistake_nothing_more_is_drawn() -> None:
+def test_nothing_is_drawn_after_a_mistake() -> None:
     """Not the words that are written there either: the sentence has no column for them."""
     drawn = growing(tree_trace("(S (NP XX )NP (VP XX )NP XX XX XX )S"), FOCUS)
     assert len(drawn.words) == 3
@@ -195,7 +195,7 @@ def test_behind_a_mistake_nothing_more_is_drawn() -> None:
     }
 
 
-def test_an_item_that_is_a_blank_does_not_move_the_tree() -> None:
+def test_blank_item_does_not_move_the_tree() -> None:
     """A model may write a blank of its own between two brackets."""
     trace = tree_trace("(S XX XX )S", "Boats sink", {})
     blank = Field(
@@ -216,7 +216,7 @@ def test_an_item_that_is_a_blank_does_not_move_the_tree() -> None:
 
 
 @pytest.mark.parametrize("tree", [tree for tree, _ in TREES.values()], ids=TREES)
-def test_every_step_is_drawn_on_screen_and_paper_and_listed(tree: str) -> None:
+def test_every_step_is_drawn_printed_and_listed(tree: str) -> None:
     trace = tree_trace(tree, looks={0: (0, 3), 1: (1, 1)})
     rows = len(tree.split()) + 1
     for items in [(), *((step,) for step in range(rows))]:
@@ -248,9 +248,7 @@ def test_the_table_has_the_heaviest_area_in_words() -> None:
 
 
 @pytest.mark.parametrize(("step", "first", "width"), [(0, 0, 3), (4, 1, 2), (6, 2, 1)])
-def test_frames_are_around_the_words_of_the_heaviest_area(
-    step: int, first: int, width: int
-) -> None:
+def test_frames_surround_words_of_the_heaviest_area(step: int, first: int, width: int) -> None:
     focus = replace(FOCUS, items=(step,))
     over, row = VIEW.figure(tree_trace(), focus).layout.shapes
     for box in (over, row):
@@ -262,7 +260,7 @@ def test_frames_are_around_the_words_of_the_heaviest_area(
 
 
 @pytest.mark.parametrize("items", [(), (2,), (11,)])
-def test_where_no_word_is_looked_at_there_is_no_frame(items: tuple[int, ...]) -> None:
+def test_no_attended_word_means_no_frame(items: tuple[int, ...]) -> None:
     focus = replace(FOCUS, items=items)
     assert len(VIEW.figure(tree_trace(), focus).layout.shapes) == 0
     assert len(VIEW.print(tree_trace(), focus).axes[0].patches) == 0
@@ -279,7 +277,7 @@ def test_words_and_labels_stay_text() -> None:
     assert VIEW.print(trace, FOCUS).axes[0].texts[-2].get_text() == "$x$"
 
 
-def test_it_fits_trees_alone_and_is_what_a_page_opens_with() -> None:
+def test_tree_fits_only_trees_and_opens_first() -> None:
     trace = tree_trace()
     assert next(name for name, view in VIEWS.items() if view.fits(trace, FOCUS)) == "tree"
     for other in (fakes.trace(), fakes.trace("Ida", "XX"), fakes.caption_trace()):

@@ -55,7 +55,7 @@ def test_more_is_brighter_and_called_so() -> None:
 
 
 @pytest.mark.parametrize(("largest", "opens"), [(3, "pyramid"), (1, "alignment")])
-def test_a_page_opens_with_areas_only_where_there_are_areas(largest: int, opens: str) -> None:
+def test_page_opens_on_areas_if_there_are_any(largest: int, opens: str) -> None:
     trace, focus = fakes.trace(area_size=largest), Focus("encoder-decoder")
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
     assert first_view(fitting, trace, focus).name == opens
@@ -114,7 +114,7 @@ def test_every_view_draws_small_and_deep_traces(
     ],
     ids=str,
 )
-def test_a_view_says_that_it_does_not_fit(view: View, focus: Focus, trace: Trace) -> None:
+def test_view_states_that_it_does_not_fit(view: View, focus: Focus, trace: Trace) -> None:
     assert not view.fits(trace, focus)
 
 
@@ -129,7 +129,7 @@ def long_trace() -> Trace:
     return fakes.trace("abcdefgh" * 128, "xyzw " * 205, layers=1, heads=2, area_size=3)
 
 
-def test_averaging_is_said_in_the_title(long_trace: Trace) -> None:
+def test_averaging_is_stated_in_the_title(long_trace: Trace) -> None:
     titles = {
         name: VIEWS[name].figure(long_trace, Focus("encoder-decoder")).layout.title.text
         for name in VIEWS
@@ -168,7 +168,7 @@ def test_print_figures_carry_title_and_caption(view: View, trace: Trace) -> None
     assert figure.layout.title.text.replace("<br>", " ") in texts
 
 
-def test_of_a_large_map_the_overview_draws_one_layer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_overview_of_large_map_draws_one_layer(monkeypatch: pytest.MonkeyPatch) -> None:
     trace, focus = fakes.trace(layers=3), Focus("encoder self", 2, 1)
     view = VIEWS["overview"]
     every, size = view.table(trace, focus).rows, trace.maps["encoder self"].weights.nbytes

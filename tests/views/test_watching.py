@@ -47,7 +47,7 @@ def known(gold: str, items: int = 4, frames: int = 6) -> Watching:
     return watching(replace(trace(WORDS, items, frames), details={GOLD: gold}), FOCUS)
 
 
-def test_it_fits_clips_alone_and_is_what_a_page_opens_with() -> None:
+def test_watching_fits_only_clips_and_opens_first() -> None:
     assert [name for name, view in VIEWS.items() if view.fits(trace(), FOCUS)][0] == "watching"
     for other in (fakes.trace(), fakes.caption_trace(), fakes.sound_trace()):
         assert not VIEW.fits(other, FOCUS)
@@ -56,7 +56,7 @@ def test_it_fits_clips_alone_and_is_what_a_page_opens_with() -> None:
     assert VIEW.fits(trace(), replace(FOCUS, side="memory", items=(3,)))
 
 
-def test_a_row_is_a_word_over_the_frames_that_are_watched() -> None:
+def test_row_is_a_word_over_watched_frames() -> None:
     made = trace()
     drawn = watching(made, FOCUS)
     assert drawn.words == WORDS and drawn.numbers == (1, 3, 4, 6)
@@ -70,7 +70,7 @@ def test_a_row_is_a_word_over_the_frames_that_are_watched() -> None:
     assert drawn.title == "Seen: three <b>grows</b>" and drawn.caption == caption(made, FOCUS)
 
 
-def test_the_highest_bar_of_every_word_is_as_high() -> None:
+def test_highest_bars_of_all_words_are_equal() -> None:
     drawn = watching(trace(), FOCUS)
     heights = [drawn.bars(row) for row in range(3)]
     assert heights[0].max() == heights[1].max() == pytest.approx(0.86)
@@ -78,7 +78,7 @@ def test_the_highest_bar_of_every_word_is_as_high() -> None:
     assert heights[2].tolist() == [0, 0, 0, 0]
 
 
-def test_words_that_are_chosen_are_framed_and_frames_are_no_words() -> None:
+def test_chosen_words_are_framed() -> None:
     assert watching(trace(), replace(FOCUS, items=(1, 0, 1))).marked == (0, 1)
     assert watching(trace(), replace(FOCUS, side="memory", items=(2,))).marked == ()
     # A box for every word that attends to something, or for those that are chosen.
@@ -109,23 +109,23 @@ def test_words_that_are_chosen_are_framed_and_frames_are_no_words() -> None:
         ("1.5 2", ()),
     ],
 )
-def test_an_action_lies_between_the_first_and_the_last_frame_of_it(
+def test_action_spans_its_first_to_last_frame(
     gold: str, actions: tuple[tuple[int, int], ...]
 ) -> None:
     assert known(gold).actions == actions
 
 
-def test_a_number_that_no_frame_has_is_no_reason_to_fail() -> None:
+def test_oversized_frame_number_does_not_fail() -> None:
     """A trace may be a stranger's; Python reads no number of so many digits."""
     assert known(f"1 {'9' * 5000}").actions == ()
 
 
-def test_an_action_has_all_places_of_a_frame_that_is_watched_several_times() -> None:
+def test_action_covers_all_places_of_repeated_frame() -> None:
     assert known("1 1 2 2", items=6, frames=2).numbers == (1, 1, 1, 2, 2, 2)
     assert known("1 1 2 2", items=6, frames=2).actions == ((0, 3), (3, 6))
 
 
-def test_lines_are_where_actions_begin_and_end_on_screen_and_on_paper() -> None:
+def test_action_bounds_are_lines_on_screen_and_paper() -> None:
     acted = replace(trace(), details={GOLD: "1 3 4 6"})
     assert "dotted: where an action begins and ends" in watching(acted, FOCUS).note
     lines = [one for one in VIEW.figure(acted, FOCUS).layout.shapes if one.type == "line"]
@@ -135,7 +135,7 @@ def test_lines_are_where_actions_begin_and_end_on_screen_and_on_paper() -> None:
     assert marked == plain + 3
 
 
-def test_the_figure_has_every_frame_and_a_bar_for_each_under_it() -> None:
+def test_figure_has_a_bar_under_every_frame() -> None:
     figure = VIEW.figure(trace(), FOCUS)
     assert [image.x for image in figure.layout.images] == [0, 1, 2, 3]
     assert len({image.source for image in figure.layout.images}) == 4
@@ -163,7 +163,7 @@ def test_markup_in_words_stays_text() -> None:
     assert not any(label.get_parse_math() for label in paper.axes[0].get_yticklabels())
 
 
-def test_the_table_has_the_heaviest_area_and_every_frame() -> None:
+def test_table_has_heaviest_area_and_every_frame() -> None:
     table = VIEW.table(trace(), FOCUS)
     assert table.columns == (
         "item",
@@ -182,7 +182,7 @@ def test_the_table_has_the_heaviest_area_and_every_frame() -> None:
     assert table.rows[2] == (3, "⟨end⟩", "", "", 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_paper_has_the_frames_the_bars_and_the_words() -> None:
+def test_print_has_frames_bars_and_words() -> None:
     axes = VIEW.print(trace(), FOCUS).axes[0]
     assert len(axes.images) == 4 and len(axes.containers) == 3
     assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "3", "4", "6"]

@@ -102,7 +102,7 @@ def test_figure_table_and_print(text: tuple[Trace, Logits]) -> None:
     assert figure_bytes(view.print(trace, FOCUS), "svg").startswith(b"<?xml")
 
 
-def test_an_item_that_may_not_be_seen_has_no_bar(text: tuple[Trace, Logits]) -> None:
+def test_invisible_item_has_no_bar(text: tuple[Trace, Logits]) -> None:
     trace, logits = text
     item = logits.item.copy()
     item[:, :, 6:] = -np.inf
@@ -124,7 +124,7 @@ def test_logits_of_another_model_are_refused(text: tuple[Trace, Logits]) -> None
         explain(trace, FOCUS, smaller, Question(0, 3, Area(0, 0, 1, 2)))
 
 
-def test_cells_of_a_picture_are_named_by_row_and_column() -> None:
+def test_picture_cells_are_named_by_row_and_column() -> None:
     trace, logits = explained(fakes.caption_trace())
     question = Question(1, 0, Area(1, 2, 2, 1), Area(0, 0, 1, 1))
     found = explain(trace, replace(FOCUS, items=(0,)), logits, question)
@@ -133,14 +133,14 @@ def test_cells_of_a_picture_are_named_by_row_and_column() -> None:
     assert found.title.startswith("Rows 2-3, column 3 has") and "cells" in found.across
 
 
-def test_the_surest_head_is_taken_where_none_is_chosen(text: tuple[Trace, Logits]) -> None:
+def test_surest_head_is_chosen_by_default(text: tuple[Trace, Logits]) -> None:
     trace, _ = text
     peaks = trace.maps[SITE].weights[1, :, 3].max(-1)
     assert heaviest_head(trace, FOCUS, 3) == int(peaks.argmax())
     assert heaviest_head(trace, replace(FOCUS, head=0), 3) == 0
 
 
-def test_only_areas_of_a_least_size_are_offered_where_they_are_meant(
+def test_only_areas_of_minimum_size_are_offered(
     text: tuple[Trace, Logits],
 ) -> None:
     trace, _ = text
