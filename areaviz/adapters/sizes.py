@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from areaviz.adapters.calls import CROSS, DECODER
 from areaviz.adapters.model_run import Options
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.errors import InputError
 from areaviz.trace.limits import check_attended
 
 # Names of the number of layers, and of heads, in configurations.
@@ -96,8 +97,13 @@ def check_size(
         queries: Number of queries; None if the items attend to each other.
 
     Raises:
-        InputError: A layer over areas, or all layers over items, are too large.
+        InputError: A layer over areas, or all layers over items, are too large, or the input is so
+            short that there are no items.
     """
+    if shape is not None and min(shape) < 1:
+        raise InputError(
+            "The input is so short that the model makes no items of it; give a longer one."
+        )
     if shape is None or (site and options.sites is not None and site not in options.sites):
         return
     stack, items = stack_of(model, site in (DECODER, CROSS) or None), prod(shape)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from areaviz.adapters.calls import CROSS, ENCODER, Found, some_items
 from areaviz.adapters.model_run import Options
+from areaviz.adapters.pixels import processed
 from areaviz.adapters.recordings import Samples, samples_of
 from areaviz.trace.arrays import text_of
 from areaviz.trace.errors import InputError
@@ -130,8 +131,8 @@ def sound(name: str, inputs: object, options: Options, bands: int | None = None)
     if isinstance(inputs, Mapping) and samples is None:
         given = dict(inputs)
     elif samples is not None and options.processor is not None:
-        read = options.processor(samples.values_N, sampling_rate=rate, return_tensors="pt")
-        given = dict(read)
+        heard_N, make = samples.values_N, options.processor
+        given = dict(processed(lambda: make(heard_N, sampling_rate=rate, return_tensors="pt")))
     elif samples is not None:
         given = {name: samples.values_N}
     else:

@@ -16,6 +16,7 @@ from areaviz.adapters.recordings import samples_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests.adapters import small
+from tests.adapters.architectures import ARCHITECTURES
 from tests.adapters.library import eager
 
 RATE = 16_000
@@ -158,6 +159,23 @@ def test_a_batch_of_samples_is_asked_by_its_number() -> None:
 def test_what_is_no_recording_is_refused(whisper: Any, given: object, says: str) -> None:
     with pytest.raises(InputError, match=says):
         heard(whisper, given)
+
+
+@pytest.mark.parametrize("family", ["Wav2Vec2Model", "HubertModel", "WavLMModel"])
+@pytest.mark.parametrize("more", [{}, {"sites": ["decoder self"]}])
+def test_a_recording_too_short_for_one_item_is_refused(family: str, more: Any) -> None:
+    model = next(one for one in ARCHITECTURES if one.name == family).model()
+    with pytest.raises(InputError, match="so short that the model makes no items of it"):
+        areaviz.attend(model, np.zeros(1, np.float32), **more)
+
+
+def test_a_processor_that_fails_is_named(whisper: Any) -> None:
+    def fail(*given: Any, **named: Any) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    model, _ = whisper if isinstance(whisper, tuple) else (whisper, None)
+    with pytest.raises(InputError, match=r"processor cannot read this input \(division by zero\)"):
+        areaviz.attend(model, sine(1), processor=fail)
 
 
 def test_samples_without_a_processor_are_refused(whisper: Any) -> None:
