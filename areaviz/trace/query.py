@@ -104,7 +104,9 @@ def top_areas(
         max_overlap: Leave out areas whose overlap (IoU) with a higher-ranked area exceeds this.
         min_size: Leave out areas with fewer items.
     """
-    heads = slice(None) if head is None else slice(head, head + 1)
+    # A slice from -1 to 0 would be empty.
+    first = None if head is None else head % attention.weights.shape[1]
+    heads = slice(None) if first is None else slice(first, first + 1)
     mean_A = attention.weights[layer, heads, query].mean(0)
     return attended(mean_A, attention.grid, k, max_overlap, min_size)
 

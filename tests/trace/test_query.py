@@ -368,3 +368,10 @@ def test_dependence_is_full_for_diagonal_zero_for_sink() -> None:
     sink[:, 3] = 1
     assert query.query_dependence(diagonal) == (3.0, 3.0)
     assert query.query_dependence(sink) == (0.0, 0.0)
+
+
+def test_top_areas_count_a_negative_head_from_the_end() -> None:
+    attention = next(iter(fakes.trace().maps.values()))
+    last = attention.weights.shape[1] - 1
+    expected = query.top_areas(attention, -1, last, 0)
+    assert expected and query.top_areas(attention, -1, -1, 0) == expected
