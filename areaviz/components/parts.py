@@ -89,7 +89,11 @@ class Parts:
 
 @lru_cache(maxsize=16)
 def parts(name: str) -> Parts:
-    """The component of this name, a key of `COMPONENTS`, with the style sheet that all share."""
+    """Return the component of this name, with the style sheet that all components share.
+
+    Args:
+        name: a key of `COMPONENTS`.
+    """
     paths = COMPONENTS[name]
     css = _joined(("component.css", *paths), ".css")
     return Parts(_joined(paths, ".html"), css, _joined(paths, ".js"))
