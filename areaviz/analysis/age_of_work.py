@@ -57,7 +57,9 @@ def age_of_work(store: Store, folder: Path, days: float, now: datetime) -> AgeOf
             changes.append(datetime.fromisoformat(row["newest"]))
     written = _times_of_analyses(folder)
     old = sum(time < limit for time in written)
-    return AgeOfWork(*counts, old, max([*changes, *written], default=None))
+    notes, slices, judgements = counts
+    newest = max([*changes, *written], default=None)
+    return AgeOfWork(notes, slices, judgements, old, newest)
 
 
 def _times_of_analyses(folder: Path) -> list[datetime]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import sys
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -94,9 +95,10 @@ def _note(what: str, bits: int) -> tuple[str, ...]:
 def _lower_bytes(content: bytes, image: Image.Image) -> npt.NDArray[np.uint8] | None:
     """Return the lower byte of every channel [H, W, C], None where channels have eight bits."""
     again = Image.open(io.BytesIO(content), formats=(image.format or "",))
-    tiles = []
+    tiles, raw = [], ""
     for tile in again.tile:
-        raw, *rest = (tile.args,) if isinstance(tile.args, str) else tile.args
+        args: tuple[Any, ...] = (tile.args,) if isinstance(tile.args, str) else tile.args or ("",)
+        raw, *rest = args
         if raw == _GREY_AND_ALPHA:
             other = "RGBA"
         elif raw[-4:] in _OTHER_BYTE:
@@ -120,4 +122,5 @@ def _brought_up(
     high: npt.NDArray[np.uint8], low: npt.NDArray[np.uint8], bits: int
 ) -> npt.NDArray[np.uint8]:
     """Return the upper eight of the `bits` that are used, by shifts, which take least memory."""
-    return (high << (16 - bits)) | (low >> (bits - 8))
+    upper, lower = np.uint8(16 - bits), np.uint8(bits - 8)
+    return np.bitwise_or(np.left_shift(high, upper), np.right_shift(low, lower), dtype=np.uint8)

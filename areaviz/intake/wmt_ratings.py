@@ -115,8 +115,8 @@ def _rating(where: str, values: Mapping[str, Any], number: str, output: str) -> 
 def _add_rating(segments: Segments, where: str, values: Mapping[str, Any]) -> None:
     """Add a line of 2024, which is one rating of one output."""
     metadata = {}
-    for title, key in (("langs", "langs"), ("domain", "domain"), ("doc", "doc_id")):
-        if text := text_in(where, values, key, ""):
+    for title, field in (("langs", "langs"), ("domain", "domain"), ("doc", "doc_id")):
+        if text := text_in(where, values, field, ""):
             metadata[title] = text
     source, line = text_in(where, values, "src"), values.get("line_id")
     key = (metadata.get("langs"), metadata.get("doc"), str(line), source)

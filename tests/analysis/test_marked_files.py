@@ -32,8 +32,8 @@ def said(judgements: list[Judgement]) -> list[tuple[object, ...]]:
     return [(one.example, one.model, one.rater, one.score, one.spans) for one in judgements]
 
 
-def output(start: int, end: int, severity: str, *more: str) -> ErrorSpan:
-    return ErrorSpan("output", start, end, None, *(more or ("",)), severity)
+def output(start: int, end: int, severity: str, category: str = "") -> ErrorSpan:
+    return ErrorSpan("output", start, end, category=category, severity=severity)
 
 
 def test_read_judgements_of_wmt_2025() -> None:

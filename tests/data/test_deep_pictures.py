@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 import zlib
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +33,7 @@ def png(values_HWC: Values) -> bytes:
     return file
 
 
-def tiff(values_HWC: Values, order: str, compression: str | None) -> bytes:
+def tiff(values_HWC: Values, order: Literal["<", ">"], compression: str | None) -> bytes:
     file = io.BytesIO()
     tifffile.imwrite(file, values_HWC, byteorder=order, photometric="rgb", compression=compression)
     return file.getvalue()
@@ -62,7 +63,9 @@ def test_png_colours_keep_their_brightness(bits: int) -> None:
 @pytest.mark.parametrize("bits", [12, 16])
 @pytest.mark.parametrize("compression", [None, "zlib"])
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_tiff_colours_keep_their_brightness(order: str, compression: str | None, bits: int) -> None:
+def test_tiff_colours_keep_their_brightness(
+    order: Literal["<", ">"], compression: str | None, bits: int
+) -> None:
     check(tiff(colours(bits), order, compression), bits)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -40,7 +41,11 @@ def test_texts_stay_letters_in_a_matching_font() -> None:
 def test_layout_is_kept() -> None:
     """Compare with the file, whose layout matplotlib makes while it draws."""
     corners = []
-    for draw in (lambda one: figure_bytes(one, "svg").decode(), lambda one: inline_svg(one, "")):
+    draws: tuple[Callable[[Figure], str], ...] = (
+        lambda one: figure_bytes(one, "svg").decode(),
+        lambda one: inline_svg(one, ""),
+    )
+    for draw in draws:
         figure = Figure(figsize=(3, 2), layout="constrained")
         figure.subplots().set_facecolor("#123456")
         figure.axes[0].set_ylabel("A dog.")

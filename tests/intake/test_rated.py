@@ -95,7 +95,8 @@ def test_comet_json_has_systems_and_scores() -> None:
 
 def test_outputs_with_error_spans_alone_are_read() -> None:
     span = {"text": "B", "confidence": 0.5, "severity": "minor", "start": 0, "end": 1}
-    entries = [{"src": "A", "mt": "B", "error_spans": [span]}, {"src": "C", "mt": "D"}]
+    marked = {"src": "A", "mt": "B", "error_spans": [span]}
+    entries: list[dict[str, Any]] = [marked, {"src": "C", "mt": "D"}]
     for name, data in (("mine.json", json_of(entries)), ("mine.jsonl", lines_of(entries))):
         assert read(name, data).outputs == {"mine": ("B", "D")}
 
@@ -146,7 +147,7 @@ def test_damaged_ratings_are_refused_with_their_line() -> None:
 
 
 def test_damaged_campaigns_are_refused() -> None:
-    for change, wanted in (
+    changes: tuple[tuple[Callable[[Any], object], str], ...] = (
         (lambda one: one.update(data=3), '"data" that is not a list of tasks'),
         (lambda one: one.update(data=[[3]]), "no list of documents"),
         (lambda one: one.update(data=[[[3]]]), "task 1, document 1, item 1 is not an object"),
@@ -154,7 +155,8 @@ def test_damaged_campaigns_are_refused() -> None:
         (lambda one: one["data"][0][0][0]["tgt"].update(alpha=1), 'no text as its "alpha"'),
         (lambda one: one["data"][0][0][0]["tgt"].pop("alpha"), "which has no output"),
         (lambda one: one.update(data=[]), "has no segments"),
-    ):
+    )
+    for change, wanted in changes:
         campaign = copy.deepcopy(CAMPAIGN)
         change(campaign)
         with pytest.raises(InputError, match=wanted):
