@@ -138,13 +138,15 @@ def page(found: Sequence[Verdict]) -> str:
         "# Verified models",
         "",
         f"{len(works)} of {len(found)} architectures of `transformers` {transformers.__version__}"
-        " work with `areaviz.attend`; the rest is refused in the sentence",
-        "below. Each is a model of random weights with two layers. Its outputs with attention"
-        " watched are those without, and every site",
-        "that the library returns attention of agrees with it to 1e-5, and to 5e-4 as a trace is"
-        " stored. Written by",
-        "`python -m tests.adapters.verified_models`; a test runs all of them again and fails where"
-        " this page is old.",
+        " work with `areaviz.attend`. The others are refused,",
+        "and the last table says why. Every model has random weights and two layers. While its"
+        " attention is recorded, its outputs stay equal.",
+        "Where the library returns attention, areaviz agrees with it to 1e-5, and to 5e-4 in a"
+        " stored trace. Models of `timm`, among them",
+        "its SigLIP, are compared with their own projections to 1e-5 in"
+        " `tests/adapters/test_pictures.py`. The command",
+        "`python -m tests.adapters.verified_models` writes this page, and a test fails where the"
+        " page is old.",
         "",
     ]
     for reads, words in _READS.items():
