@@ -29,7 +29,7 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -89,7 +89,7 @@ class LocalBackend:
         """
         found = self._named[folder]
         if isinstance(found, InputError):
-            raise found
+            raise without_traceback(found)
         return found
 
     def device(self) -> str:
@@ -188,7 +188,7 @@ class LocalBackend:
         try:
             found = read_folder(place, self._cards)
         except InputError as error:
-            self._named[place] = error
+            self._named[place] = without_traceback(error)
             self._problems.append(str(error))
             return
         name = self._named[place] = found.card.name

@@ -186,10 +186,15 @@ def top_items(weights_HQA: FloatArray, grid: AreaGrid, k: int) -> tuple[Ranked, 
     Returns:
         Items and their shares [H, Q, k], 0 where none is left; the rest [H, Q].
     """
-    shares_HQN = shares(coverage(weights_HQA, grid))
-    best = largest(shares_HQN, k)
-    rest_HQ = np.maximum(shares_HQN.sum(-1) - best.weight.sum(-1), 0)
-    return Ranked(np.maximum(best.index, 0), best.weight), rest_HQ
+    index, weight, rest = [], [], []
+    # Go head by head, because the shares of all heads need as much memory as their weights.
+    for weights_QA in weights_HQA:
+        shares_QN = shares(coverage(weights_QA, grid))
+        best = largest(shares_QN, k)
+        index.append(np.maximum(best.index, 0))
+        weight.append(best.weight)
+        rest.append(np.maximum(shares_QN.sum(-1) - best.weight.sum(-1), 0))
+    return Ranked(np.stack(index), np.stack(weight)), np.stack(rest)
 
 
 def _transposed(values_QN: FloatArray) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from typing import Literal
 
 # What users can change about an input that cannot be used.
@@ -51,6 +52,15 @@ class Advised(InputError):
         clauses += [otherwise] if otherwise else []
         *others, last = clauses
         return f"{self.what}; {', '.join(others)}{' or ' if others else ''}{last}."
+
+
+def without_traceback(error: InputError) -> InputError:
+    """Return a copy of an error to keep or to raise again.
+
+    An error that was raised refers to the frames that it passed, and so to a file that was just
+    refused. A kept error would hold the file's bytes in memory for as long as it is kept.
+    """
+    return copy(error)
 
 
 class BackendError(RuntimeError):

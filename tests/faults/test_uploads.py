@@ -47,8 +47,9 @@ def test_no_upload_costs_more_than_it_may(name: str, app: Served) -> None:
 
 @pytest.mark.slow
 def test_five_visitors_with_the_largest_trace(app: Served) -> None:
+    before = app.memory()
     found = together(app, largest(), FILES)
-    assert found.peak < ALL and not found.said, f"{found}: {found.said}"
+    assert found.peak < ALL and not found.said, f"{before:.0f} MB before, {found}: {found.said}"
 
 
 @pytest.mark.slow

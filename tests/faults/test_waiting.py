@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from statistics import median
 
 import pytest
 
@@ -15,9 +16,11 @@ from benchmarks.waiting import BEAM, COOKIES, EXPENSIVE, expensive_text, wait_be
 from tests.faults.client import Session, Shown
 from tests.faults.served import Served, served
 
-# Processor seconds of the app until a short question is answered: the page and the question itself,
-# and at most one step of a long question. A long question as a whole takes more.
-FAIR_SECONDS = 1.5
+# Processor seconds of the app until a short question is answered. Usually they are the page, the
+# question itself and at most one step of a long question. The app may also be drawing the page of a
+# long answer meanwhile, which takes up to 2 s. A long question as a whole takes 3.5 s, and a reader
+# who waits for all three of them 10 s.
+USUAL_SECONDS, FAIR_SECONDS = 1.0, 3.0
 
 
 @pytest.fixture(scope="module")
@@ -65,4 +68,6 @@ def test_reader_is_answered_beside_three_expensive_questions(
     found = wait_beside(app, cookies)
     assert app.processor_seconds() - before > 5, f"nothing expensive was computed: {found}"
     assert len(found.waits) == 5
-    assert max(spent[1:]) < FAIR_SECONDS, f"{spent} of {found}"
+    beside = spent[1:]
+    assert median(beside) < USUAL_SECONDS, f"{spent} of {found}"
+    assert max(beside) < FAIR_SECONDS, f"{spent} of {found}"

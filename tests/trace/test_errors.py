@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from areaviz.trace.errors import IN_PYTHON, Advised, InputError, Way
+from areaviz.trace.errors import IN_PYTHON, Advised, InputError, Way, without_traceback
 
 WAYS = get_args(Way)
 
@@ -37,3 +37,17 @@ def test_advised_error_survives_pickling() -> None:
     error = Advised("It is too large", "layers", "input")
     found = pickle.loads(pickle.dumps(error))
     assert str(found) == str(error) and found.said({}, "stop") == "It is too large; stop."
+
+
+@pytest.mark.parametrize(
+    "error", [InputError("too long"), Advised("It takes 9 MB but at most 8 are possible", "heads")]
+)
+def test_kept_error_has_the_sentence_but_no_frames(error: InputError) -> None:
+    with pytest.raises(InputError) as raised:
+        try:
+            raise ValueError("the cause")
+        except ValueError as cause:
+            raise error from cause
+    kept = without_traceback(raised.value)
+    assert type(kept) is type(error) and str(kept) == str(error)
+    assert (kept.__traceback__, kept.__cause__, kept.__context__) == (None, None, None)

@@ -24,7 +24,7 @@ from areaviz.intake.files import FORMATS
 from areaviz.intake.opened import Chosen, Opened, open_files
 from areaviz.intake.systems import Outputs
 from areaviz.intake.texts import MAX_MEGABYTES
-from areaviz.trace.errors import InputError
+from areaviz.trace.errors import InputError, without_traceback
 from areaviz.ui.analyse.column_chooser import chosen_roles, column_chooser
 from areaviz.ui.analyse.state import FOLDER, IN_FOLDER, SAMPLES, UPLOAD, AnalysePage
 from areaviz.ui.shell.markdown import counted, escaped
@@ -228,7 +228,7 @@ def _chosen_set(identity: tuple[str, ...], files: Files, kept: Chosen) -> Chosen
     column_chooser(opened, chosen, isinstance(brought, InputError))
     for refusal in (opened, brought):
         if isinstance(refusal, InputError):
-            raise refusal
+            raise without_traceback(refusal)
     if isinstance(opened, InputError) or isinstance(brought, InputError):
         raise AssertionError("unreachable")
     if brought.notes:
@@ -265,11 +265,12 @@ def _read_once(
     try:
         opened = open_files(_files, _chosen)
     except InputError as refusal:
-        return refusal, refusal
+        kept = without_traceback(refusal)
+        return kept, kept
     try:
         return opened, bring(_files, opened)
     except InputError as refusal:
-        return opened, refusal
+        return opened, without_traceback(refusal)
 
 
 def about_set(chosen: ChosenSet) -> str:

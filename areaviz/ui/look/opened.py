@@ -14,7 +14,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_npz
-from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
 from areaviz.ui.shell.budget import disk, memory
@@ -48,7 +48,7 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
         )
     found = _opened(file.file_id, area_size, file)
     if isinstance(found, InputError):
-        raise found
+        raise without_traceback(found)
     memory().hold(found, found.nbytes, visitor())
     return found
 
@@ -83,7 +83,7 @@ def opened_served(path: Path, area_size: int = 1) -> Trace:
         about = os.fstat(file.fileno())
         found = _served(str(path), about.st_mtime_ns, about.st_size, area_size, file)
     if isinstance(found, InputError):
-        raise found
+        raise without_traceback(found)
     return found
 
 
@@ -123,7 +123,7 @@ def _opened(file_id: str, area_size: int | None, _file: UploadedFile) -> Trace |
                 return open_trace(_file, reserve=reserve)
             return open_npz(_file, area_size, reserve=reserve)
     except InputError as refusal:
-        return refusal
+        return without_traceback(refusal)
 
 
 @st.cache_resource(max_entries=2, show_spinner="Reading the file")
@@ -134,7 +134,7 @@ def _served(
         with _turn():
             return open_npz(_file, area_size, room=OPERATOR)
     except InputError as refusal:
-        return refusal
+        return without_traceback(refusal)
 
 
 @st.cache_resource(max_entries=2, show_spinner=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 from pathlib import Path
+from traceback import extract_tb
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 
 from areaviz.shares.visitors import Visitor
 from areaviz.trace import codec
+from areaviz.trace.errors import InputError
 from areaviz.ui.look import opened as module
 from areaviz.ui.look.opened import SETTING, opened_served, served, turn
 from areaviz.ui.shell.budget import MEBI, disk
@@ -108,6 +110,13 @@ def test_the_file_that_the_app_was_started_with_is_shown_to_all(
     app = upload(app, saved(weights=weights(1, 1, 2, 2)))
     assert "1 layers, 1 heads" in shown(app) and "large.npz" not in shown(app)
     path.write_bytes(b"no trace")
+    with pytest.raises(InputError) as first:
+        opened_served(path, 1)
+    with pytest.raises(InputError) as second:
+        opened_served(path, 1)
+    for error in (first, second):
+        frames = {frame.name for frame in extract_tb(error.value.__traceback__)}
+        assert "open_npz" not in frames, "a kept error holds what its frames hold, such as the file"
     assert "no npz archive" in shown(open_page("your_tensors"))
     path.unlink()
     assert "tell whoever runs the app" in shown(open_page("your_tensors"))
