@@ -135,7 +135,8 @@ def _mark(page: Page, name: str, made: Walk) -> None:
     field.press("Enter")
     settled(page)
     sheet = page.locator(".judging[data-ready]")
-    output = sheet.get_by_role("textbox", name="Output", exact=False)
+    # The first text of the sheet is the source, and the second one is the output.
+    output = sheet.get_by_role("textbox").nth(1)
     output.scroll_into_view_if_needed()
     box = output.bounding_box()
     assert box is not None

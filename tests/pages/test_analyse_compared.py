@@ -79,7 +79,12 @@ def test_table_as_csv_says_which_systems_a_change_is_of(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered: list[Callable[[], bytes]] = []
-    monkeypatch.setattr(examples, "while_shared", lambda make: offered.append(make) or make)
+
+    def note(make: Callable[[], bytes]) -> Callable[[], bytes]:
+        offered.append(make)
+        return make
+
+    monkeypatch.setattr(examples, "while_shared", note)
     app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
     app = app.selectbox(key="analyse_second").set_value(2).run()
     assert not app.exception
