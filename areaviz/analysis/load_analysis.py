@@ -10,13 +10,13 @@ from typing import Any
 import pandas as pd
 
 from areaviz.analysis.judged import judged_scores, of_outputs
-from areaviz.analysis.marked_files import read_judgements
+from areaviz.analysis.marked_files import judgements_in_set, read_judgements
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import rows_of_outputs
 from areaviz.analysis.table import META, SCORE, score_columns, table_of, with_scores
-from areaviz.data.examples import Dataset, Example
+from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.brought import read_set
 from areaviz.intake.files import media_beside
 from areaviz.notes.error_spans import Judgement
@@ -59,8 +59,8 @@ def load_analysis(
             Analyses alone do not contain the texts of the dataset.
         columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the roles
             of other columns are guessed.
-        errors: files with errors that raters marked; None uses the ratings made in the app on this
-            machine.
+        errors: files with errors that raters marked; None uses those in `paths` and the ratings
+            made in the app on this machine.
 
     Raises:
         InputError: a file cannot be read, the files belong to different datasets, or nothing was
@@ -73,9 +73,10 @@ def load_analysis(
     files = _files(path for path in given if path not in analyses)
     runs = [RowFile.read(path) for path in analyses]
     found: list[_System] = []
+    marked: Files = {}
     if files:
         brought = read_set(files, columns)
-        dataset = brought.dataset
+        dataset, marked = brought.dataset, brought.marked
         for name, texts in brought.outputs.items():
             scores = score_columns(brought.scores.get(name, {}))
             found.append(_System(name, rows_of_outputs(dataset, texts), scores))
@@ -90,7 +91,11 @@ def load_analysis(
             " analysis of a model."
         )
     digest = dataset.digest if files else runs[0].header.digest
-    judgements = _judgements(errors, dataset, digest, [one.name for one in found])
+    names = [one.name for one in found]
+    if errors is None:
+        judgements = judgements_in_set(marked, dataset, names, judgements_here(digest))
+    else:
+        judgements = _judgements(errors, dataset, digest, names)
     frames = [_frame(dataset, one, judgements) for one in _with_titles(found)]
     return _joined(frames, has_texts=bool(files))
 
@@ -142,10 +147,8 @@ def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
 
 
 def _judgements(
-    paths: Sequence[AnyPath] | None, dataset: Dataset, digest: str, systems: Sequence[str]
+    paths: Sequence[AnyPath], dataset: Dataset, digest: str, systems: Sequence[str]
 ) -> list[Judgement]:
-    if paths is None:
-        return judgements_here(digest)
     found: list[Judgement] = []
     for path in map(Path, paths):
         found += read_judgements(path.name, path.read_bytes(), dataset, systems)

@@ -12,10 +12,12 @@ import areaviz
 from areaviz import InputError, load_analysis
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.row_lines import Header, Row, header_line, row_line
+from areaviz.analysis.rows import SETTING
 from areaviz.data.examples import Dataset, Example
 from areaviz.intake.brought import read_set
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
+from tests.rated_files import WMT_2025, lines_of
 
 TABLE = (
     "id,source,reference,output_a,output_b,comet_a,domain,chrf\n"
@@ -88,6 +90,18 @@ def test_load_analysis_has_marks_with_their_raters(table: Path, tmp_path: Path) 
     assert (mark["rater"], mark["marked"], mark["severity"]) == ("Ada", "?", "major")
     assert (of_b["mqm"], of_b["judged"]) == (5, 60)
     assert pd.isna(frame["mqm"][0]), "the judged output is another one now"
+
+
+def test_load_analysis_has_the_marks_in_the_files_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    path = tmp_path / "humeval.jsonl"
+    path.write_bytes(lines_of(WMT_2025))
+    frame = load_analysis(path)
+    first = frame[(frame["system"] == "alpha") & (frame["example"] == 1)].iloc[0]
+    assert [mark["marked"] for mark in first["marks"]] == ["Hund"] and first["judged"] == 80
+    assert "marks" not in load_analysis(path, errors=())
 
 
 def test_load_analysis_takes_roles_of_columns(table: Path) -> None:
