@@ -7,17 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.sounds import resampled
+from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import described
 from areaviz.trace.sound import RATE, Sound
 
 MOST_SECONDS = 600
 MAX_CHANNELS = 8
+RATES = (1_000, 384_000)
+"""Minimum and maximum samples per second of an array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +54,12 @@ def samples_of(given: object, rate: int) -> Samples:
         InputError: It is none of these, or the file cannot be read.
     """
     if isinstance(given, str | Path):
-        return _from_file(Path(given).expanduser(), rate)
+        return _from_file(file_of(given), rate)
     own_rate = rate
     if isinstance(given, Sound):
         given, own_rate = given.samples, RATE
     elif isinstance(given, Mapping):
-        own_rate = int(given.get("sampling_rate", rate))
+        own_rate = _checked_rate(given.get("sampling_rate", rate))
         given = given["array"]
     try:
         values = np.asarray(given)
@@ -68,6 +73,16 @@ def samples_of(given: object, rate: int) -> Samples:
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mixed(numbers)
     return Samples(resampled(mean_N, own_rate, rate), rate, _told(channels))
+
+
+def _checked_rate(rate: object) -> int:
+    """Return a sampling rate, or raise InputError if it is not a plausible number."""
+    if isinstance(rate, Real) and RATES[0] <= rate <= RATES[1]:
+        return int(rate)
+    raise InputError(
+        f"The sampling_rate is {described(rate)} but must be a number from {RATES[0]:,} to"
+        f" {RATES[1]:,}; give the samples per second."
+    )
 
 
 def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
@@ -88,10 +103,6 @@ def _told(channels: int) -> dict[str, str]:
 
 
 def _from_file(path: Path, rate: int) -> Samples:
-    if not path.is_file():
-        raise InputError(
-            f'There is no file "{path}"; check the path, or give the samples themselves.'
-        )
     try:
         from areaviz.data.sound_files import read_recording
     except ImportError as error:
