@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 from areaviz.data.sounds import resampled
 from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
-from areaviz.trace.limits import described
+from areaviz.trace.limits import check_range
 from areaviz.trace.sound import RATE, Sound
 
 MOST_SECONDS = 600
@@ -59,7 +58,9 @@ def samples_of(given: object, rate: int) -> Samples:
     if isinstance(given, Sound):
         given, own_rate = given.samples, RATE
     elif isinstance(given, Mapping):
-        own_rate = _checked_rate(given.get("sampling_rate", rate))
+        stated = given.get("sampling_rate", rate)
+        check_range("sampling_rate", stated, RATES)
+        own_rate = int(stated)
         given = given["array"]
     try:
         values = np.asarray(given)
@@ -73,16 +74,6 @@ def samples_of(given: object, rate: int) -> Samples:
         numbers /= np.float32(np.iinfo(values.dtype).max)
     mean_N, channels = _mixed(numbers)
     return Samples(resampled(mean_N, own_rate, rate), rate, _told(channels))
-
-
-def _checked_rate(rate: object) -> int:
-    """Return a sampling rate, or raise InputError if it is not a plausible number."""
-    if isinstance(rate, Real) and RATES[0] <= rate <= RATES[1]:
-        return int(rate)
-    raise InputError(
-        f"The sampling_rate is {described(rate)} but must be a number from {RATES[0]:,} to"
-        f" {RATES[1]:,}; give the samples per second."
-    )
 
 
 def _mixed(values: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.float32], int]:
