@@ -111,8 +111,9 @@ def _check_roles(columns: object) -> None:
     """Raise InputError if this is not a mapping of names to roles."""
     if columns is None:
         return
-    pairs = columns.items() if isinstance(columns, Mapping) else [(None, None)]
-    if not all(isinstance(one, str) for pair in pairs for one in pair):
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(one, str) for pair in columns.items() for one in pair
+    ):
         raise InputError(
             "The option columns= must give a role for each name, as texts in a dictionary; write"
             ' for example {"mt": "output:alpha"}.'
