@@ -126,3 +126,14 @@ def test_every_shipped_model_has_a_row_among_the_systems_of_the_papers() -> None
     }
     shipped = {path.parent.name for path in (ROOT / "checkpoints").glob("*/card.json")}
     assert named == shipped
+
+
+def test_front_matter_of_a_space_fits_the_dockerfile() -> None:
+    text, built = (ROOT / "docs/scale.md").read_text(), (ROOT / "Dockerfile").read_text()
+    [matter] = re.findall(r"^---\n(.*?)^---$", text, re.MULTILINE | re.DOTALL)
+    settings = dict(line.split(": ", 1) for line in matter.splitlines())
+    assert settings["sdk"] == "docker"
+    assert f"EXPOSE {settings['app_port']}\n" in built
+    # The document names the lines that a Space needs changed.
+    assert sum("10001" in line for line in built.splitlines()) == 2
+    assert built.rstrip().splitlines()[-1].startswith("CMD [")

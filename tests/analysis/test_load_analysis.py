@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -124,8 +125,32 @@ def test_load_analysis_refuses_what_is_not_one_analysis(table: Path, tmp_path: P
     bare.write_text("One line.\n", encoding="utf-8")
     with pytest.raises(InputError, match="hold no outputs"):
         load_analysis(bare, errors=())
-    with pytest.raises(FileNotFoundError):
-        load_analysis(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("given", [None, 7, b"set.csv", [None], "\0", object()])
+def test_load_analysis_refuses_what_is_no_path(given: Any, table: Path) -> None:
+    with pytest.raises(InputError, match="A path is needed but this is"):
+        load_analysis(given)
+    if given is not None:
+        with pytest.raises(InputError, match="A path is needed but this is"):
+            load_analysis(table, errors=given)
+
+
+def test_load_analysis_names_a_missing_file(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert len(load_analysis("~/set.csv", errors=())) == 4
+    with pytest.raises(InputError, match=r'There is no file ".*none.csv". Check the path'):
+        load_analysis("~/none.csv")
+    with pytest.raises(InputError, match=r'There is no file ".*marks.jsonl"'):
+        load_analysis(table, errors=tmp_path / "marks.jsonl")
+
+
+@pytest.mark.parametrize("columns", [7, "mt", ["mt"], {"mt": None}, {1: "output"}])
+def test_load_analysis_refuses_what_is_no_role(columns: Any, table: Path) -> None:
+    with pytest.raises(InputError, match="The option columns= must give a role for each name"):
+        load_analysis(table, columns=columns, errors=())
 
 
 def test_load_analysis_is_a_public_name() -> None:
