@@ -46,11 +46,11 @@ def unhurt(page: Page) -> None:
 def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     said = page.locator(".ribbon[data-ready] .say")
-    expect(said).to_contain_text("attends most to")
+    expect(said).to_contain_text("most to")
     expect(said).to_contain_text("“A small dog”")
     page.get_by_role("link", name="Open “Words and spans”").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
-    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
+    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     expect(page.get_by_text("How to read this.").first).to_be_visible()
     open_menu(page, "Learn", "How areas work")
     expect(page.get_by_role("heading", name="1. Areas of a sequence")).to_be_visible()
@@ -61,7 +61,7 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
 def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     page.get_by_role("link", name="Open “Words and spans”").click()
-    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("attends most to")
+    expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     settled(page)
     page.go_back()
     expect(page.get_by_role("link", name="Open “Words and spans”")).to_be_visible()

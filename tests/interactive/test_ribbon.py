@@ -97,7 +97,10 @@ def test_message_contains_what_the_browser_needs() -> None:
     rest = (arrays["several_rest"].reshape(index.shape[:2]) / 65535) ** 2
     larger = attention.weights[0][..., attention.grid.sizes() > 1].sum(-1)
     np.testing.assert_allclose(several.sum(-1) + rest, larger, atol=2e-3)
-    assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5}
+    assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5, "items": [4]}
+    assert header["written"] is True
+    unsure = np.flatnonzero(trace.output.probabilities < 0.5).tolist()
+    assert header["fields"][0]["unsure"] == unsure and "unsure" not in header["fields"][1]
     assert [field["raw"] for field in header["fields"]] == [
         trace.fields[name].raw for name in ("target", "source")
     ]

@@ -12,10 +12,10 @@ import streamlit as st
 
 from areaviz.data.places import CARDS, HOME, LOOKS
 from areaviz.data.release_models import to_get_models
+from areaviz.interactive.first_look import SITE, first_look
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace import codec
-from areaviz.trace.query import top_areas
-from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.forms.read_form import WRITES
@@ -25,7 +25,6 @@ from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.state import LEVEL, link_params
 
-SITE = "encoder-decoder"
 WIDEST = 400
 """Largest width in pixels of a picture other than text."""
 
@@ -42,55 +41,6 @@ def picture() -> None:
 def _stored(modified: int) -> tuple[Trace, Focus]:
     trace = codec.load(HOME)
     return trace, first_look(trace)
-
-
-def first_look(trace: Trace) -> Focus:
-    """Return the first selection: the output word for which heads give spans most weight.
-
-    A head counts if its top area has several items. If no head has such an area, as with mean keys,
-    the word whose top span has the largest weight is selected. Without spans it is the word whose
-    top item has the largest weight.
-    """
-    attention, output = trace.maps[SITE], trace.fields[trace.output.field]
-    words = [query for query, label in enumerate(output.labels) if label.strip().isalpha()]
-    places = [(layer, query) for layer in range(attention.layers) for query in words]
-
-    def of_heads(place: tuple[int, int]) -> float:
-        heads = range(attention.heads)
-        return sum(_weight(attention, place, head, least=1, smallest=2) for head in heads)
-
-    def of_spans(place: tuple[int, int]) -> float:
-        return _weight(attention, place, None, least=2)
-
-    def of_items(place: tuple[int, int]) -> float:
-        return _weight(attention, place, None, least=1)
-
-    for weigh, areas in ((of_heads, "any"), (of_spans, "several"), (of_items, "any")):
-        best = max(places, key=weigh, default=None)
-        if best is not None and weigh(best):
-            layer, query = best
-            return Focus(SITE, layer, items=(query,), areas=areas)
-    return Focus(SITE)
-
-
-def _weight(
-    attention: AttentionMap,
-    place: tuple[int, int],
-    head: int | None,
-    least: int,
-    smallest: int = 1,
-) -> float:
-    """Return the weight of the top area at a layer and query, 0 if it has too few items.
-
-    Args:
-        attention: the attention of the output to the input.
-        place: layer and query.
-        head: the head, None for the mean over heads.
-        least: the fewest items of the areas that are compared.
-        smallest: the fewest items of the top area for its weight to count.
-    """
-    found = top_areas(attention, place[0], head, place[1], 1, min_size=least)
-    return found[0].weight if found and found[0].area.size >= smallest else 0.0
 
 
 @dataclass(frozen=True, slots=True)
