@@ -38,7 +38,7 @@ class GridLegend extends Legend {
     return `${what} ${verb} ${place} (${this.head(top)}${weight}${mean}).`.replaceAll(' %', '\u00a0%');
   }
 
-  averaged({ weighed }) { return weighed > 1 ? ` on average over ${weighed} items` : ''; }
+  averaged({ weighed }) { return weighed > 1 ? `, on average over ${weighed} items` : ''; }
 
   isTakenAsOne(span) { return +this.extent(span) > 1; }
 

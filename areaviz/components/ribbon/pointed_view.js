@@ -203,10 +203,11 @@ class PointedView {
     const attends = pointed.side === 'query';
     const runs = unit === 'word' ? this.readings.runs(pointed.items, true) : [];
     return {
-      spans, mass, side: pointed.side, what: this.nameOf(pointed.side, pointed.items), weighed: pointed.items.length,
+      spans, mass, unit, side: pointed.side, what: this.nameOf(pointed.side, pointed.items), weighed: pointed.items.length,
       name: ([first, last]) => this.nameOf('query', Array.from({ length: last - first + 1 }, (_, i) => first + i)),
       isWord: attends && runs.length === 1 && runs[0][1] - runs[0][0] + 1 === pointed.items.length,
       isRaised: attends && against === 'average',
+      isCovered: attends && against !== 'average' && reading === 'coverage',
       isDensest: attends && against !== 'average' && reading === 'densest',
     };
   }

@@ -159,7 +159,7 @@ class Ribbon extends PointedView {
     for (const side of Object.values(this.sides)) {
       const isOwn = !pointed || pointed.side === side.name;
       const tints = isOwn ? new Map() : isSigned ? this.signedTints(pointed) : coverageTints(bars, drawn.length);
-      side.show({ tints, ...this.outlined(side, pointed) });
+      side.show({ tints, ...this.outlined(side, pointed), pointed: pointed?.side === side.name ? pointed.items : [] });
     }
     this.painter.draw(this.sides, { pointed, bars }, this.header.colours);
     this.legend.show({ ...this.scene(pointed, spans), listed, drawn, ...(pointed ? this.beside(pointed, spans) : {}) });

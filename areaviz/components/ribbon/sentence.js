@@ -48,7 +48,7 @@ class Sentence {
     const [top] = first.tops;
     const opener = this.header.written ? `To write ${what}` : `For ${what}`;
     const only = heads === 1 ? ` (${share(top)})` : '';
-    const one = this.isTakenAsOne(top, scene) ? ', taken as one' : '';
+    const one = scene.isCovered ? ' by coverage' : this.isTakenAsOne(top, scene) ? ', taken as one' : '';
     const most = `${this.who(first.tops, heads)} ${verb(first.tops)} most to ${first.text}${one}${only}${this.averaged(scene)}`;
     return `${opener}, ${most}${this.resting(top, scene)}${this.others(rest, heads)}${this.counted(scene)}.`;
   }
@@ -66,7 +66,7 @@ class Sentence {
     const receives = `${scene.what} receives most attention from`;
     if (heads === 1) return `${receives} ${first.text} (${this.head(first.tops[0])}${share(first.tops[0])})${this.averaged(scene)}.`;
     const from = ({ text, tops }) => `${text} in ${this.who(tops, heads)}`;
-    const also = rest.length > 2 ? ', and from other words in the other heads' : rest.map((one) => `, from ${from(one)}`).join('');
+    const also = rest.length > 2 ? `, and from other ${this.plural} in the other heads` : rest.map((one) => `, from ${from(one)}`).join('');
     return `${receives} ${from(first)}${also}${this.averaged(scene)}.`;
   }
 
@@ -79,9 +79,9 @@ class Sentence {
   }
 
   /** Whether a span is several words, or several characters, that the head took as one area. */
-  isTakenAsOne({ start, length }, { other }) {
-    if (length < 2) return false;
-    return other.level === 'character' || other.wordOf[start] !== other.wordOf[start + length - 1];
+  isTakenAsOne({ start, length }, { other, unit }) {
+    const isLetters = other.level === 'character' && unit === 'item' && length > 1;
+    return isLetters || other.wordOf[start] !== other.wordOf[start + length - 1];
   }
 
   /** That only larger areas compete, and what a smaller one has. */
@@ -116,7 +116,7 @@ class Sentence {
   itemOf({ start, length }) { return length === 1 ? start : -1; }
 
   /** That a weight is a mean, and over what. */
-  averaged({ weighed, isWord }) { return weighed > 1 ? ` on average over ${isWord ? 'its ' : ''}${weighed} ${this.plural}` : ''; }
+  averaged({ weighed, isWord }) { return weighed > 1 ? `, on average over ${isWord ? 'its ' : ''}${weighed} ${this.plural}` : ''; }
 
   /** Which head that is, where there are several. */
   head(top, after = ', ') { return this.header.heads > 1 ? `head ${top.head + 1}${after}` : after ? '' : 'the only head'; }
