@@ -5,8 +5,9 @@ All lengths are in pt unless a comment says otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties
@@ -123,7 +124,7 @@ def text_width(text: str) -> float:
     return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
-def draw_chips(axes: Axes, text: PlacedText, colours: dict[int, tuple[str, str]]) -> None:
+def draw_chips(axes: Axes, text: PlacedText, colours: Mapping[int, tuple[str, str]]) -> None:
     """Draw the rows of a text; `colours` maps items to the colours of their ground and letters."""
     chips: dict[tuple[int, int], list[int]] = {}
     for item, place in enumerate(text.items):
@@ -142,25 +143,35 @@ def draw_chips(axes: Axes, text: PlacedText, colours: dict[int, tuple[str, str]]
         )
         axes.add_artist(box)
         for item in members:
-            _draw_item(axes, text, item, box, colours.get(item))
+            if item in colours:
+                _draw_ground(axes, text, item, box, colours[item][0])
+        # Letters of one colour are set as one text, which keeps their distances.
+        for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
+            run = list(same)
+            left, right = text.items[run[0]], text.items[run[-1]]
+            middle = (left.x + right.x + right.width) / 2
+            letters = "".join(text.items[item].text for item in run)
+            y = text.tops[row] + CHIP / 2
+            write(axes, middle, y, letters, SIZE, side="center", colour=ink)
 
 
-def _draw_item(
-    axes: Axes, text: PlacedText, item: int, chip: FancyBboxPatch, colours: tuple[str, str] | None
+def _draw_ground(
+    axes: Axes, text: PlacedText, item: int, chip: FancyBboxPatch, colour: str
 ) -> None:
-    """Draw the letters of an item, on its own ground within its chip if it has one."""
+    """Colour the part of a chip that belongs to an item."""
     place = text.items[item]
-    top, ink = text.tops[place.row], "black"
-    if colours:
-        ground, ink = colours
-        box = (place.x, top), place.width, CHIP
-        lit = Rectangle(*box, facecolor=ground, linewidth=0)
-        axes.add_artist(lit)
-        lit.set_clip_path(chip)
-    if place.text in _MARKS:
-        ink = _BLANK_MARK
-    middle = place.x + place.width / 2
-    write(axes, middle, top + CHIP / 2, place.text, SIZE, side="center", colour=ink)
+    ground = Rectangle(
+        (place.x, text.tops[place.row]), place.width, CHIP, facecolor=colour, linewidth=0
+    )
+    axes.add_artist(ground)
+    ground.set_clip_path(chip)
+
+
+def _ink(text: PlacedText, item: int, colours: Mapping[int, tuple[str, str]]) -> str:
+    """Return the colour of an item's letters."""
+    if text.items[item].text in _MARKS:
+        return _BLANK_MARK
+    return colours[item][1] if item in colours else "black"
 
 
 def draw_key(axes: Axes, place: tuple[float, float], head: int, text: str, size: float) -> None:

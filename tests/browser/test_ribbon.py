@@ -16,7 +16,7 @@ from tests.browser.conftest import App, settled
 from tests.browser.more import choose_more, open_more
 
 SCRIPT = "tests/browser/ribbon_app.py"
-LIT = "“k”"
+LIT = "“E”"
 """What is shown while nothing is pointed at: the item chosen by `first_item`."""
 
 
@@ -96,8 +96,8 @@ def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) ->
     expect(lit).to_have_id(f"query-{item}")
     expect(sentence(area)).to_contain_text(f"To write {LIT}")
     assert area.locator("[aria-selected=true]").count() == 0
-    point(area, "query", 0)
-    expect(lit).to_have_id("query-0")
+    point(area, "query", 4)
+    expect(lit).to_have_id("query-4")
     area.page.mouse.move(2, 2)
     expect(lit).to_have_id(f"query-{item}")
     assert bars(area) >= 4
@@ -149,8 +149,8 @@ def test_the_other_ribbon_lights_up_the_same_characters(ribbons: tuple[Locator, 
     regular, area = ribbons
     point(area, "memory", 8)
     expect(sentence(regular)).to_contain_text("“d” receives")
-    point(regular, "query", 0)
-    expect(sentence(area)).to_contain_text("To write “E”")
+    point(regular, "query", 4)
+    expect(sentence(area)).to_contain_text("To write “k”")
     area.page.mouse.move(2, 2)
     expect(sentence(area)).to_contain_text(LIT)
 
@@ -159,25 +159,25 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     regular, area = ribbons
-    point(area, "query", 0)
+    point(area, "query", 4)
     page = area.page
     page.mouse.down()
     page.mouse.up()
     expect(
         page.get_by_text(
-            "area has Selection(side='query', items=(0,), head=None, unit='item', areas='any',"
+            "area has Selection(side='query', items=(4,), head=None, unit='item', areas='any',"
         )
     ).to_be_visible()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("To write “E”")
-    expect(area.locator("#query-0")).to_have_attribute("aria-selected", "true")
+    expect(sentence(area)).to_contain_text("To write “k”")
+    expect(area.locator("#query-4")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
     expect(sentence(area)).to_contain_text(LIT)
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=None,")
     ).to_be_visible()
-    expect(area.locator("#query-0")).to_have_attribute("aria-selected", "false")
-    expect(regular.locator("#query-0[data-lit]")).to_have_count(0)
+    expect(area.locator("#query-4")).to_have_attribute("aria-selected", "false")
+    expect(regular.locator("#query-4[data-lit]")).to_have_count(0)
 
 
 def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:

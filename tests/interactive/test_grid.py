@@ -301,7 +301,7 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
     assert len([text for text in texts if text.startswith("head ")]) == heads * panels
     tinted = not (focus.side == "memory" and focus.site == "encoder-decoder")
     assert len(axes.images) == panels * (1 + tinted)
-    assert len(axes.patches) > heads * panels
+    assert len(axes.patches) + len(axes.lines) > heads * panels
     assert any("cells of 4×4" in text for text in texts)
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 
