@@ -149,7 +149,9 @@ def _bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> list[Bar
 def _own_rows(placed: Sequence[Placed], chosen: Iterable[int]) -> Sequence[int]:
     """Return all lines of a short text, or the first lines with selected items of a long one."""
     count = placed[-1].row + 1
-    return range(count) if count <= _OWN_ROWS else sorted({placed[i].row for i in chosen})[:_OWN_ROWS]
+    return (
+        range(count) if count <= _OWN_ROWS else sorted({placed[i].row for i in chosen})[:_OWN_ROWS]
+    )
 
 
 def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
@@ -241,7 +243,9 @@ def _draw_threads(
             starts[number] = moved
     for (bar, _, y), x, to, width in zip(begun, starts, ends, thick, strict=True):
         bend = (y + end_y) / 2
-        curve = Path([(x, y), (x, bend), (to, bend), (to, end_y)], [Path.MOVETO, *[Path.CURVE4] * 3])
+        curve = Path(
+            [(x, y), (x, bend), (to, bend), (to, end_y)], [Path.MOVETO, *[Path.CURVE4] * 3]
+        )
         alpha = 0.35 + 0.5 * min(bar.span.weight, 1)
         colour = head_colour(bar.span.head)
         axes.add_artist(PathPatch(curve, fill=False, edgecolor=colour, lw=width, alpha=alpha))

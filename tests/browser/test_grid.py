@@ -15,8 +15,8 @@ from areaviz.trace.areas import Area, area_text
 from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
 from tests import fakes
-from tests.browser.more import choose_more, fill_more
 from tests.browser.conftest import App
+from tests.browser.more import choose_more, fill_more
 
 SCRIPT = "tests/browser/grid_app.py"
 IDLE = "Hover over"

@@ -13,7 +13,7 @@ from areaviz.trace.query import top_areas, words
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.conftest import App, settled
-from tests.browser.more import choose_more, open_more
+from tests.browser.more import choose_more
 
 SCRIPT = "tests/browser/ribbon_app.py"
 LIT = "“E”"

@@ -26,9 +26,7 @@ def test_first_look_maximises_the_weight_of_shown_spans(layers: int) -> None:
     labels = trace.fields["target"].labels
     words = [item for item, label in enumerate(labels) if label.strip().isalpha()]
     scores = {
-        (layer, item): shown_weight(trace, layer, item)
-        for layer in range(layers)
-        for item in words
+        (layer, item): shown_weight(trace, layer, item) for layer in range(layers) for item in words
     }
     assert scores[focus.layer, focus.items[0]] == pytest.approx(max(scores.values()))
     assert focus.areas == "any"

@@ -71,7 +71,7 @@ class Painter {
   threads(begun, end) {
     const thick = ({ share }) => Math.max(THINNEST, THICKEST * Math.min(share, 1));
     const ordered = begun.map((one) => ({ ...one, thick: thick(one) })).sort((a, b) => a.x - b.x || a.lane - b.lane);
-    const places = Map.groupBy(ordered, ({ x }) => Math.round(x / 24));
+    const places = groupedBy(ordered, ({ x }) => Math.round(x / 24));
     for (const together of places.values()) setApart(together, together[0].x, 'x');
     setApart(ordered, end.x, 'to');
     for (const { head, share, x, y, to, thick: width, isOut, isDown } of ordered) {

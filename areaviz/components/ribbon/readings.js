@@ -7,7 +7,7 @@ const READINGS = [
   ['Smallest area', 'densest', 'The smallest area that contains at least the chosen share of the attention'],
 ];
 
-/** What was sent of densest areas, averages and sinks; `text` is the side that attends, where it is a text. */
+/** What was sent of smallest areas, averages and sinks; `text` is the side that attends, where it is a text. */
 class Readings {
   constructor({ header, arrays }, queries, text) {
     Object.assign(this, { header, arrays, queries, text, masses: header.masses });
@@ -23,13 +23,13 @@ class Readings {
 
   get hasShares() { return 'item' in this.arrays || 'share' in this.arrays; }
 
-  /** The runs [first, last] that have a densest area of their own: pointed items, or the words they are part of. */
+  /** The runs [first, last] that have a smallest area of their own: pointed items, or the words they are part of. */
   runs(items, byWord) {
     if (!byWord || !this.text) return items.map((item) => [item, item]);
     return [...new Map(items.map((item) => this.text.word(item)).map((word) => [word[0], word])).values()];
   }
 
-  /** The densest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
+  /** The smallest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
   densest(items, heads, { unit, mass }) {
     const { densest, densest_weight: weight } = this.arrays;
     const away = this.masses.map((one) => Math.abs(one - mass));

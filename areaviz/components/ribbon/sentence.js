@@ -20,6 +20,13 @@ function quoted(text) {
   return `“${text.replaceAll(/[\n\r\t]/g, (blank) => SYMBOLS[blank]).replace(/^ +/, sign).replace(/ +$/, sign)}”`;
 }
 
+/** The values of a list by their key, in the order in which keys appear. */
+function groupedBy(list, key) {
+  const groups = new Map();
+  for (const one of list) groups.set(key(one), [...(groups.get(key(one)) ?? []), one]);
+  return groups;
+}
+
 function count(number) { return COUNTS[number] ?? `${number}`; }
 
 /** Words for a scene: {side, what, spans, other, weighed, ...}; see `PointedView.scene`. */
@@ -36,9 +43,9 @@ class Sentence {
 
   /** The heads that took one span, as {text, tops}; the span with the largest sum of weights comes first. */
   groups({ spans, other }) {
-    const tops = [...Map.groupBy(spans, ({ head }) => head).values()].map((some) => some[0]);
+    const tops = [...groupedBy(spans, ({ head }) => head).values()].map((some) => some[0]);
     const sum = ({ tops: some }) => some.reduce((total, { weight }) => total + weight, 0);
-    return Array.from(Map.groupBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some })).sort((a, b) => sum(b) - sum(a));
+    return Array.from(groupedBy(tops, (one) => this.named(one, other)), ([text, some]) => ({ text, tops: some })).sort((a, b) => sum(b) - sum(a));
   }
 
   /** "To write “Hund”, three heads attend most to “A dog”, taken as one; head 3 attends most to “A”." */

@@ -12,7 +12,7 @@ import streamlit as st
 
 from areaviz.data.places import CARDS, HOME, LOOKS
 from areaviz.data.release_models import to_get_models
-from areaviz.interactive.first_look import SITE, first_look
+from areaviz.interactive.first_look import first_look
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace import codec
 from areaviz.trace.record import Trace

@@ -18,7 +18,7 @@ from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.look.payloads import Payloads, digest
+from areaviz.ui.components.payloads import Payloads, digest
 from tests import fakes
 
 SITE = "encoder-decoder"
