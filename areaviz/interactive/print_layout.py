@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import groupby
 
 from matplotlib.axes import Axes
@@ -86,10 +87,12 @@ def place_text(field: Field, measure: float) -> list[Placed]:
     for number, (start, end) in enumerate(chips_of(field)):
         items = _chip_items(field, start, end, number)
         whole = sum(item.width for item in items)
-        if x > 0 and x + whole > measure and items[0].text.strip():
+        # A space stays at the end of its row.
+        is_space = items[0].text in _MARKS
+        if x > 0 and x + whole > measure and not is_space:
             row, x = row + 1, 0.0
         for item in items:
-            if x > 0 and x + item.width > measure:
+            if x > 0 and x + item.width > measure and not is_space:
                 row, x = row + 1, 0.0
             placed.append(replace(item, row=row, x=x))
             x += item.width
@@ -118,6 +121,7 @@ def _spread(placed: Sequence[Placed], measure: float) -> list[Placed]:
     return [replace(item, x=item.x + extra * item.chip) for item in placed]
 
 
+@lru_cache(maxsize=4096)
 def text_width(text: str) -> float:
     """Return the width of a text in the font of chips."""
     font = FontProperties(size=SIZE)
@@ -145,14 +149,7 @@ def draw_chips(axes: Axes, text: PlacedText, colours: Mapping[int, tuple[str, st
         for item in members:
             if item in colours:
                 _draw_ground(axes, text, item, box, colours[item][0])
-        # Letters of one colour are set as one text, which keeps their distances.
-        for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
-            run = list(same)
-            left, right = text.items[run[0]], text.items[run[-1]]
-            middle = (left.x + right.x + right.width) / 2
-            letters = "".join(text.items[item].text for item in run)
-            y = text.tops[row] + CHIP / 2
-            write(axes, middle, y, letters, SIZE, side="center", colour=ink)
+        _draw_letters(axes, text, members, colours)
 
 
 def _draw_ground(
@@ -165,6 +162,21 @@ def _draw_ground(
     )
     axes.add_artist(ground)
     ground.set_clip_path(chip)
+
+
+def _draw_letters(
+    axes: Axes,
+    text: PlacedText,
+    members: Sequence[int],
+    colours: Mapping[int, tuple[str, str]],
+) -> None:
+    """Write the items of a chip. Letters of one colour are one text, which keeps their distances."""
+    for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
+        run = [text.items[item] for item in same]
+        middle = (run[0].x + run[-1].x + run[-1].width) / 2
+        letters = "".join(place.text for place in run)
+        y = text.tops[run[0].row] + CHIP / 2
+        write(axes, middle, y, letters, SIZE, side="center", colour=ink)
 
 
 def _ink(text: PlacedText, item: int, colours: Mapping[int, tuple[str, str]]) -> str:
