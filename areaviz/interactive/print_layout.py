@@ -170,7 +170,7 @@ def _draw_letters(
     members: Sequence[int],
     colours: Mapping[int, tuple[str, str]],
 ) -> None:
-    """Write the items of a chip. Letters of one colour are one text, which keeps their distances."""
+    """Write the items of a chip; letters of one colour are one text, to keep their distances."""
     for ink, same in groupby(members, lambda item: _ink(text, item, colours)):
         run = [text.items[item] for item in same]
         middle = (run[0].x + run[-1].x + run[-1].width) / 2
