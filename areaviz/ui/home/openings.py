@@ -14,13 +14,14 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.places import APP, CHECKPOINTS_SETTING
+from areaviz.interactive.first_look import first_look
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.forms.samples import EXAMPLES, Example
-from areaviz.ui.home.sections import first_look, link_of
+from areaviz.ui.home.sections import link_of
 
 PAGES = (
     "translate",
