@@ -1,8 +1,8 @@
-// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. The server is asked nothing; it gets only what is locked, and the heads,
-// unit and areas chosen.
+// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. areaviz/components/parts.py joins the
+// parts above with this one. Pointing sends nothing to the server. It gets only what is pinned, and the choice of heads,
+// unit and display.
 
-const DRAWN_OF_MANY = 3;
+const DRAWN_OF_MANY = 3; // of more than `MOST_BARS` heads
 
 class Ribbon extends PointedView {
   constructor(root) {

@@ -134,6 +134,8 @@ def digest(trace: Trace, site: str, layer: int) -> str:
         (attention.normalisation, attention.grid, attention.derived),
         [(field.name, field.kind, field.raw, field.labels) for field in fields],
         ("history" in trace.fields, trace.details.get("decoding")),
+        # The ribbon marks the output's items that the model is unsure of.
+        (trace.output.field, np.flatnonzero(trace.output.probabilities < 0.5).tolist()),
     )
     found = hashlib.sha256(repr(about).encode())
     found.update(b"" if picture is None else picture.rgb)

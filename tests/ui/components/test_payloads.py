@@ -120,6 +120,8 @@ def changed(trace: Trace) -> list[Trace]:
         replace(trace.request, model="other"),
         replace(trace.request, method="beam", beam=3),
     ]
+    unsure = np.zeros_like(trace.output.probabilities)
+    found.append(replace(trace, output=replace(trace.output, probabilities=unsure)))
     return found + [replace(trace, request=item) for item in requests]
 
 
