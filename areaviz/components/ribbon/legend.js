@@ -49,7 +49,7 @@ class Legend extends Sentence {
     const row = element(this.header.heads > 1 ? 'button' : 'span', 'choice');
     const [what, bar, share] = [element('span', 'what'), element('span', 'bar-of'), element('span', 'share')];
     const who = element('span', 'who', this.header.heads > 1 ? `Head ${head + 1}` : 'Top');
-    if (this.header.heads > 1) Object.assign(row, { type: 'button', title: 'Show this head. Hold Shift to show or hide it next to others.' });
+    if (this.header.heads > 1) Object.assign(row, { type: 'button', title: 'Show this head alone. Click other heads to add them.' });
     row.dataset.head = head;
     line.style.setProperty('--head', this.colours[head % this.colours.length]);
     row.append(swatch(head, this.colours), who, what, bar, share);
