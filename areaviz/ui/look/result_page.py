@@ -23,6 +23,7 @@ from areaviz.drawing.labels import counted
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.example_links import examples_menu
 from areaviz.ui.look.attribution import attribution, with_attribution
 from areaviz.ui.look.explore import Panel, explore
 from areaviz.ui.look.opened import stored_trace
@@ -83,6 +84,7 @@ class Result:
 def result_page(page: ResultPage[S_co, A]) -> None:
     """Draw the page; a problem does not remove what is drawn above it."""
     page_frame(page)
+    examples_menu(page.name)
     with show_errors("opening the models"):
         backend = engine()
         models, cards = backend.models(), dict[str, Card]()

@@ -65,8 +65,9 @@ def page_frame(page: AnyPage) -> None:
     note_open(page)
     stylesheet(_STYLE)
     st.title(page.title, anchor=False)
-    with st.container(key="purpose"):
-        st.caption(page.purpose)
+    if page.purpose:
+        with st.container(key="purpose"):
+            st.caption(page.purpose)
 
 
 def admitted() -> bool:
@@ -90,10 +91,20 @@ def refuse() -> None:
         )
 
 
-def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
-    """Draw a link to a page, given by its path from the repository's root."""
+def page_link(
+    page: str, label: str, query_params: Mapping[str, str] | None = None, help: str | None = None
+) -> None:
+    """Draw a link to a page, given by its path from the repository's root.
+
+    Args:
+        page: the path of the page.
+        label: the text of the link, in Markdown.
+        query_params: the URL parameters.
+        help: the tooltip.
+    """
     # Use an absolute path: Streamlit resolves relative paths from the script that it runs.
-    st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
+    params = dict(query_params or {})
+    st.page_link(str(ROOT / page), label=label, query_params=params, help=help)
 
 
 def stylesheet(rules: str) -> None:
