@@ -27,8 +27,9 @@ CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 HOME, HERO, OPENINGS = ASSETS / "home.npz", ASSETS / "hero.npz", ASSETS / "openings"
 LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
 """The trace of a translation for the gallery, the trace of Home, those that the other pages open
-with (see `areaviz.backend.stored`), the list of default views, and the pictures of Home. The command
-`areaviz openings` writes them.
+with (see `areaviz.backend.stored`), the list of default views, and the pictures of Home.
+
+The command `areaviz openings` writes them.
 """
 README = ROOT / "README.md"
 FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"

@@ -31,9 +31,10 @@ def hero() -> None:
 
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _stored(modified: int) -> tuple[Trace, Focus]:
-    """Return the stored trace and its layer to open with; nothing is pinned, so the ribbon lights
-    the word that shows areas best.
+    """Return the stored trace and the layer to open with.
+
+    Nothing is pinned, so the ribbon lights the word that shows areas best.
     """
     trace = codec.load(HERO)
     first = first_look(trace)
-    return trace, Focus(first.site, first.layer)
+    return trace, Focus(first.site, first.layer, unit="word")

@@ -72,7 +72,7 @@ def ways_in() -> None:
         )
     with st.container(key="ways_in"):
         for way, models, place in zip(WAYS_IN, missing, st.columns(len(WAYS_IN)), strict=True):
-            with place.container(border=True, height="stretch", gap="xxsmall"):
+            with place.container(border=True, height="stretch", key=f"way_{way.page}"):
                 _tile(way, models)
 
 

@@ -27,7 +27,7 @@ from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.markdown import escaped
 from areaviz.views.charts import history_figure
 
-CHART_PX = 300
+CHART_PX = 340
 
 
 def card_page(card: Card, cards: Mapping[str, Card]) -> None:
@@ -101,7 +101,6 @@ def _targets(targets: Sequence[Judged]) -> None:
 
 
 def _training(card: Card) -> None:
-    st.subheader("Training", anchor=False)
     st.plotly_chart(
         history_figure(card).update_layout(height=CHART_PX),
         key=f"history_{card.name}",

@@ -13,6 +13,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.ui.models.comparison import key_variants
 from areaviz.ui.models.summary import (
     LOWER_IS_BETTER,
+    MODEL,
     about,
     attention_words,
     best_first,
@@ -30,13 +31,12 @@ from areaviz.ui.models.summary import (
 from areaviz.ui.shell.frame import page_link
 from areaviz.ui.shell.markdown import escaped
 
-MODEL = "model"
-"""The URL parameter that names the model whose card is shown."""
 ALL_TASKS = "all"
-ROW_PX = 38
+ROW_PX, EDGES_PX = 38, 6
+"""Height of a row, and of the edges of all rows together."""
 WHAT_DOTS_MEAN = (
-    "A filled dot is a target that the model reached, a ring one that it missed. The full tables are"
-    " in docs/results.md."
+    "A filled dot is a target that the model reached, a ring one that it missed. The full tables"
+    " are in docs/results.md."
 )
 
 Columns = dict[str, list[Any]]
@@ -84,7 +84,7 @@ def _choose_row(task: str, columns: Columns, config: Mapping[str, Any]) -> int:
     event = st.dataframe(
         columns,
         hide_index=True,
-        height=(count + 1) * ROW_PX + 2,
+        height=(count + 1) * ROW_PX + EDGES_PX,
         row_height=ROW_PX,
         on_select="rerun",
         selection_mode="single-row",
@@ -149,7 +149,7 @@ def _short_card(card: Card, cards: Mapping[str, Card]) -> None:
         st.subheader(escaped(card.title), anchor=False)
         st.markdown(escaped(twin_words(card, twin) if twin else about(card)))
         with st.container(horizontal=True, gap="medium"):
-            page_link("pages/models.py", "Open the model card", {MODEL: card.name})
+            page_link("pages/model.py", "Open the model card", {MODEL: card.name})
             tried = page_to_try(card)
             if tried is not None:
                 page_link(tried[0], "Try this model", tried[1])

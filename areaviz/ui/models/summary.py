@@ -12,6 +12,8 @@ from areaviz.drawing.numbers import number_text
 from areaviz.ui.forms.ways_form import ALL
 from areaviz.ui.models.card_tables import measured
 
+MODEL = "model"
+"""The URL parameter that names a model."""
 PAGE_OF = {
     "translation": "translate",
     "caption": "caption",
@@ -151,7 +153,7 @@ def page_to_try(card: Card) -> tuple[str, Mapping[str, str]] | None:
     """Return the path and the URL parameters of the page that runs a model, None if none does."""
     if card.task not in PAGE_OF:
         return None
-    asked = {"model": card.name}
+    asked = {MODEL: card.name}
     if card.task == "digits":
         pictures = ALL.get(str(card.config.get("kind")))
         if pictures is None or card.mechanism == "none":

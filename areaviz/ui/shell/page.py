@@ -32,10 +32,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "watch": "Watch",
         "reason": "Reason",
     },
-    "Learn": {"how_areas_work": "How areas work", "models": "Models"},
+    "Learn": {"how_areas_work": "How areas work", "models": "Models", "model": "Model card"},
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
+HIDDEN = frozenset({"model"})
+"""Pages that only links open."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _SAMPLES: Mapping[str, Mapping[str, object]] = {
