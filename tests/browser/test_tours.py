@@ -47,8 +47,8 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
     page.goto(app("app.py"))
     said = page.locator(".ribbon[data-ready] .say")
     expect(said).to_contain_text("most to")
-    expect(said).to_contain_text("“A small dog”")
-    page.get_by_role("link", name="Open “Words and spans”").click()
+    expect(said).to_contain_text("“a red scarf”")
+    page.get_by_role("link", name="Try your own sentence").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     expect(page.get_by_text("How to read this.").first).to_be_visible()
@@ -60,11 +60,12 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
 
 def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> None:
     page.goto(app("app.py"))
-    page.get_by_role("link", name="Open “Words and spans”").click()
+    page.get_by_role("link", name="Read", exact=True).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Read")
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     settled(page)
     page.go_back()
-    expect(page.get_by_role("link", name="Open “Words and spans”")).to_be_visible()
+    expect(page.get_by_role("link", name="Try your own sentence")).to_be_visible()
 
 
 def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page) -> None:
@@ -119,7 +120,7 @@ def test_hostile_links_are_one_sentence_and_a_usable_page(app: App, page: Page, 
 
 def test_links_show_where_the_keyboard_is(app: App, page: Page) -> None:
     page.goto(app("app.py"))
-    expect(page.get_by_role("link", name="Open “Words and spans”")).to_be_visible()
+    expect(page.get_by_role("link", name="Caption", exact=True)).to_be_visible()
     settled(page)
     seen = {}
     for _ in range(40):
@@ -128,7 +129,7 @@ def test_links_show_where_the_keyboard_is(app: App, page: Page) -> None:
             "[document.activeElement.textContent, getComputedStyle(document.activeElement).outline]"
         )
         seen[name.strip()] = outline
-        if name.strip() == "Open “Words and spans”":
+        if name.strip() == "Caption":
             break
-    for name in ("Home", "Explore", "Translate a sentence of your own", "Open “Words and spans”"):
+    for name in ("Home", "Explore", "Try your own sentence", "Caption"):
         assert "solid" in seen[name] and "2px" in seen[name], name
