@@ -52,7 +52,7 @@ def asked_line(app: AppTest) -> str:
 
 
 def ask(app: AppTest, text: str) -> AppTest:
-    return app.text_area(key=TEXT).set_value(text).run()
+    return app.text_input(key=TEXT).set_value(text).run()
 
 
 class Faked(fakes.FakeBackend):
@@ -156,7 +156,7 @@ def test_the_button_asks_and_a_sample_asks(
     next(button for button in app.button if button.label == "Translate").click().run()
     assert [request.text for request in faked.asked] == [folder.TEXT]
     app.selectbox(key="translate_sample").select_index(3).run()
-    assert faked.asked[-1].text == SAMPLES[3] == app.text_area(key=TEXT).value
+    assert faked.asked[-1].text == SAMPLES[3] == app.text_input(key=TEXT).value
 
 
 def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
@@ -201,7 +201,7 @@ def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
     for text in ("There is no trace of this.", "a" * 4097):
         app = ask(app, text)
         assert len(app.error) == 1 and OLDER in shown(app) and AREA in texts(app)
-        assert app.text_area(key=TEXT).value == text
+        assert app.text_input(key=TEXT).value == text
         assert app.query_params["text"] == folder.TEXT
     app = ask(app, folder.TEXT)
     assert AREA in texts(app) and not app.error and OLDER not in shown(app)
@@ -244,7 +244,7 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     app = open_page("translate", **params)
     assert not app.exception and not app.error
     assert AREA in texts(app)
-    assert app.text_area(key=TEXT).value == folder.TEXT
+    assert app.text_input(key=TEXT).value == folder.TEXT
     assert app.segmented_control(key="translate_method").value == "beam"
     assert app.segmented_control(key="translate_site").value == "encoder self"
     assert (control(app, "Layer").value, control(app, "Head").value) == (1, 2)
@@ -288,8 +288,8 @@ def test_a_bad_link_gives_one_sentence_and_a_usable_page(
     app = open_page("translate", **params)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=TEXT).value == params["text"]
-    assert AREA in texts(ask(app.text_area(key=TEXT).set_value("").run(), folder.TEXT))
+    assert app.text_input(key=TEXT).value == params["text"]
+    assert AREA in texts(ask(app.text_input(key=TEXT).set_value("").run(), folder.TEXT))
 
 
 def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
@@ -332,7 +332,7 @@ def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str,
     app = ask(open_page("translate"), text)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=TEXT).value == text
+    assert app.text_input(key=TEXT).value == text
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
     assert not app.exception and len(app.error) == 1
     assert "written to the app's log" in shown(app) and "secret detail" not in shown(app)
     assert "secret detail" in caplog.text
-    assert app.text_area(key=TEXT).value == folder.TEXT
+    assert app.text_input(key=TEXT).value == folder.TEXT
 
 
 def test_damaged_checkpoints_are_told_and_the_others_work(

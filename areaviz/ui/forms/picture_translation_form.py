@@ -13,12 +13,18 @@ from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
 from areaviz.data.scene_grammar import MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import (
     PictureModelState,
     fitting_picture,
     kind_of,
 )
-from areaviz.ui.forms.options import pickers, with_options
+from areaviz.ui.forms.options import (
+    model_picker,
+    options_popover,
+    run_options,
+    with_options,
+)
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
@@ -121,17 +127,19 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
     """Draw the form; return the requests to run side by side, None while there is no picture."""
     picture = fitting_picture(page, cards)
     _offer_sentence(page, picture.name if picture else "")
-    page.widget(
-        st.text_area,
-        "English sentence",
-        "text",
-        height=70,
-        then=lambda: page.unlock(hidden=[]),
-        help="Leave it empty to have the picture described in German.",
-    )
+    with input_row(page):
+        page.widget(
+            st.text_input,
+            "English sentence",
+            "text",
+            then=lambda: page.unlock(hidden=[]),
+            help="Leave it empty to have the picture described in German.",
+        )
+        card = model_picker(page, cards)
+        with options_popover(page):
+            run_options(page, card, extent=CELLS)
+            other = _sight_picker(page, picture)
     text = _with_hidden_words(page)
-    other = _sight_picker(page, picture)
-    card, _ = pickers(page, cards, extent=CELLS, compares=False)
     if picture is None:
         return None
     (asked,) = with_options(page, Request(card.name, text, picture=picture))

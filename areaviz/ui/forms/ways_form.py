@@ -11,6 +11,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page, told_apart
 from areaviz.ui.shell.state import Cards, Link
@@ -137,7 +138,11 @@ WaysPage = Page[WaysState]
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return one request per model, () while there is no picture."""
-    pictures = _pictures(page, cards)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        pictures = _pictures(page, cards)
+        st.space("stretch")
+        with options_popover(page):
+            pass
     picture = picture_input(page, (pictures.samples,), pictures.first)
     if picture is None:
         return ()

@@ -1,4 +1,4 @@
-"""Exploring traces: the ribbon, the views, the files and the link.
+"""Exploring traces: the card with the picture, the tabs below it, the files and the link.
 
 All of it is one Streamlit fragment, so a click reruns only this part and not the page.
 """
@@ -13,29 +13,41 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.axes import common_top, refitted
-from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.base import Takeaway, View, caption
 from areaviz.drawing.select import counterparts, matched_characters
 from areaviz.drawing.sites import sites
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.hearing import hearing
 from areaviz.ui.components.ribbon import Selection, ribbon
 from areaviz.ui.components.watching import WATCHED, watched
-from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
+from areaviz.ui.look.chart import (
+    chart,
+    data_table,
+    output_text,
+    question,
+    titled,
+    view_picker,
+    warning,
+)
+from areaviz.ui.look.downloads import Shown, downloads
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
 from areaviz.ui.look.steps import POINTS, steps
-from areaviz.ui.look.why import why
+from areaviz.ui.look.tabs import Tab, draw_tabs, tab_row
+from areaviz.ui.look.why import TITLE as WHY_TITLE
+from areaviz.ui.look.why import has_terms, why
 from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import AnyPage
-from areaviz.ui.shell.state import COMPARE, NOTHING
+from areaviz.ui.shell.page import AnyPage, told_apart
+from areaviz.ui.shell.state import COMPARE, NOTHING, TABLE, VIEW, WHY
 from areaviz.views import VIEWS
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
@@ -49,8 +61,8 @@ CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
 """The view and selection for a trace without attention: the probabilities of its output."""
 Traces = Sequence[Trace]
 Titles = Sequence[str]
-Panel = Callable[[Trace, Focus], None]
-"""Drawn below the interactive map, from the first trace and its selection."""
+Say = Callable[[Trace], str]
+"""Returns the sentence about a trace that is drawn above its picture, as Markdown."""
 
 
 @st.fragment
@@ -60,10 +72,11 @@ def explore(
     titles: Titles,
     request: Request | None = None,
     further: Mapping[str, str] = NOTHING,
-    panel: Panel | None = None,
+    tabs: Sequence[Tab] = (),
+    say: Say | None = None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Show traces side by side with one selection.
+    """Show traces side by side with one selection, and the tabs below them.
 
     Args:
         page: its state has the selection.
@@ -71,7 +84,8 @@ def explore(
         titles: one for each trace.
         request: the request that a link restores; None if there is no link.
         further: URL parameters that are not in the page's state.
-        panel: draws actions for the selection.
+        tabs: tabs of the page, besides the views, the numbers and the terms of a weight.
+        say: the sentence above a picture; None draws the output where the picture lacks it.
         check: called first, also if only this part of the page reruns; its errors replace the
             traces.
     """
@@ -79,25 +93,24 @@ def explore(
         if check is not None:
             check()
         further = {**_compared(traces), **further}
+        first, focus, parts = traces[0], BLIND, {}
         traces, titles = _attending(traces, titles)
-        if not traces:
+        if traces:
+            with st.container(border=True, key="card"):
+                seen = _card(page, traces, titles, request, say)
+            first, focus = traces[0], seen[0]
+            tabs = [*tabs, *_tabs(page, traces, titles, seen)]
+            parts = _parts(traces, titles, seen)
+        tabs = [tab for tab in tabs if tab.fits(first, focus)]
+        end = tab_row(page, tabs)
+        draw_tabs(page, tabs, first, focus)
+        with end:
+            if parts:
+                downloads("Download", parts, "card")
             if request:
-                page.keep(page.state.to_link(request) | further)
-            return
-        with st.container(border=True):
-            focus = current_focus(page, traces[0])
-            # The line above already names a single run.
-            headings = titles if len(traces) > 1 or request is None else [""]
-            seen = _ribbons(page, traces, headings, focus)
-            focus_picker(page, traces[0], focus.site)
-        why(page, traces[0], seen[0])
-        if panel:
-            panel(traces[0], seen[0])
-        with st.container(border=True):
-            view = _views(page, traces, titles, seen)
-        _difference(page, traces, titles, seen)
-        if request:
-            page.offer(page.state.to_link(request, seen[0], view) | further, request)
+                view = page.state.view if VIEW in page.state.tabs else ""
+                link = page.state.to_link(request, focus if traces else None, view)
+                page.offer(link | further, request)
 
 
 def _compared(traces: Traces) -> dict[str, str]:
@@ -118,26 +131,41 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
             names.append(title)
             continue
         with st.container(border=True):
-            written(trace, title, f"blind_{index}")
+            _heading(trace, title, f"blind_{index}", BLIND)
             noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
-                "There is nothing to look at: this model attends to nothing, it reads the whole"
-                f" {noun} once, before it writes."
+                f"This model has no attention to show. It encodes the whole {noun} once, before it"
+                " generates text."
             )
             if CERTAINTY.fits(trace, BLIND):
                 chart(CERTAINTY, trace, BLIND, f"blind_{index}")
     return attending, names
 
 
-def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> list[Focus]:
+def _card(
+    page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
+) -> list[Focus]:
+    """Draw the pictures and the choice of site and layer; return the selection in each trace."""
+    focus = current_focus(page, traces[0])
+    # The form above already names a single model.
+    headings = titles if len(traces) > 1 or request is None else [""]
+    seen = _ribbons(page, traces, headings, focus, say)
+    draw, _ = _pointed(traces[0], focus)
+    focus_picker(page, traces[0], focus.site, has_heads=draw not in (ribbon, grid))
+    return seen
+
+
+def _ribbons(
+    page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: Say | None
+) -> list[Focus]:
     """Draw a ribbon per trace; return the selection in each, first the page's selection."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
         asked = chosen = shared(traces[0], trace, focus)
-        draw, takeaway = _pointed(trace, asked)
+        draw, _ = _pointed(trace, asked)
         with place:
-            written(trace, titles[index], str(index))
+            _heading(trace, titles[index], f"{index}", asked, say)
             if asked.site in trace.maps:
                 matches = _matches(traces, trace, asked)
                 name = f"{draw.__name__}_{index}"
@@ -150,11 +178,25 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
             # The ribbons drawn so far do not show the new selection yet.
             if index:
                 st.rerun()
-        if asked.site in trace.maps:
-            with place:
-                takeaways(takeaway, trace, chosen, f"pointed_{index}")
         seen.append(chosen)
     return seen
+
+
+def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:
+    """Draw the title of a trace, the sentence about it, and reasons to doubt it.
+
+    Without a sentence, draw the output, unless it is a text of the picture below.
+    """
+    attention = trace.maps.get(focus.site)
+    is_drawn = attention and trace.output.field in (attention.query, attention.memory)
+    with st.container(key=f"translation_{key}", gap="small"):
+        if title:
+            st.caption(escaped(title))
+        if say:
+            st.markdown(say(trace))
+        elif trace.output.field != NO_OUTPUT.field and not is_drawn:
+            output_text(trace)
+        warning(trace)
 
 
 def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple[int, int, int]]]:
@@ -252,17 +294,47 @@ def clicked(selection: Selection, focus: Focus) -> Focus:
     return replace(focus, **asdict(selection))
 
 
-def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
-    """Draw one view of every trace with its files; return the name of the view."""
+def _tabs(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> list[Tab]:
+    """Return the tabs that every page has: the terms of a weight, the views and the numbers."""
+
+    def draw_views(trace: Trace, focus: Focus) -> None:
+        _views(page, traces, titles, seen)
+        _difference(page, traces, titles, seen)
+
+    return [
+        Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
+        Tab(VIEW, "All words at once", draw_views),
+        Tab(TABLE, "As a table", lambda trace, focus: _tables(traces, titles, seen)),
+    ]
+
+
+def _parts(traces: Traces, titles: Titles, seen: Sequence[Focus]) -> dict[str, Shown]:
+    """Return what the card shows, by the titles of the traces."""
+    parts = {}
+    for title, trace, focus in zip(told_apart(titles), traces, seen, strict=True):
+        parts[title] = Shown(_pointed(trace, focus)[1], trace, focus)
+    return parts
+
+
+def _tables(traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
+    """Draw the numbers of the card, and the run they belong to."""
+    for shown in _parts(traces, titles, seen).values():
+        st.caption(escaped(caption(shown.trace, shown.focus)))
+        data_table(shown.view.table(shown.trace, shown.focus))
+
+
+def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
+    """Draw one view of every trace with its files."""
     _, above = _pointed(traces[0], seen[0])
     view = view_picker(page, traces[0], seen[0], above)
     if view is None:
-        st.caption("No view fits this part of the trace.")
-        return ""
-    st.caption(view.question)
+        st.caption("No view is available for this selection.")
+        return
+    question(view)
     if not alike(traces, seen):
         st.caption(
-            "Not all of them wrote what is locked, so all show what was attended to for all of it."
+            "The words you selected do not occur in every output, so the maps show attention for"
+            " the whole output."
         )
         seen = [replace(focus, side="query", items=()) for focus in seen]
     fitting = [view.fits(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
@@ -277,15 +349,14 @@ def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus])
                 if view.name == OVERVIEW:
                     _heads(traces[index], seen[index], index)
             else:
-                st.caption("This view has nothing to show of this model.")
-    return view.name
+                st.caption("This view has no data for this model.")
 
 
 def _heads(trace: Trace, focus: Focus, index: int) -> None:
     """Draw what the heads of the site do over a dataset, if the model's card says so."""
     card = engine().models().get(trace.request.model)
     if card is not None and focus.site in card.heads:
-        with st.expander("What each head does over many examples", key=f"heads_over_{index}"):
+        with st.expander("Head statistics over many examples", key=f"heads_over_{index}"):
             draw_heads(card, focus.site, f"overview_{index}")
             st.caption(WHAT_NAMES_MEAN)
 
@@ -302,10 +373,9 @@ def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Fo
     """Draw the difference between two maps if the user has asked for it."""
     if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
         return
-    with st.container(border=True):
-        if page.widget(st.toggle, "Show how the two maps differ", "differs"):
-            found = difference(traces[0], traces[1], seen[0], seen[1])
-            figure = refitted(difference_figure(found, (titles[0], titles[1])), WIDE)
-            titled(figure, "apart_map", figure.layout.meta["title"])
-            with st.expander("The numbers", type="compact", key="apart_numbers"):
-                data_table(difference_table(found))
+    if page.widget(st.toggle, "Show the difference between the two maps", "differs"):
+        found = difference(traces[0], traces[1], seen[0], seen[1])
+        figure = refitted(difference_figure(found, (titles[0], titles[1])), WIDE)
+        titled(figure, "apart_map", figure.layout.meta["title"])
+        with st.expander("Data of the difference", type="compact", key="apart_numbers"):
+            data_table(difference_table(found))

@@ -40,6 +40,14 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
 [data-testid="stButtonGroup"] > div:has(> button) { flex-wrap: wrap; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
+[class*="_input"] [data-testid="stTextInput"] { flex: 1 1 20rem; }
+[class*="_try"] button {
+  border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
+.st-key-focus [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: 0.75rem; }
+.st-key-tabs { border-bottom: 1px solid var(--st-border-color, #D8D2C6); }
+.st-key-tabs button[data-variant="segmented_control"] {
+  border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
+.st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
 .st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 .st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
@@ -50,10 +58,15 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 """
 
 
-def page_frame(page: AnyPage) -> None:
+def page_frame(page: AnyPage, is_brief: bool = False) -> None:
     """Draw the title and purpose of a page; draw nothing for a session that was not admitted.
 
     app.py makes an equal check. A page repeats it, so that no other way to the page avoids it.
+
+    Args:
+        page: the page.
+        is_brief: whether the purpose is the help text of the title, because the page explains
+            itself by what it shows.
     """
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
@@ -64,8 +77,8 @@ def page_frame(page: AnyPage) -> None:
     note_presence()
     note_open(page)
     stylesheet(_STYLE)
-    st.title(page.title, anchor=False)
-    if page.purpose:
+    st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
+    if page.purpose and not is_brief:
         with st.container(key="purpose"):
             st.caption(page.purpose)
 
