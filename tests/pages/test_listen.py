@@ -30,7 +30,7 @@ from areaviz.ui.look.listen import conclusion, with_gold
 from areaviz.views.listening import spoken
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, errors, shown
+from tests.pages.conftest import Open, errors, open_tab, shown
 from tests.test_bad_input import BAD
 
 Use = Callable[[Backend], None]
@@ -76,7 +76,6 @@ def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: 
     assert backend.asked == [Request("listener", "", sound=sound_sample(FIRST))]
     text = shown(app)
     assert "said: 3 1 4 1 5 9 2" in text and SAMPLES[FIRST].title in text.replace("\\", "")
-    assert "How to read this" in text
     assert (app.query_params["sound"], app.query_params["view"]) == (FIRST, "probabilities")
     # The player and the two that every page has.
     assert app.get("bidi_component")
@@ -120,8 +119,8 @@ def test_switches_are_part_of_the_request_and_of_the_link(
 
 
 def act(app: AppTest, used: Any) -> AppTest:
-    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
-    app.session_state["listen_what_if"] = True
+    """The page after a widget was used; the tab of the panel is open."""
+    open_tab(app, "listen", "what_if")
     app = used.run()
     assert not app.exception
     return app

@@ -22,7 +22,7 @@ from areaviz.trace.request import Request
 from areaviz.ui.look.doubt import doubts
 from tests.models.test_language_model import language_model, save
 from tests.pages.analysed import listed, opened_first, ran
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, open_tab, shown
 
 TEXT = "A small dog runs"
 
@@ -88,7 +88,7 @@ def test_hidden_words_change_what_it_finds_probable(
 def with_foil(open_page: Open, word: int, foil: str, **params: str) -> AppTest:
     """The page after a word and a foil were chosen, with the panel open."""
     app = open_page("read", model="reader", text=TEXT, **params)
-    app.session_state["read_what_if"] = True
+    open_tab(app, "read", "what_if")
     app.session_state["read"] = replace(app.session_state["read"], word=word, foil=foil)
     return app.run()
 

@@ -27,7 +27,7 @@ from areaviz.ui.look.watch import conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, errors, shown
+from tests.pages.conftest import Open, errors, open_tab, shown
 from tests.test_bad_input import BAD
 from tests.trace.test_clip import clip_trace
 
@@ -81,8 +81,8 @@ def backend(tmp_path: Path, use_backend: Use) -> Watchers:
 
 
 def act(app: AppTest, used: Any) -> AppTest:
-    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
-    app.session_state["watch_what_if"] = True
+    """The page after a widget was used; the tab of the panel is open."""
+    open_tab(app, "watch", "what_if")
     app = used.run()
     assert not app.exception
     return app
@@ -98,7 +98,7 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
     text = shown(app)
     assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
-    assert SAMPLES[FIRST].title in text and "How to read this" in text
+    assert SAMPLES[FIRST].title in text
     assert (app.query_params["clip"], app.query_params["view"]) == (FIRST, "watching")
     assert len(app.get("image")) == 1
 
@@ -119,7 +119,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
     open_page: Open, backend: Watchers
 ) -> None:
     app = open_page("watch")
-    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     app = switch.set_value(True).run()
     assert not app.exception and not app.error
     assert backend.asked[-1].attribution and app.query_params["attribution"] == "1"
@@ -218,7 +218,7 @@ def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
 
 def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
-    app.session_state["watch_what_if"] = True
+    open_tab(app, "watch", "what_if")
     app = app.run()
     kinds = app.segmented_control(key="watch_kind_of_change")
     assert kinds.options == ["Hide frames", "Weigh an area", "Switch heads off"]

@@ -47,9 +47,9 @@ def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
     app = app.button[0].click().run()
     assert not app.exception and not app.error
     assert "2 layers, 4 heads, 9 queries, 10 items" in shown(app)
-    assert control(app, "Attention").options == ["Weights", "Weights, area sums"]
+    assert control(app, "Attention type").options == ["Weights", "Weights, area sums"]
     assert len(app.get("plotly_chart")) == 1
-    assert "The model wrote nothing" not in shown(app)
+    assert "The model produced no output" not in shown(app)
 
 
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
@@ -67,7 +67,7 @@ def test_areas_can_be_larger_or_left_out(open_page: Open) -> None:
     app = app.select_slider(key=SIZE).set_value(1).run()
     assert (
         not app.exception
-        and [one.label for one in app.segmented_control if one.label == "Attention"] == []
+        and [one.label for one in app.segmented_control if one.label == "Attention type"] == []
     )
 
 

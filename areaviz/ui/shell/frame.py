@@ -24,7 +24,7 @@ _STYLE = """
   display: none; }
 .st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
-  max-width: 76rem; padding-top: 3.5rem; padding-bottom: 4rem; }
+  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 4rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 .st-key-purpose [data-testid="stCaptionContainer"],
 .st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
@@ -40,7 +40,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
 [data-testid="stButtonGroup"] > div:has(> button) { flex-wrap: wrap; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
-[class*="_input"] [data-testid="stTextInput"] { flex: 1 1 20rem; }
+[class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
+[class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
 [class*="_try"] button {
   border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
 .st-key-focus [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: 0.75rem; }

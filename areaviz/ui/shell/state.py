@@ -26,6 +26,10 @@ NOTHING: Mapping[str, str] = {}
 Cards = Mapping[str, Card]
 
 
+UNSELECTED = Focus("", unit="word")
+"""The selection of a page that opens: nothing is locked, and a click locks a whole word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Link:
     """The content of a link.
@@ -78,7 +82,7 @@ class State:
     layer: int | None = None
     head: int = ALL_HEADS
     # The locked selection with its site and side, and how it is displayed.
-    locked: Focus = Focus("")
+    locked: Focus = UNSELECTED
     view: str = ""
     # The model whose default layer was opened first, the default selection of its card for each
     # site, and the site that was opened last. Later choices are not overwritten.
@@ -120,7 +124,7 @@ class State:
         """Return this state with another selection; None gives the default selection."""
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
-            return replace(first, head=ALL_HEADS, locked=Focus(""))
+            return replace(first, head=ALL_HEADS, locked=UNSELECTED)
         return replace(first, site=focus.site, layer=focus.layer, opened=focus.site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:
