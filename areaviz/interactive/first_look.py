@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import words
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
@@ -24,11 +25,11 @@ def first_look(trace: Trace, site: str = SITE) -> Focus:
     heaviest item wins.
     """
     attention, query = trace.maps[site], trace.fields[trace.maps[site].query]
-    words = _words(query)
+    words_Q = _words(query)
     for score, areas in _SCORES:
         best: tuple[float, int, int] | None = None
         for layer in range(attention.layers):
-            scores_Q = np.where(words, score(attention.weights[layer], attention.grid), 0)
+            scores_Q = np.where(words_Q, score(attention.weights[layer], attention.grid), 0)
             item = int(scores_Q.argmax()) if scores_Q.size else 0
             if scores_Q.size and scores_Q[item] > (best[0] if best else 0):
                 best = float(scores_Q[item]), layer, item
@@ -43,8 +44,8 @@ def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, 
     Returns:
         One query, or none if there is no attention. A text without words opens with any item.
     """
-    words = _words(query)
-    for mask in (words, np.ones_like(words)):
+    words_Q = _words(query)
+    for mask in (words_Q, np.ones_like(words_Q)):
         for score, _ in _SCORES:
             scores_Q = np.where(mask, score(attention.weights[layer], attention.grid), 0)
             if scores_Q.size and scores_Q.max() > 0:
@@ -53,8 +54,17 @@ def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, 
 
 
 def _words(query: Field) -> npt.NDArray[np.bool_]:
-    """Return which items are words, [Q]."""
-    return np.array([label.strip().isalpha() for label in query.labels], bool)
+    """Return which items are words, [Q]; whole words only, if most words are one item each.
+
+    A word of several items is shown by the mean over its items, which says less.
+    """
+    letters_Q = np.array([label.strip().isalpha() for label in query.labels], bool)
+    if query.kind != "text":
+        return letters_Q
+    runs = words(query)
+    whole = [start for start, end in runs if end == start + 1]
+    whole_Q = letters_Q & np.isin(np.arange(len(letters_Q)), whole)
+    return whole_Q if 2 * whole_Q.sum() > len(runs) else letters_Q
 
 
 def _of_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:

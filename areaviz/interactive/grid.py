@@ -18,6 +18,7 @@ from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
 from areaviz.interactive.grid_table import TOP, grid_table
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.message import (
     narrow,
     payload,
@@ -117,6 +118,7 @@ def grid_payload(
             "most": TOP,
             "listed": SURE,
             "overlap": MAX_OVERLAP,
+            "items": first_item(attention, focus.layer, trace.fields[attention.query]),
             "step": OVERLAPS[1],
         },
         text=text,

@@ -14,7 +14,7 @@ from areaviz.trace.request import Progress, Request
 from areaviz.trace.rollout import rollout_maps
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 
 LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder"}
 
@@ -41,7 +41,7 @@ def test_the_switch_asks_for_it_and_the_page_says_how_far_it_agrees(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(Attributing())
-    app = open_page("translate", **LINK)
+    app = with_tab(open_page("translate", **LINK), "attribution")
     (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     assert not switch.value and "rank correlation" not in shown(app)
     switch.set_value(True).run()
@@ -56,7 +56,7 @@ def test_a_link_restores_it_and_says_what_is_no_attention(
     use_backend(Attributing())
     app = open_page("translate", **{**LINK, "site": "encoder-decoder rollout", "attribution": "1"})
     assert not app.exception
-    assert "This map is attribution, not attention" in shown(app)
+    assert "This is an attribution map, not attention" in shown(app)
 
 
 class Glancing(fakes.FakeBackend):
@@ -81,7 +81,7 @@ def test_every_sight_is_asked_for_it_and_a_link_restores_it(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(backend := Glancing())
-    app = open_page("translate_picture")
+    app = with_tab(open_page("translate_picture"), "attribution")
     assert not any(one.attribution for one in backend.asked)
     (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     before = len(backend.asked)

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
@@ -52,6 +52,7 @@ def test_a_page_without_a_model_of_its_task_says_what_to_do(
 
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
+    app = with_tab(app, "compare")
     app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app)
@@ -62,9 +63,10 @@ def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_back
     app, _ = opened(open_page, use_backend, model="scene-none", picture="scene-1")
     assert not app.exception and not app.error
     assert "a plain sentence" in shown(app) and "attends to nothing" in shown(app)
-    assert "reads the whole picture once" in shown(app)
+    assert "encodes the whole picture once" in shown(app)
     assert [chart.key for chart in app.get("plotly_chart")] == ["chart_blind_0"]
     assert app.query_params["model"] == "scene-none"
+    app = with_tab(app, "compare")
     app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
     assert "a large blue ring" in shown(app) and app.get("plotly_chart")

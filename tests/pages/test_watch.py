@@ -27,7 +27,7 @@ from areaviz.ui.look.watch import conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, errors, open_tab, shown
+from tests.pages.conftest import Open, errors, open_tab, shown, with_tab
 from tests.test_bad_input import BAD
 from tests.trace.test_clip import clip_trace
 
@@ -98,8 +98,9 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
     text = shown(app)
     assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
-    assert SAMPLES[FIRST].title in text
-    assert (app.query_params["clip"], app.query_params["view"]) == (FIRST, "watching")
+    assert app.selectbox(key="watch_clip_sample").value == FIRST
+    assert app.query_params["clip"] == FIRST and "view" not in app.query_params
+    assert [chart.key for chart in app.get("plotly_chart")] == ["chart_card_0"]
     assert len(app.get("image")) == 1
 
 
@@ -119,6 +120,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
     open_page: Open, backend: Watchers
 ) -> None:
     app = open_page("watch")
+    app = with_tab(app, "attribution")
     (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     app = switch.set_value(True).run()
     assert not app.exception and not app.error
@@ -127,7 +129,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
     assert sites == "encoder-decoder" and "Agreement with this map" in shown(app)
     again = open_page("watch", clip=FIRST, attribution="1", site="encoder-decoder gradient")
     assert not again.exception and not again.error
-    assert "This map is attribution, not attention" in shown(again)
+    assert "This is an attribution map, not attention" in shown(again)
 
 
 def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
@@ -281,6 +283,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
 
 def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER)
+    app = with_tab(app, "compare")
     app.selectbox(key="watch_compare").set_value("other").run()
     assert not app.exception and not app.error
     clip = clip_sample(OTHER)
@@ -301,8 +304,8 @@ def test_a_model_without_attention_has_nothing_to_look_at(
     app.selectbox(key="watch_model").set_value("blind").run()
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("blind", "", clip=clip_sample(FIRST))
-    assert "There is nothing to look at" in shown(app)
-    assert "reads the whole clip once, before it writes" in shown(app)
+    assert "no attention to show" in shown(app)
+    assert "encodes the whole clip once" in shown(app)
     assert "Seen:" in shown(app) and not app.get("image")
     assert app.query_params["model"] == "blind" and app.query_params["clip"] == FIRST
 

@@ -25,7 +25,7 @@ from areaviz.trace.request import Progress, Request
 from areaviz.ui.what_if.result import CAVEAT
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, open_tab, shown
+from tests.pages.conftest import Open, drawn_texts, open_tab, shown
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
@@ -98,7 +98,7 @@ def add(app: AppTest) -> AppTest:
 def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None:
     use_backend(Changing())
     app = open_page("translate", **LINK)
-    assert ORIGINAL in shown(app) and not any(
+    assert ORIGINAL in drawn_texts(app) and not any(
         button.label == "Add this change" for button in app.button
     )
 
@@ -179,7 +179,7 @@ def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
     assert [error.value for error in app.error] == [
         "Head 4 cannot be changed\\; choose another head\\."
     ]
-    assert ORIGINAL in shown(app)
+    assert ORIGINAL in drawn_texts(app)
     app = act(app, app.button(key="translate_start_over").click())
     assert not app.error
 

@@ -18,7 +18,7 @@ from areaviz.trace.arrays_file import example_file
 from areaviz.trace.derived import sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from tests import fakes
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.test_translate import control
 from tests.trace.test_arrays import weights
 
@@ -48,12 +48,12 @@ def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
     assert not app.exception and not app.error
     assert "2 layers, 4 heads, 9 queries, 10 items" in shown(app)
     assert control(app, "Attention type").options == ["Weights", "Weights, area sums"]
-    assert len(app.get("plotly_chart")) == 1
+    assert len(with_tab(app, "view").get("plotly_chart")) == 1
     assert "The model produced no output" not in shown(app)
 
 
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
-    app = upload(open_page("your_tensors"), example_file())
+    app = with_tab(upload(open_page("your_tensors"), example_file()), "view")
     for site in ("attention", "attention sums"):
         app = app.segmented_control(key="your_tensors_site").set_value(site).run()
         for name in control(app, "View").options:

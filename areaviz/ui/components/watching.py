@@ -7,17 +7,14 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.data.clip_files import gif
-from areaviz.drawing.base import Takeaway
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import told_apart
-from areaviz.views.watching import VIEW, watching
+from areaviz.views.watching import watching
 
-WATCHED = Takeaway(name=VIEW.name, table=VIEW.table, print=VIEW.print)
-"""The film strip for downloads; how to read it is explained where it is drawn."""
 _WIDTH = 192
 
 

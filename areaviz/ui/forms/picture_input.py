@@ -135,6 +135,7 @@ def _source(page: PicturePage, chosen: Decoded | None) -> str:
         (SAMPLE, UPLOAD, CAMERA),
         key=key,
         required=True,
+        label_visibility="collapsed",
         on_change=page.set,
         kwargs={"refusal": ""},
     )

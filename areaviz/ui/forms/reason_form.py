@@ -17,7 +17,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
 from areaviz.trace.points import EXTENT, points_of, points_text
 from areaviz.trace.request import Request
-from areaviz.ui.forms.input_row import sample_row
+from areaviz.ui.forms.input_row import input_row, sample_row
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.shell.page import Page
@@ -118,10 +118,11 @@ def _parts(text: str) -> tuple[str, str]:
 
 def _story(page: ReasonPage) -> str:
     then = page.unlock
-    page.widget(st.text_input, "Question", "question", label_visibility="collapsed", then=then)
-    page.widget(
-        st.text_area, "Facts, one per line, the latest last", "facts", height=190, then=then
-    )
+    with input_row(page):
+        page.widget(st.text_input, "Question", "question", label_visibility="collapsed", then=then)
+        with st.popover("Edit the facts", key=page.key("edit")):
+            label = "Facts, one per line, the latest last"
+            page.widget(st.text_area, label, "facts", height=190, width=520, then=then)
     sample_row(page, list(SAMPLES), _title(page), partial(_take_sample, page))
     return story_text(page.state.facts, page.state.question)
 

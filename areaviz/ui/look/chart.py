@@ -78,6 +78,7 @@ def chart(
     key: str,
     room: float = WIDE,
     top: float | None = None,
+    has_files: bool = True,
 ) -> None:
     """Draw the chart of a view, animated if it is an animation, with caption, numbers and files.
 
@@ -88,6 +89,7 @@ def chart(
         key: a widget key that is unique on the page.
         room: the width available for a chart in px.
         top: the upper end of the colour scale if several charts share it.
+        has_files: whether to draw the numbers and the files.
     """
     label = f"{view.title}: {view.question}"
     if view.played:
@@ -97,7 +99,8 @@ def chart(
     else:
         figure = rescaled(refitted(view.figure(trace, focus), room), top)
         titled(figure, f"chart_{key}", label)
-    takeaways(view, trace, focus, key)
+    if has_files:
+        takeaways(view, trace, focus, key)
 
 
 def titled(figure: ScreenFigure, key: str, alt: str) -> None:

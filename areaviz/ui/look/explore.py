@@ -25,7 +25,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.hearing import hearing
 from areaviz.ui.components.ribbon import Selection, ribbon
-from areaviz.ui.components.watching import WATCHED, watched
+from areaviz.ui.components.watching import watched
 from areaviz.ui.look.chart import (
     chart,
     data_table,
@@ -38,7 +38,7 @@ from areaviz.ui.look.chart import (
 from areaviz.ui.look.downloads import Shown, downloads
 from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
 from areaviz.ui.look.opened import turn
-from areaviz.ui.look.steps import POINTS, steps
+from areaviz.ui.look.steps import steps
 from areaviz.ui.look.tabs import Tab, draw_tabs, tab_row
 from areaviz.ui.look.why import TITLE as WHY_TITLE
 from areaviz.ui.look.why import has_terms, why
@@ -94,7 +94,7 @@ def explore(
             check()
         further = {**_compared(traces), **further}
         first, focus, parts = traces[0], BLIND, {}
-        traces, titles = _attending(traces, titles)
+        traces, titles = _attending(traces, titles, say)
         if traces:
             with st.container(border=True, key="card"):
                 seen = _card(page, traces, titles, request, say)
@@ -122,7 +122,7 @@ def _compared(traces: Traces) -> dict[str, str]:
     return {}
 
 
-def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
+def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces, Titles]:
     """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
@@ -131,7 +131,7 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
             names.append(title)
             continue
         with st.container(border=True):
-            _heading(trace, title, f"blind_{index}", BLIND)
+            _heading(trace, title, f"blind_{index}", BLIND, say)
             noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
                 f"This model has no attention to show. It encodes the whole {noun} once, before it"
@@ -163,7 +163,7 @@ def _ribbons(
     seen = []
     for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
         asked = chosen = shared(traces[0], trace, focus)
-        draw, _ = _pointed(trace, asked)
+        draw, view = _pointed(trace, asked)
         with place:
             _heading(trace, titles[index], f"{index}", asked, say)
             if asked.site in trace.maps:
@@ -171,6 +171,11 @@ def _ribbons(
                 name = f"{draw.__name__}_{index}"
                 selection = draw(trace, asked, key=name, link=link, matches=matches)
                 chosen = clicked(selection, asked)
+                if draw in (watched, steps):
+                    # These let users choose what the chart shows; other displays are the picture.
+                    assert isinstance(view, View)
+                    room = WIDE if len(traces) == 1 else SCREEN_WIDTH
+                    chart(view, trace, chosen, f"card_{index}", room, has_files=False)
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
@@ -218,11 +223,11 @@ def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Take
     if attention and trace.fields[attention.memory].kind == "picture":
         return grid, GRID
     if attention and trace.fields[attention.memory].kind == "points":
-        return steps, POINTS
+        return steps, VIEWS["points"]
     if attention and trace.fields[attention.memory].kind == "sound":
         return hearing, VIEWS["listening"]
     if attention and trace.fields[attention.memory].kind == "clip":
-        return watched, WATCHED
+        return watched, VIEWS["watching"]
     return ribbon, RIBBON
 
 
@@ -301,9 +306,11 @@ def _tabs(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) 
         _views(page, traces, titles, seen)
         _difference(page, traces, titles, seen)
 
+    draw, _ = _pointed(traces[0], seen[0])
+    views = "All words at once" if draw in (ribbon, grid) else "More views"
     return [
         Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
-        Tab(VIEW, "All words at once", draw_views),
+        Tab(VIEW, views, draw_views),
         Tab(TABLE, "As a table", lambda trace, focus: _tables(traces, titles, seen)),
     ]
 
