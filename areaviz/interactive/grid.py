@@ -16,9 +16,9 @@ from PIL import Image
 from areaviz.drawing.base import Takeaway
 from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
 from areaviz.interactive.grid_table import TOP, grid_table
-from areaviz.interactive.first_look import first_item
 from areaviz.interactive.message import (
     narrow,
     payload,

@@ -80,7 +80,9 @@ def drawn_texts(app: AppTest) -> list[str]:
         if message:
             length = int.from_bytes(message[:4], "little")
             header = json.loads(message[4 : 4 + length])
-            found += [field["raw"] for field in header.get("fields", []) if "raw" in field]
+            # A ribbon has two texts; a grid has one, or none between the cells of a picture.
+            texts = header.get("fields") or [header.get("text") or {}]
+            found += [text["raw"] for text in texts if "raw" in text]
     return found
 
 

@@ -185,4 +185,4 @@ def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
 def test_a_picture_goes_to_no_model_of_texts(reader: Path, serve: Serve, open_page: Open) -> None:
     serve(str(reader))
     app = open_page("caption", model="reader", picture="scene-34")
-    said(app, "No model here does what this page is for")
+    said(app, "No installed model supports this page")
