@@ -110,6 +110,7 @@ def test_a_file_that_cannot_be_read_gives_one_sentence(
 def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
     labels = np.array(["<b>x</b>", "**bold**", "$a$", "שלום"])
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 4, 4), memory=labels))
+    app = with_tab(app, "view")
     assert not app.exception and not app.error and len(app.get("plotly_chart")) == 1
 
 
@@ -133,6 +134,7 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
         *("Within the translation", "Within the translation, area sums"),
     ]
     app = app.selectbox(key="your_tensors_site").set_value("encoder self sums").run()
+    app = with_tab(app, "table")
     assert (
         not app.exception
         and not app.error
