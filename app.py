@@ -17,8 +17,12 @@ for group, titles in GROUPS.items():
     groups[group] = []
     for name, title in titles.items():
         path = ROOT / "pages" / f"{name}.py"
-        visibility = "hidden" if name in HIDDEN else "visible"
-        shown = st.Page(path, title=title, default=name == "home", visibility=visibility)
+        shown = st.Page(
+            path,
+            title=title,
+            default=name == "home",
+            visibility="hidden" if name in HIDDEN else "visible",
+        )
         groups[group].append(shown)
 page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:

@@ -90,7 +90,8 @@ def _of_items(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
 
 def _heaviest(weights_HQA: FloatArray, chosen_A: npt.NDArray[np.bool_]) -> Scores:
     mean_QA = weights_HQA.mean(0)[:, chosen_A]
-    return mean_QA.max(-1, initial=0).astype(np.float64)
+    heaviest_Q: Scores = mean_QA.max(-1, initial=0).astype(np.float64)
+    return heaviest_Q
 
 
 _SCORES = ((_of_heads, "any"), (_of_spans, "several"), (_of_items, "any"))

@@ -99,7 +99,8 @@ def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
 def _mixed(part: float) -> str:
     """Return the ground of chips with a part of the accent colour in it."""
     pairs = zip(to_rgb(ACCENT), to_rgb(TILE), strict=True)
-    return to_hex([part * accent + (1 - part) * tile for accent, tile in pairs])
+    red, green, blue = (part * accent + (1 - part) * tile for accent, tile in pairs)
+    return to_hex((red, green, blue))
 
 
 def _lane_middle(top: float, lane: int, is_below: bool) -> float:

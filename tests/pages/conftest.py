@@ -94,7 +94,8 @@ def open_tab(app: AppTest, page: str, name: str) -> None:
 def with_tab(app: AppTest, name: str) -> AppTest:
     """Open a tab below the result, as a click on its title does."""
     tabs = next(one for one in app.segmented_control if one.label == "Further views of this result")
-    return tabs.set_value([*tabs.value, name]).run()
+    opened: list[str] = list(tabs.value or ())
+    return tabs.set_value([*opened, name]).run()
 
 
 def errors(app: AppTest) -> list[str]:

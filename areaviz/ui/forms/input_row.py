@@ -24,7 +24,7 @@ def input_row(page: AnyPage) -> DeltaGenerator:
 
 
 def sample_row(
-    page: AnyPage, samples: Sequence[str], present: str, take: Callable[[str], object]
+    page: AnyPage, samples: Sequence[str], present: str, take: Callable[[str], None]
 ) -> None:
     """Draw buttons for the first samples, and a list of the other ones.
 
@@ -47,7 +47,7 @@ def sample_row(
                     _button(page, sample, sample, take)
 
 
-def _button(page: AnyPage, label: str, sample: str, take: Callable[[str], object]) -> None:
+def _button(page: AnyPage, label: str, sample: str, take: Callable[[str], None]) -> None:
     st.button(
         escaped(label),
         key=page.key(f"try {sample}"),

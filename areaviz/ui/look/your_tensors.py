@@ -9,9 +9,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
+from areaviz.ui.forms.stored_file import MAX_MEGABYTES
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
-    MAX_MEGABYTES,
     opened,
     opened_example,
     opened_served,

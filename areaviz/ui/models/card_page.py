@@ -122,5 +122,5 @@ def _draw_tabs(card: Card, tabs: Mapping[str, Callable[[], None]]) -> None:
     opened = st.segmented_control(
         "More about this model", list(tabs), key=f"tab_{card.name}", label_visibility="collapsed"
     )
-    if opened in tabs:
+    if opened is not None:
         tabs[opened]()

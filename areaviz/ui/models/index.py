@@ -48,9 +48,10 @@ def models_index(cards: Mapping[str, Card]) -> None:
     if not groups:
         return
     task = _choose_task(groups)
+    config: Mapping[str, Any] = {}
     if task == ALL_TASKS:
         shown = [card for group in groups.values() for card in best_first(group)]
-        columns, config = _all_columns(shown, cards), {}
+        columns = _all_columns(shown, cards)
     else:
         shown = best_first(groups[task])
         columns, config = _task_columns(task, shown, cards)
