@@ -2,7 +2,6 @@
 
 from areaviz.ui.forms.ways_form import WaysState, ways_form
 from areaviz.ui.look.four_ways import four_ways
-from areaviz.ui.look.kinds import kinds_of_attention
 from areaviz.ui.look.result_page import ResultPage, result_page
 
 result_page(
@@ -16,4 +15,3 @@ result_page(
         show=four_ways,
     )
 )
-kinds_of_attention()

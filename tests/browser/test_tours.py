@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import App, open_form, settled
+from tests.browser.conftest import App, settled
 
 HOSTILE = (
     '<script>window.hurt=1</script><img src=x onerror="window.hurt=1"> **b** :red[r]'
@@ -51,7 +51,6 @@ def test_from_home_to_a_span_and_a_lesson(app: App, page: Page) -> None:
     page.get_by_role("link", name="Try your own sentence").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Translate")
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
-    expect(page.get_by_text("How to read this.").first).to_be_visible()
     open_menu(page, "Learn", "How areas work")
     expect(page.get_by_role("heading", name="1. Areas of a sequence")).to_be_visible()
     settled(page)
@@ -71,16 +70,15 @@ def test_one_step_back_leads_from_an_example_to_home(app: App, page: Page) -> No
 def test_hostile_input_is_text_and_hurts_nothing(app: App, page: Page) -> None:
     for path, label in (("translate", "English text"), ("translate_picture", "English sentence")):
         page.goto(f"{app('app.py')}/{path}")
-        open_form(page, path)
+        settled(page)
         box = page.get_by_role("textbox", name=label)
         box.fill(HOSTILE)
-        box.press("Control+Enter")
-        expect(page.locator(f".st-key-{path}_asked")).to_contain_text("<script>")
+        box.press("Enter")
+        expect(page.locator("[role=option]").first).to_have_text("<")
         settled(page)
         unhurt(page)
-        open_form(page, path)
         box.fill("a" * 4097)
-        box.press("Control+Enter")
+        box.press("Enter")
         expect(page.get_by_role("alert").first).to_contain_text("4,097")
         expect(box).to_have_value("a" * 4097)
         unhurt(page)
@@ -91,7 +89,7 @@ def test_hostile_files_are_one_sentence_and_the_result_stays(
     app: App, page: Page, path: str
 ) -> None:
     page.goto(f"{app('app.py')}/{path}")
-    open_form(page, path)
+    settled(page)
     page.get_by_role("radio", name="Upload").click()
     upload = page.locator(f".st-key-{path}_file input[type=file]")
     for name, content in (

@@ -14,7 +14,7 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page, told_apart
-from areaviz.ui.shell.state import Cards, Link
+from areaviz.ui.shell.state import VIEW, Cards, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,13 @@ ALL = {
 }
 
 
+CLOSER = ("reading", "row", "column")
+"""The URL parameters that the tab "Look closer" shows."""
+
+
 @dataclass(frozen=True)
 class WaysState(PictureState):
-    """The state of the page Four ways to look."""
+    """The state of the page Four ways to look; it opens at the first look."""
 
     # The kind of pictures, a key of `ALL`.
     kind: str = ""
@@ -111,8 +115,11 @@ class WaysState(PictureState):
         """Return this state as a link describes it; invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
         kinds = (one.kind for one in ALL.values() if name in names(one.samples))
+        state = super().from_link(link)
+        if not params.keys().isdisjoint(CLOSER) and VIEW not in state.tabs:
+            state = replace(state, tabs=[*state.tabs, VIEW])
         return replace(
-            super().from_link(link),
+            state,
             kind=next(kinds, self.kind),
             sample=link.request.sample,
             seed=link.request.seed,
@@ -127,10 +134,11 @@ class WaysState(PictureState):
     ) -> dict[str, str]:
         """Return the URL parameters, with the shown step, its sample and the explored model."""
         params = super().to_link(request, focus, view)
-        for name in ("look", "row", "column"):
+        closer = CLOSER if VIEW in self.tabs else ()
+        for name in ("look", *closer):
             if getattr(self, name) is not None:
                 params[name] = str(getattr(self, name))
-        return {**params, "reading": self.reading}
+        return params
 
 
 WaysPage = Page[WaysState]
@@ -142,7 +150,7 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
         pictures = _pictures(page, cards)
         st.space("stretch")
         with options_popover(page):
-            pass
+            chance_picker(page)
     picture = picture_input(page, (pictures.samples,), pictures.first)
     if picture is None:
         return ()

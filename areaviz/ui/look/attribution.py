@@ -20,8 +20,8 @@ LABEL = "Compare with attribution"
 HELP = (
     "Attention shows what the model read, not what changed its output. Attribution estimates that"
     " in two ways: rollout follows attention through all layers, and gradient × input measures how"
-    " the probability of each output changes with each token. Each appears as its own map under"
-    " “Attention type”."
+    " the probability of each output changes with each token. Each becomes a map of its own, which"
+    " you choose below the picture."
 )
 
 

@@ -1,4 +1,4 @@
-"""The survey's four kinds of attention, as a map that opens below the four models."""
+"""The survey's four kinds of attention, as a map."""
 
 from __future__ import annotations
 
@@ -68,17 +68,12 @@ KINDS: tuple[tuple[Kind, Kind], ...] = (
 
 
 def kinds_of_attention() -> None:
-    """Draw the map of the four kinds as an expander, whose content is drawn when it is opened."""
-    label = "The four kinds of attention"
-    expander = st.expander(label, key="kinds", type="compact", on_change="rerun")
-    if not expander.open:
-        return
-    with expander:
-        st.caption(WHAT_DIFFERS)
-        for row in KINDS:
-            for kind, place in zip(row, st.columns(2), strict=True):
-                with place.container(border=True, height="stretch"):
-                    _card(kind)
+    """Draw the map of the four kinds."""
+    st.caption(WHAT_DIFFERS)
+    for row in KINDS:
+        for kind, place in zip(row, st.columns(2), strict=True):
+            with place.container(border=True, height="stretch"):
+                _card(kind)
 
 
 def _card(kind: Kind) -> None:

@@ -85,8 +85,7 @@ class Result:
 
 def result_page(page: ResultPage[S_co, A]) -> None:
     """Draw the page; a problem does not remove what is drawn above it."""
-    page_frame(page, is_brief=True)
-    examples_menu(page.name)
+    page_frame(page, is_brief=True, beside=lambda: examples_menu(page.name))
     with show_errors("opening the models"):
         backend = engine()
         models, cards = backend.models(), dict[str, Card]()

@@ -11,9 +11,19 @@ from streamlit.delta_generator import DeltaGenerator
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.page import AnyPage
-from areaviz.ui.shell.state import ATTRIBUTION, COMPARE, TABLE, VIEW, WHAT_IF, WHY, WITHOUT
+from areaviz.ui.shell.state import (
+    ATTRIBUTION,
+    COMPARE,
+    COSTS,
+    KINDS,
+    TABLE,
+    VIEW,
+    WHAT_IF,
+    WHY,
+    WITHOUT,
+)
 
-ORDER = (WITHOUT, WHAT_IF, WHY, VIEW, TABLE, ATTRIBUTION, COMPARE)
+ORDER = (WITHOUT, WHAT_IF, WHY, COSTS, VIEW, TABLE, ATTRIBUTION, COMPARE, KINDS)
 """The names of all tabs in the order of the row."""
 
 

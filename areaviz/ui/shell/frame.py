@@ -8,7 +8,7 @@ admission cookie. If none is required, it is drawn only while the app listens on
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -44,7 +44,8 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
 [class*="_try"] button {
   border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
-.st-key-focus [data-testid="stButtonGroup"] { display: flex; align-items: center; gap: 0.75rem; }
+:is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
+  display: flex; align-items: center; gap: 0.75rem; }
 .st-key-tabs { border-bottom: 1px solid var(--st-border-color, #D8D2C6); }
 .st-key-tabs button[data-variant="segmented_control"] {
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
@@ -59,7 +60,9 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 """
 
 
-def page_frame(page: AnyPage, is_brief: bool = False) -> None:
+def page_frame(
+    page: AnyPage, is_brief: bool = False, beside: Callable[[], None] | None = None
+) -> None:
     """Draw the title and purpose of a page; draw nothing for a session that was not admitted.
 
     app.py makes an equal check. A page repeats it, so that no other way to the page avoids it.
@@ -68,6 +71,7 @@ def page_frame(page: AnyPage, is_brief: bool = False) -> None:
         page: the page.
         is_brief: whether the purpose is the help text of the title, because the page explains
             itself by what it shows.
+        beside: draws what is at the right of the title.
     """
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
@@ -78,7 +82,10 @@ def page_frame(page: AnyPage, is_brief: bool = False) -> None:
     note_presence()
     note_open(page)
     stylesheet(_STYLE)
-    st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
+    with st.container(key="title", horizontal=True, vertical_alignment="center"):
+        st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
+        if beside is not None:
+            beside()
     if page.purpose and not is_brief:
         with st.container(key="purpose"):
             st.caption(page.purpose)

@@ -18,7 +18,7 @@ from areaviz.ui.shell.markdown import shortened
 ALL_HEADS = -1
 VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "attribution"
 """URL parameters. Each of them but `LEVEL` is also the name of the tab that shows its value."""
-WITHOUT, WHAT_IF, TABLE = "without", "what_if", "table"
+WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
 """The names of the other tabs below a result."""
 _AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
 NOTHING: Mapping[str, str] = {}
