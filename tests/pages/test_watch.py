@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -17,13 +18,14 @@ from areaviz.data.clip_files import decode_clip, gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
-from areaviz.trace.record import Trace
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.clip_input import UPLOAD
-from areaviz.ui.look.watch import conclusion, with_gold
+from areaviz.ui.look.watch import areas_said, conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
@@ -325,7 +327,7 @@ def test_decoding_is_part_of_the_request_and_of_the_link(
 def test_conclusions_say_what_happens() -> None:
     sample = SAMPLES[FIRST]
     seen = clip_trace(sample.text)
-    assert conclusion(seen) == f"Seen: **{sample.text}**"
+    assert conclusion(seen) == f"Seen: **{sample.text}**."
     named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
     assert conclusion(named) == f"Seen: **{sample.text}**, which is right."
     wrong = replace(clip_trace("the two grows"), request=named.request)
@@ -342,3 +344,20 @@ def test_the_frames_of_the_apps_own_clips_are_known() -> None:
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
     assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details
+
+
+def test_areas_are_said_for_the_words_that_watched_them() -> None:
+    made = clip_trace("3141")
+    grid = AreaGrid(1, 6, 1, 3)
+    weights = np.zeros((1, 1, 5, grid.count), np.float32)
+    # Two words in a row watch the first two frames as one area, another word the last three.
+    for word, area in enumerate((Area(0, 0, 1, 2), Area(0, 0, 1, 2), Area(0, 4, 1, 1))):
+        weights[0, 0, word, grid.index(area)] = 1.0
+    weights[0, 0, 3, grid.index(Area(0, 3, 1, 3))] = 0.6
+    # An area with less than half of the attention is not said.
+    weights[0, 0, 4, grid.index(Area(0, 1, 1, 3))] = 0.4
+    attention = AttentionMap("encoder-decoder", "target", "clip", grid, weights)
+    trace = replace(made, maps={attention.site: attention})
+    said = "It watched several frames as one area: for **3 1** frames 1 to 2 and for **1** frames"
+    assert areas_said(trace) == f"{said} 4 to 6."
+    assert areas_said(replace(trace, maps={})) == ""

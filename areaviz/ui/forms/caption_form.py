@@ -42,9 +42,11 @@ class CaptionState(PictureModelState, WhatIfState):
 
 def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, () while there is no picture."""
-    with input_row(page):
-        with st.container():
-            picture = fitting_picture(page, cards)
+    row = input_row(page)
+    with row:
+        source = st.container()
+    picture = fitting_picture(page, cards, source)
+    with row:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, LARGEST_AREA, CELLS)

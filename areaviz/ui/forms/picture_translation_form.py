@@ -125,16 +125,20 @@ class Asked:
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; return the requests to run side by side, None while there is no picture."""
-    picture = fitting_picture(page, cards)
+    row = input_row(page)
+    with row:
+        source = st.container()
+    picture = fitting_picture(page, cards, source)
     _offer_sentence(page, picture.name if picture else "")
-    with input_row(page):
-        page.widget(
-            st.text_input,
-            "English sentence",
-            "text",
-            then=lambda: page.unlock(hidden=[]),
-            help="Leave it empty to have the picture described in German.",
-        )
+    page.widget(
+        st.text_input,
+        "English sentence",
+        "text",
+        then=lambda: page.unlock(hidden=[]),
+        placeholder="No sentence: the picture is described in German.",
+        label_visibility="collapsed",
+    )
+    with row:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, extent=CELLS)

@@ -11,6 +11,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page, told_apart
@@ -146,12 +147,12 @@ WaysPage = Page[WaysState]
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return one request per model, () while there is no picture."""
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+    with input_row(page):
         pictures = _pictures(page, cards)
-        st.space("stretch")
+        source = st.container()
         with options_popover(page):
             chance_picker(page)
-    picture = picture_input(page, (pictures.samples,), pictures.first)
+    picture = picture_input(page, (pictures.samples,), pictures.first, source)
     if picture is None:
         return ()
     sample = page.state.sample
@@ -204,7 +205,8 @@ def _pictures(page: WaysPage, cards: Cards) -> Pictures:
     if len(offered) == 1:
         page.set(kind=offered[0])
     else:
-        page.segments("What is read", "kind", {kind: ALL[kind].title for kind in offered})
+        titles = {kind: ALL[kind].title for kind in offered}
+        page.segments("What is read", "kind", titles, label_visibility="collapsed")
     return ALL[page.state.kind]
 
 
