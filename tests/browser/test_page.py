@@ -159,7 +159,7 @@ def test_a_picture_can_be_pointed_at(opened: Open) -> None:
     assert below.evaluate("c => c.getContext('2d').getImageData(40, 40, 1, 1).data[3]") == 255
     choose(page, "Within the picture", "grid")
     point(page, shown.locator("[data-side=query] .cell").nth(5))
-    expect(shown.locator(".say")).to_contain_text("Row 2, column 2 attends most to row")
+    expect(shown.locator(".say")).to_contain_text("For row 2, column 2, head 2 attends most to row")
 
 
 def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None:

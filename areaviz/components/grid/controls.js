@@ -1,5 +1,7 @@
 // The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
 
+function capitalised(text) { return text.replace(/^\w/, (letter) => letter.toUpperCase()); }
+
 class GridControls extends Controls {
   load(data) {
     const splits = Boolean(data.text && data.text.words.length < data.text.count);
@@ -25,11 +27,11 @@ class GridLegend extends Legend {
   phrase(scene) {
     const { side, spans: marks, weighed } = scene;
     const top = heaviest(marks);
-    const what = scene.what.replace(/^\w/, (letter) => letter.toUpperCase());
+    const what = capitalised(scene.what);
     const several = weighed > 1 && !(side === 'query' && this.data.text);
-    if (side === 'query' && top && !top.read && !several) return super.phrase({ ...scene, what });
+    if (side === 'query' && top && !top.read && !several) return capitalised(super.phrase(scene));
     if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
-    if (scene.isDensest) return this.smallestPhrase({ ...scene, what });
+    if (scene.isDensest) return this.smallestPhrase(scene);
     const place = top.query === undefined ? areaText(top.area) : this.named(top);
     const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
