@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
-from areaviz.data.scene_grammar import MASK
+from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.input_row import input_row
@@ -163,7 +163,10 @@ def _places(packed: str) -> list[int]:
 
 
 def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
-    """Set the sentence of a new sample, unless the user has written another one."""
+    """Set the sentence of a new sample, with a hidden word, unless the user has written another one.
+
+    Without a hidden word the picture would hardly matter.
+    """
     state = page.state
     if name == state.offered:
         return
@@ -171,7 +174,13 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     page.set(offered=name)
     if not is_own and sentence(name):
         page.set(text=sentence(name))
-        page.unlock(hidden=[])
+        page.unlock(hidden=_first_colour(sentence(name)))
+
+
+def _first_colour(text: str) -> list[int]:
+    """Return the position of the first colour in a sentence, [] if it names none."""
+    words = text.split()
+    return next(([place] for place, word in enumerate(words) if word in COLOURS), [])
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:

@@ -9,12 +9,12 @@ from areaviz.trace.request import Focus
 from areaviz.ui.forms.options import COUNTERPART
 
 SAMPLES: tuple[str, ...] = (
+    "A girl with a red scarf feeds the ducks.",
     "A small dog runs across the wet grass.",
     "Two women are drinking coffee in front of a bakery.",
     "A man in a yellow jacket repairs the roof of a barn.",
     "Three children build a castle in the sand.",
     "An old sailor is mending a net beside the harbor.",
-    "A girl with a red scarf feeds the ducks.",
     "A street musician plays the violin under a bridge.",
     "People are waiting for the bus in heavy rain.",
     "A black cat is sleeping on top of a piano.",
