@@ -163,7 +163,7 @@ def _places(packed: str) -> list[int]:
 
 
 def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
-    """Set the sentence of a new sample, with a hidden word, unless the user has written another one.
+    """Set the sentence of a new sample and hide a word, unless the user has written another one.
 
     Without a hidden word the picture would hardly matter.
     """
