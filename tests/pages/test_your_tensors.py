@@ -35,17 +35,12 @@ def upload(app: AppTest, content: bytes) -> AppTest:
     return app.file_uploader(key=FILE).upload("mine.npz", content).run()
 
 
-def test_nothing_is_shown_before_a_file_is_chosen(open_page: Open) -> None:
-    app = open_page("your_tensors")
-    assert not app.exception and not app.error and not app.get("plotly_chart")
-    assert app.button[0].label == "Show an example"
-
-
-def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
+def test_page_opens_with_the_example(open_page: Open) -> None:
     app = open_page("your_tensors")
     assert app.download_button[0].label == "Download the example"
-    app = app.button[0].click().run()
     assert not app.exception and not app.error
+    assert "Example: " in shown(app)
+    assert "Show an example" not in [button.label for button in app.button]
     assert "2 layers, 4 heads, 9 queries, 10 items" in shown(app)
     assert control(app, "Attention type").options == ["Weights", "Weights, area sums"]
     assert len(with_tab(app, "view").get("plotly_chart")) == 1
