@@ -137,7 +137,7 @@ class WaysState(PictureState):
         params = super().to_link(request, focus, view)
         closer = CLOSER if VIEW in self.tabs else ()
         for name in ("look", *closer):
-            if getattr(self, name) is not None:
+            if getattr(self, name) not in (None, ""):
                 params[name] = str(getattr(self, name))
         return params
 
