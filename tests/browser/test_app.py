@@ -13,6 +13,8 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App, open_options, settled
 
 SENTENCE = "A man plays the guitar."
+PICTURE = ".ribbon[data-ready], .grid[data-ready], .js-plotly-plot, [data-testid=stImage]"
+"""What shows a result."""
 RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch")
 """Pages that run a model before anything is asked."""
 PAGES = (
@@ -129,7 +131,7 @@ def test_pages_have_no_barrier(
         # The menus have barriers of their own.
         open_options(page, "translate")
     if path in RUN_AT_ONCE:
-        expect(page.locator(".js-plotly-plot").first).to_be_visible()
+        expect(page.locator(PICTURE).first).to_be_visible()
     settled(page)
     page.wait_for_timeout(2000)
     found = Axe().run(page).response["violations"]

@@ -91,7 +91,7 @@ def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
 
 def _targets(targets: Sequence[Judged]) -> None:
     """Draw one line per target: whether it was reached, its text, and the measured value."""
-    st.subheader("Targets", anchor=False)
+    st.header("Targets", anchor=False)
     lines = []
     for target in targets:
         dot = ":green[●]" if target.reached else ":orange[○]"

@@ -147,7 +147,7 @@ def _short_card(card: Card, cards: Mapping[str, Card]) -> None:
     """Draw the chosen model in two lines, with links to its card and to its pages."""
     twin = twin_of(card, cards.values())
     with st.container(border=True, key="chosen_model"):
-        st.subheader(escaped(card.title), anchor=False)
+        st.header(escaped(card.title), anchor=False)
         st.markdown(escaped(twin_words(card, twin) if twin else about(card)))
         with st.container(horizontal=True, gap="medium"):
             page_link("pages/model.py", "Open the model card", {MODEL: card.name})
