@@ -26,6 +26,8 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         *_POINTED,
         "ribbon/painter.js",
         "ribbon/side.js",
+        "ribbon/play_scene.js",
+        "ribbon/play.js",
         "ribbon/ribbon.js",
     ),
     "grid": (
