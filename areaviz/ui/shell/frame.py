@@ -32,7 +32,7 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
   outline: 2px solid currentColor !important; outline-offset: 2px; border-radius: 4px; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
-[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
+[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; min-height: 32px; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
@@ -42,6 +42,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 [class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
+@media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
 [class*="_try"] button {
   border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
 :is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
@@ -53,6 +54,20 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 .st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 .st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
+:is(div, button):has(> [data-testid="stHeaderLogo"])::after {
+  content: "areaviz"; margin: 0 12px 0 8px; font: 600 20px "Source Serif", serif; }
+:is(div, button):has(> [data-testid="stHeaderLogo"]) {
+  display: flex; align-items: center; min-height: 36px; }
+[data-testid="stHeaderLogo"] { margin: 0; height: 22px; }
+:is([data-testid="stTopNavLink"], [data-testid="stTopNavSection"]) { min-height: 36px; }
+:is([data-testid="stTopNavLink"], [data-testid="stTopNavSection"], [data-testid="stSidebarNav"]) p {
+  font-size: 15px; }
+[data-testid="stSidebarNavLink"] { min-height: 36px; }
+[data-testid="stExpandSidebarButton"] {
+  position: fixed; top: 10px; right: 16px; width: auto; height: 36px; padding: 0 14px;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; }
+[data-testid="stExpandSidebarButton"] > span { display: none; }
+[data-testid="stExpandSidebarButton"]::after { content: "Menu"; font-size: 15px; font-weight: 600; }
 @media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
