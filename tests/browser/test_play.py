@@ -1,4 +1,4 @@
-"""The animation of the ribbon in a real browser: it moves on Play only and tells the trace's data."""
+"""The ribbon's animation in a real browser: it moves on Play only and tells the trace's data."""
 
 from __future__ import annotations
 
