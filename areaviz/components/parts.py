@@ -42,6 +42,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "grid/controls.js",
         "grid/grid.js",
     ),
+    "hops": ("message.js", "hops/hops.html", "hops/hops.css", "hops/hops.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
     "thumbnails": (

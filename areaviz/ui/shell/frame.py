@@ -43,6 +43,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
 @media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
+@media (min-width: 62rem) { .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; } }
 [class*="_try"] button {
   border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
 :is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
