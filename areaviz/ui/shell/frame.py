@@ -24,8 +24,13 @@ _STYLE = """
   display: none; }
 .st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
-  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 4rem; }
+  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 3rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
+:is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
+  opacity: 1; color: light-dark(#3F4A50, #B4BEBF) !important; }
+.js-plotly-plot :is(.xtick, .ytick) text { fill: light-dark(#3F4A50, #B4BEBF) !important; }
+[data-testid="stExpander"] summary { min-height: 32px; }
+[data-testid="stTooltipIcon"] button { min-width: 32px; min-height: 32px; margin: -8px; }
 .st-key-purpose [data-testid="stCaptionContainer"],
 .st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
 a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
