@@ -50,10 +50,11 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 @media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
 @media (min-width: 62rem) { .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; } }
 [class*="_try"] button {
-  border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
+  border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
+  border-radius: 999px; padding: 0.2rem 0.9rem; }
 :is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
   display: flex; align-items: center; gap: 0.75rem; }
-.st-key-tabs { border-bottom: 1px solid var(--st-border-color, #D8D2C6); }
+.st-key-tabs { border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
 .st-key-tabs button[data-variant="segmented_control"] {
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
