@@ -43,6 +43,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "grid/grid.js",
     ),
     "hops": ("message.js", "hops/hops.html", "hops/hops.css", "hops/hops.js"),
+    "points": ("message.js", "points/points.html", "points/points.css", "points/points.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
     "thumbnails": (

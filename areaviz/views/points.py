@@ -15,7 +15,7 @@ from plotly.graph_objects import Figure, Scatter
 
 from areaviz.drawing.axes import print_scale
 from areaviz.drawing.base import Row, Table, caption, view
-from areaviz.drawing.board import numbered_points, outward
+from areaviz.drawing.numbered_points import numbered_points, outward
 from areaviz.drawing.select import fits_map
 from areaviz.drawing.theme import (
     ACCENT,

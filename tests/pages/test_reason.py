@@ -17,7 +17,7 @@ from areaviz.cards.card import Card
 from areaviz.data.babi import words_of
 from areaviz.data.tokenizer import Tokenizer
 from areaviz.data.treebank import apart
-from areaviz.drawing.board import board, clicked
+from areaviz.drawing.numbered_points import outward
 from areaviz.metrics.trees import flat_tree
 from areaviz.models.answering import AnsweringModel
 from areaviz.models.lstm import LstmConfig, LstmTranslator
@@ -92,8 +92,8 @@ def _parser() -> WritingModel:
     return WritingModel(card, tokenizer, LstmTranslator(options).eval())
 
 
-def stories(app: AppTest) -> list[dict[str, Any]]:
-    """Return what every picture of a story gets from the server."""
+def pictures(app: AppTest) -> list[dict[str, Any]]:
+    """Return what every picture gets from the server."""
     messages = [element.proto.bytes for element in app.get("bidi_component")]
     return [json.loads(one[4 : 4 + int.from_bytes(one[:4], "little")]) for one in messages if one]
 
@@ -108,7 +108,7 @@ def backend(use_backend: Use) -> Reasoners:
 def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
     assert not app.exception and not app.error
-    (drawn,) = stories(app)
+    (drawn,) = pictures(app)
     assert drawn["facts"] == list(STORIES[0].facts) and drawn["needed"] == [2, 5]
     assert drawn["question"] == STORIES[0].question and drawn["expected"] == "kitchen"
     assert drawn["canEdit"] and not drawn["hidden"]
@@ -169,18 +169,25 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("pointer-tour", POINTS, method="beam")
     assert "the shortest" in shown(app)
-    slider = next(one for one in app.slider if one.label == "Step")
-    assert slider.value == 10
-    slider.set_value(2).run()
-    assert app.query_params["items"] == "2"
-    again = open_page("reason", **dict(app.query_params))
-    assert next(one for one in again.slider if one.label == "Step").value == 2
+    (drawn,) = pictures(app)
+    assert len(drawn["points"]) == 9 and len(drawn["chosen"]) == 10 and drawn["canEdit"]
+    assert app.query_params["items"] == f"{drawn['step'] + 1}"
+    again = open_page("reason", **{**app.query_params, "items": "2"})
+    assert pictures(again)[0]["step"] == 1
     app.text_input(key="reason_points").set_value("5,5 7,7 5,5").run()
     assert "Points 1 and 3 lie on the same place" in shown(app)
     many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
     app.text_input(key="reason_points").set_value(many).run()
     assert not app.exception and "There are 200 points, at most" in shown(app)
     assert "The result below is from your previous input" in shown(app)
+
+
+def test_new_points_replace_the_points(open_page: Open, backend: Reasoners) -> None:
+    app = open_page("reason", model="pointer-hull", text=POINTS)
+    next(one for one in app.button if one.label == "Ten new points").click().run()
+    assert not app.exception and not app.error
+    (drawn,) = pictures(app)
+    assert len(drawn["points"]) == 10 and backend.asked[-1].text != POINTS
 
 
 def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: Reasoners) -> None:
@@ -251,7 +258,7 @@ def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) 
     hidden = [one for one in backend.asked if one.changes]
     assert hidden and hidden[0].changes == (Hide("facts", (5,)),)
     assert "Hidden: “Mary went back to the kitchen.”" in shown(app)
-    _, without = stories(app)
+    _, without = pictures(app)
     assert without["hidden"] == [5] and not without["canEdit"] and without["canAsk"]
 
 
@@ -323,19 +330,10 @@ def test_a_word_without_a_bracket_leaves_no_bracket_open() -> None:
     assert words.startswith("What the model wrote") and "stays open" not in words
 
 
-def test_a_click_places_a_point_and_another_takes_it_away() -> None:
-    points = clicked(np.zeros((0, 2), np.int64), 25, 50, 2)
-    assert points.tolist() == [[25, 50]]
-    two = clicked(points, 75, 0, 2)
-    assert clicked(two, 300, 300, 2).tolist() == two.tolist()
-    assert clicked(two, 25, 50, 2).tolist() == [[75, 0]]
-    assert len(board(two, 12).data) == 2
-
-
 def test_numbers_stand_outside_of_what_the_points_enclose() -> None:
     points = np.array([[0, 0], [1000, 0], [1000, 1000], [0, 1000], [500, 900]])
     sides = ["bottom left", "bottom right", "top right", "top left", "top center"]
-    assert list(board(points, 12).data[1].textposition) == sides
+    assert [" ".join(side) for side in outward(points)] == sides
 
 
 def test_lines_become_sentences() -> None:

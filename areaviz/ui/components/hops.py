@@ -33,27 +33,31 @@ def hops(
         matches: unused, as `link`.
     """
     page: Any = open_page()
-    is_stored = st.session_state.get(STORED_FILE) is not None
-    can_ask = isinstance(page.state, ReasonState) and not is_stored
-    can_edit = can_ask and not trace.request.changes
+    can_edit = can_ask() and not trace.request.changes
     card = known_card(trace.request.model)
     right = card.figures.get("test", {}).get("right") if card else None
     made = hops_payload(trace, focus)
     acts = component("hops")(
         key=key,
-        data=packed(made, canAsk=can_ask, canEdit=can_edit, right=right),
+        data=packed(made, canAsk=can_ask(), canEdit=can_edit, right=right),
         on_edited_change=_nothing,
         on_without_change=_nothing,
     )
     if can_edit and acts.edited is not None:
         page.hold(page.state.edited(str(acts.edited)))
         st.rerun()
-    if can_ask and acts.without is not None:
+    if can_ask() and acts.without is not None:
         fact = int(acts.without)
         hidden = Hide(trace.maps[focus.site].memory, (fact,))
         decode(page, trace.request, Interventions((hidden,) if fact >= 0 else ()))
         st.rerun()
     return Selection.of(focus)
+
+
+def can_ask() -> bool:
+    """Return whether the page runs a model on what the user writes in a picture."""
+    is_stored = st.session_state.get(STORED_FILE) is not None
+    return isinstance(open_page().state, ReasonState) and not is_stored
 
 
 def _nothing() -> None:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import streamlit as st
 
 from areaviz.cards.card import Card
-from areaviz.data.points import KINDS, MOST
+from areaviz.data.points import KINDS
 from areaviz.data.treebank import apart
-from areaviz.drawing.board import board, clicked
 from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
-from areaviz.trace.points import EXTENT, points_of, points_text
+from areaviz.trace.points import EXTENT, points_text
 from areaviz.trace.request import Request
 from areaviz.ui.forms.input_row import input_row, sample_menu, sample_row
 from areaviz.ui.forms.options import options_popover
@@ -24,7 +23,6 @@ from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link, default_model
 from areaviz.ui.what_if.state import WhatIfState
 
-_CONFIG = {"displayModeBar": False}
 _BEAM = 4
 SAMPLES = {one.question: one for one in STORIES}
 
@@ -39,7 +37,7 @@ class ReasonState(WhatIfState):
     question: str = STORIES[0].question
     # The sentence to parse.
     sentence: str = SENTENCES[0]
-    # The points as in a request, and the number of clicks into the square.
+    # The points as in a request, and how many times they were replaced by new ones.
     points: str = POINTS
     clicks: int = 0
     # The text of a link, until the task of its model is known.
@@ -58,7 +56,7 @@ class ReasonState(WhatIfState):
             return replace(self, facts=facts, question=question, brought="")
         if task == "parsing":
             return replace(self, sentence=text, brought="")
-        return replace(self, points=text, clicks=self.clicks + 1, brought="")
+        return replace(self, points=text, brought="")
 
     def edited(self, text: str) -> Self:
         """Return this state with a text that the user wrote in the picture."""
@@ -96,6 +94,11 @@ def _subject_row(page: ReasonPage, cards: Cards) -> Card:
             if card.task == "questions":
                 label = "Facts, one per line, the latest last"
                 page.widget(st.text_area, label, "facts", height=190, width=420, then=page.unlock)
+            elif card.task == "points":
+                help = f"x,y of every point, from 0 to {EXTENT:,}, with blanks between points."
+                page.widget(
+                    st.text_input, "Points", "points", help=help, width=420, then=page.unlock
+                )
     return card
 
 
@@ -154,40 +157,15 @@ def _sentence(page: ReasonPage) -> str:
 
 
 def _points(page: ReasonPage) -> str:
-    """Draw the square for clicks, and the points as text, which needs no mouse."""
-    try:
-        points_N2 = points_of(page.state.points)
-    except InputError:
-        points_N2 = np.zeros((0, 2), np.int64)
-    # A chart keeps its selection, so use a new chart after every click.
-    key = page.key(f"board_{page.state.clicks}")
-    st.plotly_chart(
-        board(points_N2, MOST),
-        key=key,
-        config=_CONFIG,
-        alt="The points placed so far",
-        on_select=partial(_take_click, page, key, points_N2),
-        selection_mode="points",
-    )
-    help = f"x,y of every point, from 0 to {EXTENT:,}, with blanks between points."
-    page.widget(st.text_input, "Points", "points", help=help, then=page.unlock)
-    with st.container(horizontal=True):
-        st.button("Ten points by chance", on_click=_scatter, args=(page,))
-        st.button("Take all away", on_click=_place, args=(page, ""))
+    """Draw the row of the points; they are moved in the picture, and typed under Options."""
+    with input_row(page):
+        st.caption(
+            "Drag a point, click to add one, double-click to remove it: the model answers again."
+        )
+        st.button("Ten new points", on_click=_scatter, args=(page,))
     return page.state.points
 
 
-def _take_click(page: ReasonPage, key: str, points_N2: Any) -> None:
-    chosen = st.session_state[key].selection.points
-    if chosen:
-        x, y = round(chosen[0]["x"]), round(chosen[0]["y"])
-        _place(page, points_text(clicked(points_N2, x, y, MOST)))
-
-
 def _scatter(page: ReasonPage) -> None:
-    rng = np.random.default_rng(page.state.clicks)
-    _place(page, points_text(rng.integers(0, EXTENT + 1, (10, 2))))
-
-
-def _place(page: ReasonPage, points: str) -> None:
-    page.unlock(points=points, clicks=page.state.clicks + 1)
+    points_N2 = np.random.default_rng(page.state.clicks).integers(0, EXTENT + 1, (10, 2))
+    page.unlock(points=points_text(points_N2), clicks=page.state.clicks + 1)

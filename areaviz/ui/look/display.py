@@ -17,10 +17,10 @@ from areaviz.trace.request import Focus
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.hearing import hearing
 from areaviz.ui.components.hops import hops
+from areaviz.ui.components.points import points
 from areaviz.ui.components.ribbon import Selection, ribbon
 from areaviz.ui.components.watching import watched
 from areaviz.ui.look.chart import chart, first_view, question
-from areaviz.ui.look.steps import steps
 from areaviz.views import VIEWS
 
 Draw = Callable[..., Selection]
@@ -35,12 +35,12 @@ def _nothing(_: Trace, focus: Focus, **__: Any) -> Selection:
 _DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
     "picture": (grid, GRID),
     "facts": (hops, VIEWS["facts"]),
-    "points": (steps, VIEWS["points"]),
+    "points": (points, VIEWS["points"]),
     "sound": (hearing, VIEWS["listening"]),
     "clip": (watched, VIEWS["watching"]),
 }
 """The component and its files, by the kind of what is attended to; a text has the ribbon."""
-_CHARTED = (watched, steps, _nothing)
+_CHARTED = (watched, _nothing)
 """Components that are not the picture themselves, so that a chart follows them."""
 
 
@@ -66,7 +66,7 @@ def shows_layers(draw: Draw) -> bool:
 def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
     """Draw the question of the picture, and its chart if the component is not the picture."""
     draw, view = display_of(trace, focus)
-    if isinstance(view, View) and draw is not hops:
+    if isinstance(view, View) and draw not in (hops, points):
         question(view)
         if draw in _CHARTED:
             chart(view, trace, focus, key, room, has_files=False)

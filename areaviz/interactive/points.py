@@ -1,0 +1,43 @@
+"""Points in the browser: the answer of a pointer network, and the weights of every step.
+
+The script in `areaviz/components/points` draws it, and lets users move the points.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from areaviz.interactive.message import pack
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+_SURE = 0.99
+
+
+def points_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """Return the points, the answer and the weights; `header["id"]` changes with the content.
+
+    Args:
+        trace: a trace in which the steps of an answer attend to points.
+        focus: names the site.
+    """
+    attention = trace.maps[focus.site]
+    exact = [int(label) - 1 for label in trace.details.get("exact", "").split()]
+    header = {
+        "points": trace.fields[attention.memory].anchors.tolist(),
+        "chosen": [int(label) - 1 for label in trace.fields[attention.query].labels],
+        "exact": [*exact, exact[0]] if exact else [],
+        "weights": np.round(attention.weights[0, 0].astype(float), 4).tolist(),
+    }
+    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    return {"header": {"id": digest, **header}, "arrays": {}}
+
+
+def first_step(trace: Trace) -> int:
+    """Return the step to open with: the least sure one, or the middle one if all are sure."""
+    sure_T = trace.output.probabilities
+    least = int(sure_T.argmin())
+    return least if sure_T[least] < _SURE else len(sure_T) // 2

@@ -1,0 +1,29 @@
+"""The data of points in the browser, and the step with which it opens."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from areaviz.interactive.points import first_step, points_payload
+from areaviz.trace.record import Output
+from areaviz.trace.request import Focus
+from tests.views.test_reasoning import points_trace
+
+
+def test_payload_has_the_answer_and_the_weights() -> None:
+    header = points_payload(points_trace(), Focus("pointer"))["header"]
+    assert header["points"][1] == [1000, 0] and header["chosen"] == [0, 1, 2, 0]
+    assert header["exact"] == [0, 1, 2, 3, 0]
+    assert header["weights"][1] == [0.1, 0.6, 0.1, 0.1, 0.1]
+    assert points_payload(points_trace(""), Focus("pointer"))["header"]["exact"] == []
+
+
+@pytest.mark.parametrize(
+    ("sure", "expected"), [([0.9, 1, 0.6, 1], 2), ([1, 1, 1, 0.995], 2), ([0.3, 0.5, 1, 1], 0)]
+)
+def test_first_step_is_the_least_sure(sure: list[float], expected: int) -> None:
+    output = Output("target", np.array(sure, np.float32), ((("1", 0.6),),) * 4)
+    assert first_step(replace(points_trace(), output=output)) == expected
