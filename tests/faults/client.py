@@ -22,7 +22,7 @@ from websockets.typing import Origin, Subprotocol
 from areaviz.backend.access import new_reader, reader_cookie
 
 PATIENCE = 120.0
-LABELLED = ("text_area", "selectbox", "button_group", "button", "file_uploader")
+LABELLED = ("text_area", "text_input", "selectbox", "button_group", "button", "file_uploader")
 """Kinds of elements that a session can use by their label."""
 
 

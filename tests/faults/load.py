@@ -51,19 +51,18 @@ class Answer:
         return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
 
     def wrong(self, expected: str) -> str:
-        """What is wrong, or "": the model's answer must be shown, and the ribbon of this text."""
+        """Return what is wrong, or "". A ribbon must show the text and the output of the model."""
         bodies = [
             message.delta.new_element.bidi_component.SerializeToString()
             for message in self.shown.messages
             if message.HasField("delta") and message.delta.new_element.HasField("bidi_component")
         ]
-        if expected.strip() not in self.shown.texts:  # Streamlit strips what it shows as plain text
-            return f"{self.text!r} is {expected!r} but was shown as {self.shown.texts!r}"
-        return (
-            ""
-            if any(self.text.encode() in body for body in bodies)
-            else f"{self.text!r} has no ribbon of its own"
-        )
+        own = [body for body in bodies if self.text.encode() in body]
+        if not own:
+            return f"{self.text!r} has no ribbon of its own"
+        if not any(expected.strip().encode() in body for body in own):
+            return f"The ribbon of {self.text!r} does not show {expected!r}"
+        return ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ _LABELLED = (
     "selectbox",
     "slider",
     "text_area",
+    "text_input",
 )
 
 
