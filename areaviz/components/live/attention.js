@@ -155,7 +155,7 @@ export class MultiHeadAttention {
       if (record) store(weights, grid, record, record.first(head, number ?? 0));
       const gate = changes ? changes.gate(head) : 1;
       const first = head * this.depth;
-      readItems(coverage(weights, grid), memory.value, context, first, this.depth, gate);
+      addValues(coverage(weights, grid), memory.value, context, first, this.depth, gate);
     }
   }
 
@@ -318,7 +318,7 @@ function coverage(weights, grid) {
  * @param {number} depth
  * @param {number} gate factor on the result
  */
-function readItems(covered, values, context, first, depth, gate) {
+function addValues(covered, values, context, first, depth, gate) {
   for (let item = 0; item < covered.length; item += 1) {
     const factor = gate * covered[item], value = values[item];
     for (let d = first; d < first + depth; d += 1) context[d] += factor * value[d];

@@ -159,6 +159,7 @@ function extend(histories, newest) {
  * @param {Linear} embedding the shared embeddings, one row a token
  * @param {number[]} ids
  * @param {(row: number) => number} position
+ * @returns {Float32Array}
  */
 export function embed({ weight, width }, ids, position) {
   const x = new Float32Array(ids.length * width);

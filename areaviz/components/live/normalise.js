@@ -1,7 +1,8 @@
 // Text normalisation as SentencePiece does it (NFKC with its own exceptions), with the place of every
 // character in the text as typed. Places count code points, as Python does.
 
-const BLANK = '▁';
+/** The sign of SentencePiece for a blank. */
+export const BLANK = '▁';
 // The longest sequence that becomes one character, such as a letter and its accents.
 const LONGEST_SEQUENCE = 4;
 // Characters that SentencePiece turns into a blank or drops, and one that it keeps.
@@ -86,6 +87,7 @@ export function normaliseText(text, hasPrefix) {
   let isBlank = true;
   while (at < typed.length) {
     const [became, used] = replaced(typed, at);
+    /** @type {string} */
     const shown = isBlank ? became.replace(/^ +/, '') : became;
     for (const one of shown) {
       characters.push(one === ' ' ? BLANK : one);

@@ -17,7 +17,7 @@ import { embeddingOf, logProbabilities } from './transformer.js';
 const SITE = 'decoder self';
 
 /** The language model. A text to continue is the beginning of its output. */
-export class TextDecoder {
+export class LanguageNetwork {
   /**
    * @param {TransformerConfig} config
    * @param {Weights} weights
@@ -73,7 +73,7 @@ export class TextDecoder {
  */
 class TextStepper {
   /**
-   * @param {TextDecoder} network
+   * @param {LanguageNetwork} network
    * @param {Changes} changes
    */
   constructor(network, changes) {

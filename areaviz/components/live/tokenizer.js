@@ -1,7 +1,7 @@
 // Text to tokens and back, as areaviz/data/tokenizer.py does with SentencePiece: unigram pieces,
 // characters or words, with places in the text as typed.
 
-import { normaliseText, withoutLeadingSpace } from './normalise.js';
+import { BLANK, normaliseText, withoutLeadingSpace } from './normalise.js';
 
 /** @typedef {{ id: number, text: string, start: number, end: number }} Token */
 /**
@@ -14,7 +14,6 @@ import { normaliseText, withoutLeadingSpace } from './normalise.js';
 /** @typedef {[id: number, first: number, end: number]} Piece characters of the normalised text */
 
 export const PAD = 0, UNKNOWN = 1, START = 2, END = 3;
-const BLANK = '▁';
 // An unknown character scores this much less than the least probable piece.
 const UNKNOWN_PENALTY = 10;
 

@@ -2,9 +2,10 @@
 
 import { search } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
+import { outputNotes } from './output_notes.js';
 import { Recording, outputItems, textField, writtenFields } from './recording.js';
-import { TextDecoder as LanguageNetwork } from './text_decoder.js';
-import { END, START, Tokenizer, UNKNOWN } from './tokenizer.js';
+import { LanguageNetwork } from './text_decoder.js';
+import { END, START, Tokenizer } from './tokenizer.js';
 import { Transformer } from './transformer.js';
 import { Weights } from './weights.js';
 
@@ -45,7 +46,8 @@ import { Weights } from './weights.js';
  */
 /** @typedef {Record<string, any>} Inputs */
 
-/** The defaults of a request, as in areaviz/trace/request.py. */
+// The defaults of a request are those of areaviz/trace/request.py.
+/** @type {Omit<Request, 'model' | 'text'>} */
 const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, changes: '' };
 const LONGEST_TEXT = 4096, LONGEST_CONTINUATION = 24, MOST_WEIGHTS = 2 ** 26;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
@@ -197,30 +199,11 @@ export class WritingModel {
     const total = Number.isNaN(found.logProbability) ? summed : found.logProbability;
     /** @type {Record<string, string>} */
     const details = { device: 'browser', 'log-probability': total.toFixed(3) };
-    const warnings = this.warnings(request, found);
+    const tokens = this.tokenizer.tokens(this.isLanguageModel ? this.givenText(request) : request.text);
+    const written = found.ids.length - (this.isLanguageModel ? tokens.length : 0);
+    const warnings = outputNotes(this.card, tokens, written, found.finished);
     if (warnings.length) details.warning = warnings.join(' ');
     return details;
-  }
-
-  /**
-   * Return warnings about the output, one sentence each, as in areaviz/models/output_notes.py.
-   * @param {Request} request
-   * @param {Hypothesis} found
-   */
-  warnings(request, found) {
-    const tokens = this.tokenizer.tokens(this.isLanguageModel ? this.givenText(request) : request.text);
-    const unknown = new Set(tokens.filter(({ id }) => id === UNKNOWN).map(({ text }) => text));
-    const { level, trainedLength } = this.card;
-    const sentences = [];
-    if (unknown.size) sentences.push(`The model does not know ${[...unknown].map((one) => `“${one}”`).join(', ')}.`);
-    if (tokens.length > trainedLength) {
-      sentences.push(`Longer than anything this model was trained on (${trainedLength} ${level}s).`);
-    }
-    if (!found.finished) {
-      const written = found.ids.length - (this.isLanguageModel ? tokens.length : 0);
-      sentences.push(`The model kept writing; it was stopped after ${written} ${level}s.`);
-    }
-    return sentences;
   }
 }
 

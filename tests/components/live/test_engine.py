@@ -1,0 +1,104 @@
+"""The engine of live pages gives what Python gives: outputs, fields and weights."""
+
+from __future__ import annotations
+
+
+import pytest
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.data.places import CHECKPOINTS
+from areaviz.models import MODELS
+from areaviz.publish.live_model import LiveModel
+from areaviz.trace.areas import Area
+from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from tests.components.live.node import assert_equal_traces, documents, trace_of
+
+SENTENCES = (
+    "Two young men are playing football in a park.",
+    "A small dog runs.",
+    "  A café　with ﬁve  naïve 狗 and 🐕‍🦺 dogs\tat “night”. ",
+    "A woman in a red dress is holding an umbrella while two children, both with hats, look on.",
+    "x",
+    "Ṩ é́́ ｶﾞ ½ ＡＢＣ …",
+)
+
+
+def traces(model: LiveModel, requests: list[Request]) -> list[tuple[Trace, Trace]]:
+    """Return the traces of the engine and of Python, request by request."""
+    folder = CHECKPOINTS / model.card.name
+    python = MODELS[model.card.family].load(folder, model.card, torch.device("cpu"))
+    pairs = []
+    for request, document in zip(requests, documents(model, requests), strict=True):
+        pairs.append((trace_of(document), python.trace([request])[0]))
+    return pairs
+
+
+def live(name: str) -> LiveModel:
+    folder = CHECKPOINTS / name
+    return LiveModel.load(folder, read_card(folder / "card.json"))
+
+
+@pytest.mark.parametrize("name", ["token-boundary", "char-boundary", "token-regular"])
+@pytest.mark.parametrize("method", ["greedy", "beam"])
+def test_translators_agree_with_python(name: str, method: str) -> None:
+    sentences = SENTENCES if name == "token-boundary" else SENTENCES[:2]
+    requests = [Request(name, text, method).checked() for text in sentences]
+    for found, expected in traces(live(name), requests):
+        assert_equal_traces(found, expected)
+
+
+def test_language_model_agrees_with_python() -> None:
+    name = "language-model-boundary"
+    requests = [
+        Request(name, "A man in a"),
+        Request(name, "Two dogs 狗 are ", "beam", 3),
+        Request(name, "A man in a", target=" red shirt is running."),
+        Request(name, "A woman smiles.", target=""),
+    ]
+    for found, expected in traces(live(name), requests):
+        assert_equal_traces(found, expected)
+
+
+CHANGES: tuple[tuple[Change, ...], ...] = (
+    (Weigh("encoder-decoder", items=(2, 3)),),
+    (Weigh("encoder-decoder", areas=(Area(0, 1, 1, 3),), factor=4.0, layer=0, head=1),),
+    (Weigh("encoder-decoder", items=(0, 1), layer=1, rest=True),),
+    (Weigh("encoder self", items=(0,), factor=0.3, query=2),),
+    (Gate("decoder self", layer=0, head=2), Gate("encoder-decoder", factor=1.5)),
+    (Hide("source", (1, 4)), Weigh("decoder self", items=(0,))),
+)
+
+
+@pytest.mark.parametrize("changes", CHANGES)
+def test_changed_runs_agree_with_python(changes: tuple[Change, ...]) -> None:
+    request = Request("token-boundary", SENTENCES[0], "beam", 2, changes=changes)
+    ((found, expected),) = traces(live("token-boundary"), [request])
+    assert_equal_traces(found, expected)
+
+
+def test_given_output_and_area_size_agree_with_python() -> None:
+    requests = [
+        Request("token-boundary", SENTENCES[1], target="Ein Hund läuft."),
+        Request("token-boundary", SENTENCES[1], area_size=3),
+        Request("token-boundary", SENTENCES[1], area_size=1),
+    ]
+    pairs = []
+    for request in requests:
+        pairs += traces(live("token-boundary"), [request])
+    for found, expected in pairs:
+        assert_equal_traces(found, expected)
+
+
+def test_requests_that_cannot_run_get_a_sentence() -> None:
+    requests = [
+        Request("token-boundary", "\u200b \u200b"),
+        Request("token-boundary", "x " * 2049),
+        Request("token-boundary", "A dog.", area_size=9),
+    ]
+    messages = [one["error"] for one in documents(live("token-boundary"), requests)]
+    assert "no visible character" in messages[0]
+    assert "4098 characters" in messages[1]
+    assert "areas of up to 5 items" in messages[2]
