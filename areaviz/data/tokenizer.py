@@ -96,10 +96,9 @@ class Tokenizer:
         return int(self._pieces.get_piece_size())
 
     def plain(self) -> dict[str, Any]:
-        """Return the tokenizer as plain values, for the browser's `Tokenizer` (live/tokenizer.js).
+        """Return the tokenizer as plain values, for `Tokenizer` in live/tokenizer.js.
 
-        The browser normalises text by the rules of "nmt_nfkc", and its pieces are those of characters
-        and subwords.
+        The browser normalises text by the rules of "nmt_nfkc" and knows characters and subwords.
 
         Raises:
             ValueError: the tokenizer has other rules or other pieces.

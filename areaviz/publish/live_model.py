@@ -1,7 +1,7 @@
 """Models that a page can run by itself: which ones, and what its engine reads of them.
 
-The engine is in areaviz/components/live. It runs a network from the bytes of the checkpoint, so a page
-contains the file whose digest the card names.
+The engine is in areaviz/components/live. It runs a network from the bytes of the checkpoint, so a
+page contains the file whose digest the card names.
 """
 
 from __future__ import annotations

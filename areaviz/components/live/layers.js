@@ -5,7 +5,7 @@ import { AreaMemory, MultiHeadAttention } from './attention.js';
 import { addTo, linear, linearOf, normOf, normalised, rectify } from './linear.js';
 
 /** @typedef {import('./attention.js').AreaOptions} AreaOptions */
-/** @typedef {import('./attention.js').LayerRecord} LayerRecord */
+/** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
 /** @typedef {import('./interventions.js').LayerChanges} LayerChanges */
 /** @typedef {import('./linear.js').Linear} Linear */
 /** @typedef {import('./linear.js').Norm} Norm */

@@ -6,7 +6,7 @@ import { END } from './tokenizer.js';
 import { logProbabilities } from './transformer.js';
 
 /** @typedef {import('./area_grid.js').AreaGrid} AreaGrid */
-/** @typedef {import('./attention.js').LayerRecord} LayerRecord */
+/** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
 /** @typedef {import('./tokenizer.js').Token} Token */
 /** @typedef {import('./tokenizer.js').Tokenizer} Tokenizer */
 /**

@@ -50,6 +50,7 @@ import { Weights } from './weights.js';
 /** @type {Omit<Request, 'model' | 'text'>} */
 const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, changes: '' };
 const LONGEST_TEXT = 4096, LONGEST_CONTINUATION = 24, MOST_WEIGHTS = 2 ** 26;
+const LEAST_PROBABILITY = 2 ** -126;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
 
 /** @type {Record<string, new (config: any, weights: Weights) => any>} */
@@ -195,7 +196,9 @@ export class WritingModel {
    * @param {OutputItem[]} output
    */
   details(request, found, output) {
-    const summed = output.reduce((total, { probability }) => total + Math.log(probability), 0);
+    // A probability may underflow to 0 in single precision, and its logarithm must still be finite.
+    const summed = output.reduce((total, { probability }) => (
+      total + Math.log(Math.max(probability, LEAST_PROBABILITY))), 0);
     const total = Number.isNaN(found.logProbability) ? summed : found.logProbability;
     /** @type {Record<string, string>} */
     const details = { device: 'browser', 'log-probability': total.toFixed(3) };

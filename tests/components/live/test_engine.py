@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 import torch
 
@@ -28,10 +27,11 @@ SENTENCES = (
 
 def traces(model: LiveModel, requests: list[Request]) -> list[tuple[Trace, Trace]]:
     """Return the traces of the engine and of Python, request by request."""
-    folder = CHECKPOINTS / model.card.name
-    python = MODELS[model.card.family].load(folder, model.card, torch.device("cpu"))
+    folder, card = CHECKPOINTS / model.card.name, model.card
     pairs = []
     for request, document in zip(requests, documents(model, requests), strict=True):
+        size = request.area_size
+        python = MODELS[card.family].load(folder, card, torch.device("cpu"), size)
         pairs.append((trace_of(document), python.trace([request])[0]))
     return pairs
 
@@ -85,10 +85,7 @@ def test_given_output_and_area_size_agree_with_python() -> None:
         Request("token-boundary", SENTENCES[1], area_size=3),
         Request("token-boundary", SENTENCES[1], area_size=1),
     ]
-    pairs = []
-    for request in requests:
-        pairs += traces(live("token-boundary"), [request])
-    for found, expected in pairs:
+    for found, expected in traces(live("token-boundary"), requests):
         assert_equal_traces(found, expected)
 
 

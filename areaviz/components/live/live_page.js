@@ -1,0 +1,206 @@
+// A page with a live model: what is typed goes to the engine, and the panels show what comes back.
+// `openPanels` and `messageIn` are those of page/panels.js.
+
+import { EngineClient, Stopped } from './engine_client.js';
+import { detailTable, probabilityTable, textColumns } from './output_text.js';
+import { longestWord } from './words.js';
+
+/** @typedef {import('./engine_client.js').OnProgress} OnProgress */
+/** @typedef {import('./output_text.js').Shown} Shown */
+/** @typedef {import('./writing.js').Request} Request */
+/**
+ * @typedef {object} Panel
+ * @property {{ site: string, query: string, memory: string }[]} places
+ * @property {{ site: string, query: string, memory: string }} place
+ * @property {{ side: 'query' | 'memory', items: number[] }} selection
+ * @property {(number: number) => Promise<void>} turn
+ */
+/**
+ * @typedef {object} PanelScript
+ * @property {(told: unknown, host: object) => Promise<Panel[]>} openPanels
+ * @property {(payload: Uint8Array) => Promise<unknown>} messageIn
+ */
+
+/**
+ * Return an element of the page.
+ * @param {string} id
+ */
+function elementOf(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`The page has no element "${id}".`);
+  return /** @type {any} */ (found);
+}
+
+/** Wait until the whole file has arrived, with the weights at its end. */
+async function wholeFile() {
+  if (document.readyState !== 'loading') return;
+  await new Promise((resolve) => { document.addEventListener('DOMContentLoaded', resolve); });
+}
+
+/** The form, the engine and the panels. */
+class LivePage {
+  /** @param {PanelScript} script */
+  constructor(script) {
+    this.script = script;
+    /** @type {Panel[]} */
+    this.panels = [];
+    /** @type {Promise<EngineClient>} */
+    this.engine = wholeFile().then(startEngine);
+    /** @type {Partial<Request> | null} the request that is shown; null for the stored opening */
+    this.shown = null;
+    /** @type {Worker | null} the worker that has the trace of this request */
+    this.shownBy = null;
+    this.serial = 0;
+  }
+
+  async open() {
+    const told = JSON.parse(elementOf('panels').textContent);
+    document.getElementById('without-script')?.remove();
+    const messageOf = (/** @type {string} */ site, /** @type {number} */ layer) => this.messageOf(site, layer);
+    this.panels = await this.script.openPanels(told, { root: document, link: 'page', messageOf, why: null });
+    await this.engine;
+    this.listen();
+    document.documentElement.dataset.live = 'ready';
+  }
+
+  listen() {
+    const form = elementOf('live');
+    form.hidden = false;
+    form.addEventListener('submit', (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.show(formRequest());
+    });
+    elementOf('live-stop').addEventListener('click', async () => (await this.engine).stop());
+  }
+
+  /**
+   * Return what a component shows of a layer: of the stored opening, or of the newest run.
+   * @param {string} site
+   * @param {number} layer
+   */
+  async messageOf(site, layer) {
+    if (!this.shown) {
+      const block = document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
+      if (!block) throw new Error(`The page has no layer ${layer} of ${site}.`);
+      const letters = atob(block.textContent ?? '');
+      return this.script.messageIn(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)));
+    }
+    const engine = await this.engine;
+    if (!engine.worker || engine.worker !== this.shownBy) {
+      // The worker with this trace was stopped, so another one runs the request again.
+      await engine.ask('show', this.shown);
+      this.shownBy = engine.worker;
+    }
+    const message = await engine.ask('payload', { site, layer });
+    this.serial += 1;
+    message.header.id = `live ${this.serial}`;
+    return message;
+  }
+
+  /**
+   * Run a request and show what the model attended to.
+   * @param {Partial<Request>} request
+   */
+  async show(request) {
+    const engine = await this.engine;
+    setBusy(true);
+    try {
+      const found = await engine.ask('show', request, showProgress);
+      this.shown = request;
+      this.shownBy = engine.worker;
+      drawRun(found);
+      for (const panel of this.panels) await turn(panel, found);
+      tell(`Done in ${Math.round(engine.milliseconds)} ms, on this device.`);
+      document.documentElement.dataset.run = `${this.serial}`;
+    } catch (error) {
+      if (error instanceof Stopped) tell('Stopped. The page shows the run before.');
+      else tell('', /** @type {Error} */ (error).message);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  /**
+   * Run a request beside the page, and return its trace as docs/trace.md specifies it.
+   * @param {Partial<Request>} request
+   * @param {OnProgress | null} onProgress
+   */
+  async run(request, onProgress = null) {
+    return (await this.engine).ask('run', request, onProgress);
+  }
+}
+
+/** Return the engine of this page; its worker starts with the first question. */
+function startEngine() {
+  const setting = JSON.parse(elementOf('setting').textContent);
+  const pieces = JSON.parse(elementOf('pieces').textContent);
+  const model = { ...setting, pieces, weights: elementOf('weights').textContent };
+  return new EngineClient(elementOf('engine').textContent, model);
+}
+
+/**
+ * Return what the form asks for.
+ * @returns {Partial<Request>}
+ */
+function formRequest() {
+  const [method, beam] = elementOf('live-decoding').value.split(' ');
+  const size = elementOf('live-area').value;
+  return { text: elementOf('live-text').value, method, beam: +beam, area_size: size ? +size : null };
+}
+
+/** @param {boolean} isBusy */
+function setBusy(isBusy) {
+  elementOf('live-run').disabled = isBusy;
+  elementOf('live-stop').hidden = !isBusy;
+  if (isBusy) tell('Reading…');
+}
+
+/**
+ * Say what happens, or what is wrong.
+ * @param {string} status
+ * @param {string} problem
+ */
+function tell(status, problem = '') {
+  elementOf('live-status').textContent = status;
+  const alert = elementOf('live-problem');
+  alert.textContent = problem;
+  alert.hidden = !problem;
+}
+
+/** @type {OnProgress} */
+function showProgress({ done, most, text }) {
+  tell(`Item ${done} of at most ${most}: ${text}`);
+}
+
+/**
+ * Draw the texts and tables of a run in place of those before.
+ * @param {Shown} found
+ */
+function drawRun(found) {
+  document.querySelector('main > .texts')?.replaceChildren(...textColumns(found));
+  for (const old of document.querySelectorAll('main > details, main > .warning')) old.remove();
+  document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
+}
+
+/**
+ * Show a run in a panel, with a word selected where the reader looks.
+ * @param {Panel} panel
+ * @param {Shown} found
+ */
+async function turn(panel, { fields }) {
+  const field = fields[panel.place[panel.selection.side]];
+  panel.selection = { ...panel.selection, items: longestWord(field) };
+  await panel.turn(panel.places.indexOf(panel.place));
+}
+
+/**
+ * Open the page, and let scripts run requests by `window.areaviz.run`.
+ * @param {PanelScript} script
+ */
+export async function openLivePage(script) {
+  const page = new LivePage(script);
+  const run = (/** @type {Partial<Request>} */ request, /** @type {OnProgress | null} */ onProgress) => (
+    page.run(request, onProgress));
+  /** @type {any} */ (window).areaviz = { run };
+  await page.open();
+}
