@@ -1,0 +1,109 @@
+"""The ribbon's payload in JavaScript and in Python, made from the same random maps."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.publish.live import constants
+from areaviz.publish.options import MOST_AREAS
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.request import Focus
+from tests import fakes
+from tests.components.live.node import run_node
+
+TEXTS = (
+    ("A small dog runs.", "Ein kleiner Hund rennt."),
+    ("x", "ja"),
+    ("two  blanks, 狗 and a wonderful_word", "ein sehr langes Wort: Donaudampfschiff"),
+)
+
+
+def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[str, Any]:
+    """Return a trace as the plain values of the engine's traces."""
+    maps, fields = {}, {}
+    for name, one in trace.maps.items():
+        grid = [one.grid.height, one.grid.width, one.grid.max_height, one.grid.max_width]
+        weights = np.ascontiguousarray(one.weights, np.float32)
+        layers, heads, queries, _ = weights.shape
+        maps[name] = {
+            "site": name,
+            "query": one.query,
+            "memory": one.memory,
+            "layers": layers,
+            "heads": heads,
+            "queries": queries,
+            "grid": grid,
+            "weights": base64.b64encode(weights.tobytes()).decode(),
+        }
+    for name, field in trace.fields.items():
+        anchors = field.anchors.tolist()
+        fields[name] = {"raw": field.raw, "labels": list(field.labels), "anchors": anchors}
+    request = {"method": "greedy", "beam": 4, "target": None, "changes": ""}
+    request["model"] = trace.request.model
+    made = {"maps": maps, "fields": fields, "request": request}
+    return {"constants": given, "trace": made, "site": site, "layer": layer}
+
+
+def assert_equal_arrays(found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Check arrays; rests are sums of next to nothing, and a last bit may differ."""
+    assert found["arrays"].keys() == expected["arrays"].keys()
+    for name, values in expected["arrays"].items():
+        own = found["arrays"][name]
+        assert own["bytes"] == values.itemsize, name
+        numbers = np.array(own["values"]).reshape(values.shape)
+        # Half a thousandth of the stored scale for rests, and one step for all other weights.
+        allowed = (
+            200 if name.endswith("_rest") else int(name.endswith("weight") or name == "average")
+        )
+        if f"{name}_weight" in expected["arrays"] and name != "densest":
+            seen = expected["arrays"][f"{name}_weight"] > 0
+            assert np.array_equal(numbers[seen], values[seen]), name
+        else:
+            assert np.abs(numbers - values.astype(np.int64)).max(initial=0) <= allowed, name
+
+
+@pytest.mark.parametrize(("source", "target"), TEXTS)
+@pytest.mark.parametrize("area_size", [1, 5])
+def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: int) -> None:
+    trace = fakes.trace(source, target, area_size=area_size)
+    asked, expected = [], []
+    for site in trace.maps:
+        for layer in range(2):
+            asked.append(plain(trace, site, layer, constants(trace)))
+            expected.append(ribbon_payload(trace, Focus(site, layer), MOST_AREAS))
+    for found, wanted in zip(run_node("make_payloads.mjs", asked), expected, strict=True):
+        assert_equal_arrays(found, wanted)
+        header = {name: wanted["header"][name] for name in found["header"]}
+        fields = [
+            entry | {"labels": {f"{item}": label for item, label in entry["labels"].items()}}
+            for entry in header["fields"]
+        ]
+        plain_header = header | {"fields": fields, "colours": list(header["colours"])}
+        assert found["header"] == plain_header
+
+
+def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
+    trace = _wide_trace(heads=8, items=24)
+    given = constants(trace) | {"roomy": 100}
+    (found,) = run_node("make_payloads.mjs", [plain(trace, "encoder self", 0, given)])
+    assert found["header"]["keep"] == {"area": 3, "several": 1, "query": 2}
+    assert found["arrays"]["area_weight"]["bytes"] == 1
+    assert "area_rest" not in found["arrays"]
+
+
+def _wide_trace(heads: int, items: int) -> Trace:
+    trace = fakes.trace("a" * (items - 1), "b")
+    field = trace.fields["source"]
+    rng = np.random.default_rng(1)
+    grid = AreaGrid(1, len(field), 1, 3)
+    weights = rng.random((1, heads, len(field), grid.count), np.float32)
+    weights /= weights.sum(-1, keepdims=True)
+    site = "encoder self"
+    return replace(trace, maps={site: AttentionMap(site, "source", "source", grid, weights)})
