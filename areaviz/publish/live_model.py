@@ -18,7 +18,7 @@ from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.trace.errors import InputError
 
-FAMILIES = ("transformer", "text decoder")
+FAMILIES = ("transformer", "text decoder", "lstm", "birnn")
 """The families of networks that the engine has, keys of `NETWORKS` in live/writing.js."""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
@@ -90,7 +90,7 @@ def check_live(card: Card) -> None:
     if card.family not in FAMILIES:
         raise InputError(
             f"{card.name} cannot run in a page: the engine has no networks of the family"
-            f' "{card.family}". Choose a Transformer translator or the language model.'
+            f' "{card.family}". Choose a translator or the language model.'
         )
     if card.grammar:
         raise InputError(

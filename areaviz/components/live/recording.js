@@ -37,7 +37,7 @@ const START_LABEL = '⟨start⟩', END_LABEL = '⟨end⟩';
 export class Recording {
   /**
    * @param {Record<string, [string, string]>} sites
-   * @param {{ layers: number, heads: number }} config
+   * @param {{ layers: number, heads: number }} network
    * @param {(field: string, items: number) => AreaGrid} areas
    * @param {Record<string, number>} lengths the number of items of every field
    */

@@ -24,10 +24,12 @@ export class LanguageNetwork {
    */
   constructor(config, weights) {
     this.config = config;
+    this.layers = config.layers;
+    this.heads = config.heads;
     /** @type {Record<string, [string, string]>} */
     this.sites = { [SITE]: ['target', 'history'] };
     this.embedding = embeddingOf(weights);
-    this.layers = Array.from({ length: config.layers }, (_, layer) => (
+    this.stack = Array.from({ length: config.layers }, (_, layer) => (
       new EncoderLayer(weights, `decoder.${layer}`, areaOptions(config, layer))));
     this.norm = normOf(weights, 'norm');
   }
@@ -50,7 +52,7 @@ export class LanguageNetwork {
    */
   attend(inputs, target, changes = UNCHANGED, recording = null) {
     let x = embed(this.embedding, target, (row) => row);
-    this.layers.forEach((layer, number) => {
+    this.stack.forEach((layer, number) => {
       const site = { changes: changes.at(SITE, number), record: recording?.layer(SITE, number) };
       x = layer.apply(x, site, true);
     });
@@ -78,17 +80,17 @@ class TextStepper {
    */
   constructor(network, changes) {
     this.network = network;
-    this.changes = network.layers.map((_, number) => changes.at(SITE, number));
+    this.changes = network.stack.map((_, number) => changes.at(SITE, number));
     /** @type {AreaMemory[][]} */
-    this.histories = network.layers.map(() => []);
+    this.histories = network.stack.map(() => []);
     this.position = 0;
   }
 
   /** @param {number[]} tokens */
   step(tokens) {
-    const { embedding, layers, norm } = this.network;
+    const { embedding, stack, norm } = this.network;
     let x = embed(embedding, tokens, () => this.position);
-    layers.forEach((layer, number) => {
+    stack.forEach((layer, number) => {
       if (!this.position) this.histories[number] = tokens.map(() => new AreaMemory());
       x = layer.step(x, this.histories[number], this.changes[number]);
     });

@@ -27,6 +27,8 @@ export class Transformer {
    */
   constructor(config, weights) {
     this.config = config;
+    this.layers = config.layers;
+    this.heads = config.heads;
     /** @type {Record<string, [string, string]>} */
     this.sites = {
       [ENCODER_SELF]: ['source', 'source'],

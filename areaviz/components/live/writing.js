@@ -1,7 +1,9 @@
 // The model around any generating network, as in areaviz/models/writing.py: a request in, a trace out.
 
+import { Birnn } from './birnn.js';
 import { search } from './beam.js';
 import { Changes, readChanges } from './interventions.js';
+import { LstmTranslator } from './lstm.js';
 import { outputNotes } from './output_notes.js';
 import { Recording, outputItems, textField, writtenFields } from './recording.js';
 import { LanguageNetwork } from './text_decoder.js';
@@ -54,7 +56,12 @@ const LEAST_PROBABILITY = 2 ** -126;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
 
 /** @type {Record<string, new (config: any, weights: Weights) => any>} */
-const NETWORKS = { transformer: Transformer, 'text decoder': LanguageNetwork };
+const NETWORKS = {
+  transformer: Transformer,
+  'text decoder': LanguageNetwork,
+  lstm: LstmTranslator,
+  birnn: Birnn,
+};
 
 /** A problem that a reader can solve; its message says how. */
 export class InputError extends Error {}
@@ -261,12 +268,12 @@ function recordingOf(network, lengths) {
   let count = 0;
   for (const [query, memory] of Object.values(/** @type {Record<string, [string, string]>} */ (network.sites))) {
     const areas = network.areas(memory, lengths[memory]).count;
-    count += network.config.layers * network.config.heads * lengths[query] * areas;
+    count += network.layers * network.heads * lengths[query] * areas;
   }
   if (count > MOST_WEIGHTS) {
     const size = Math.round((4 * count) / 2 ** 20), most = (4 * MOST_WEIGHTS) / 2 ** 20;
     throw new InputError(`The attention of this model would take ${size} MiB but at most ${most} MiB are`
       + ' possible; choose a smaller largest area or a shorter text.');
   }
-  return new Recording(network.sites, network.config, (field, items) => network.areas(field, items), lengths);
+  return new Recording(network.sites, network, (field, items) => network.areas(field, items), lengths);
 }

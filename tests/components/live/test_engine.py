@@ -99,3 +99,27 @@ def test_requests_that_cannot_run_get_a_sentence() -> None:
     assert "no visible character" in messages[0]
     assert "4098 characters" in messages[1]
     assert "areas of up to 5 items" in messages[2]
+
+
+@pytest.mark.parametrize(
+    "name", ["lstm-boundary", "lstm-regular", "recurrent-additive", "recurrent-none"]
+)
+def test_recurrent_translators_agree_with_python(name: str) -> None:
+    requests = [
+        Request(name, SENTENCES[0]),
+        Request(name, SENTENCES[3], "beam", 3),
+        Request(name, SENTENCES[1], target="Ein Hund läuft."),
+    ]
+    for found, expected in traces(live(name), requests):
+        assert_equal_traces(found, expected)
+
+
+@pytest.mark.parametrize("name", ["lstm-boundary", "recurrent-additive"])
+def test_changed_recurrent_runs_agree_with_python(name: str) -> None:
+    site = "encoder-decoder"
+    changes = (Hide("source", (1,)), Weigh(site, (2,), factor=3.0), Gate(site, factor=0.5))
+    request = Request(name, SENTENCES[0], "beam", 2, changes=changes)
+    all_hidden = Request(name, SENTENCES[1], changes=(Hide("source", tuple(range(6))),))
+    for one in (request, all_hidden):
+        ((found, expected),) = traces(live(name), [one])
+        assert_equal_traces(found, expected)
