@@ -21,11 +21,12 @@ from areaviz.interactive.message import title
 from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
-from areaviz.publish.content import payloads, places
+from areaviz.publish.content import opening_focus, opening_payloads, places
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import mounts, page_content, page_style
 from areaviz.publish.page_body import page_body, payload_block, told_to_script
+from areaviz.trace.document import request_entry
 from areaviz.trace.limits import MAX_CODE_POINTS
 from areaviz.trace.reading import EVEN, MASSES, SINK
 from areaviz.trace.record import Trace
@@ -66,6 +67,10 @@ def live_page(
     found = places(trace, options)
     content = page_content(trace, found, focus, options)
     _, main, _ = page_body(content)
+    # The engine finds the other layers when a reader asks for one.
+    opening = opening_focus(trace, found, focus)
+    stored = opening_payloads(trace, found, options, opening, 0)
+    asked = request_entry(trace.request)
     style = f"{page_style(options.theme)}\n{text_of('live/live.css')}"
     script = page_script(content.shown)
     body = [
@@ -74,8 +79,8 @@ def live_page(
         main,
         _about(model),
         element("footer", FOOTER),
-        data_block(told_to_script(content), id="panels"),
-        *map(payload_block, payloads(trace, found, options, 0)),
+        data_block(told_to_script(content) | {"request": asked}, id="panels"),
+        *map(payload_block, stored),
         # It runs before the rest of the file has arrived.
         raw("script", script, type="module", **{"async": ""}),
         *engine_blocks(model, trace),

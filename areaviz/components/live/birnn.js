@@ -6,6 +6,7 @@ import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
 import { addTo, dot, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
 import { CROSS_SITES, RecurrentStepper, cellOf, embedWords, nextGru, readItems } from './recurrent.js';
+import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
 
 /** @typedef {import('./area_weights.js').LayerRecord} LayerRecord */
@@ -21,8 +22,6 @@ import { embeddingOf } from './transformer.js';
  * @property {Float32Array[]} keys the items' parts of the scores [M, D]
  * @property {LayerChanges | null} changes
  */
-
-const SITE = 'encoder-decoder';
 
 /** The translator, from source tokens to logits of target tokens. */
 export class Birnn {
@@ -70,7 +69,7 @@ export class Birnn {
    */
   attend({ source }, target, changes = UNCHANGED, recording = null) {
     const { read, state } = this.read(source, changes);
-    const record = this.attention && recording ? recording.layer(SITE, 0) : null;
+    const record = this.attention && recording ? recording.layer(CROSS, 0) : null;
     const words = embedWords(this.embedding, target);
     /** @type {Float32Array[]} */
     const hiddens = [];
@@ -101,7 +100,7 @@ export class Birnn {
     const values = ahead.items.map((item, number) => Float32Array.from([...item, ...back.items[number]]));
     const keys = this.attention
       ? rowsOf(linear(this.attention.key, stacked(values, ends.length)), this.attention.key.out) : [];
-    const read = { ends, values, keys, changes: changes.at(SITE, 0) };
+    const read = { ends, values, keys, changes: changes.at(CROSS, 0) };
     return { read, state: [tanhOf(linear(this.start, ends))] };
   }
 

@@ -41,7 +41,7 @@ function readChange(text) {
   return {
     kind: /** @type {Change['kind']} */ (kind),
     name,
-    items: readItems(options.items ?? ''),
+    items: readPositions(options.items ?? ''),
     areas: (options.areas ?? '').split(',').filter(Boolean).map(readArea),
     factor: +(options.factor ?? 0),
     layer: place('layer'),
@@ -55,7 +55,7 @@ function readChange(text) {
  * Return the positions of a list such as "3-5,12".
  * @param {string} text
  */
-function readItems(text) {
+function readPositions(text) {
   return text.split(',').filter(Boolean).flatMap((part) => {
     const [first, last] = part.split('-').map(Number);
     return Array.from({ length: (last ?? first) - first + 1 }, (_, i) => first - 1 + i);

@@ -1,6 +1,7 @@
 // A page with a live model: what is typed goes to the engine, and the panels show what comes back.
 // `openPanels` and `messageIn` are those of page/panels.js.
 
+import { decodeBase64 } from './base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
 import { detailTable, probabilityTable, textColumns } from './output_text.js';
 import { longestWord } from './words.js';
@@ -46,18 +47,20 @@ class LivePage {
     this.panels = [];
     /** @type {Promise<EngineClient>} */
     this.engine = wholeFile().then(startEngine);
-    /** @type {Partial<Request> | null} the request that is shown; null for the stored opening */
-    this.shown = null;
+    this.told = JSON.parse(elementOf('panels').textContent);
+    /** @type {Partial<Request>} the request that is shown */
+    this.shown = this.told.request;
+    /** Whether this is the request of which the file contains one layer of each site. */
+    this.isStored = true;
     /** @type {Worker | null} the worker that has the trace of this request */
     this.shownBy = null;
     this.serial = 0;
   }
 
   async open() {
-    const told = JSON.parse(elementOf('panels').textContent);
     document.getElementById('without-script')?.remove();
     const messageOf = (/** @type {string} */ site, /** @type {number} */ layer) => this.messageOf(site, layer);
-    this.panels = await this.script.openPanels(told, { root: document, link: 'page', messageOf, why: null });
+    this.panels = await this.script.openPanels(this.told, { root: document, link: 'page', messageOf, why: null });
     await this.engine;
     this.listen();
     document.documentElement.dataset.live = 'ready';
@@ -74,20 +77,17 @@ class LivePage {
   }
 
   /**
-   * Return what a component shows of a layer: of the stored opening, or of the newest run.
+   * Return what a component shows of a layer: a stored one, or what the engine finds.
    * @param {string} site
    * @param {number} layer
    */
   async messageOf(site, layer) {
-    if (!this.shown) {
-      const block = document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
-      if (!block) throw new Error(`The page has no layer ${layer} of ${site}.`);
-      const letters = atob(block.textContent ?? '');
-      return this.script.messageIn(Uint8Array.from(letters, (letter) => letter.charCodeAt(0)));
-    }
+    const block = this.isStored
+      && document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
+    if (block) return this.script.messageIn(new Uint8Array(decodeBase64(block.textContent ?? '')));
     const engine = await this.engine;
     if (!engine.worker || engine.worker !== this.shownBy) {
-      // The worker with this trace was stopped, so another one runs the request again.
+      // This worker does not have the trace: it is that of the opening, or the worker was stopped.
       await engine.ask('show', this.shown);
       this.shownBy = engine.worker;
     }
@@ -107,6 +107,7 @@ class LivePage {
     try {
       const found = await engine.ask('show', request, showProgress);
       this.shown = request;
+      this.isStored = false;
       this.shownBy = engine.worker;
       drawRun(found);
       for (const panel of this.panels) await turn(panel, found);

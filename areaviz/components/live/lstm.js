@@ -6,6 +6,7 @@ import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
 import { addTo, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
 import { CROSS_SITES, RecurrentStepper, advanceRows, cellOf, embedWords, readItems } from './recurrent.js';
+import { CROSS } from './sites.js';
 import { embeddingOf } from './transformer.js';
 
 /** @typedef {import('./attention.js').AreaMemory} AreaMemory */
@@ -21,8 +22,6 @@ import { embeddingOf } from './transformer.js';
  * @property {number} area_size
  * @property {string} key_mode
  */
-
-const SITE = 'encoder-decoder';
 
 /** The translator, from source tokens to logits of target tokens. */
 export class LstmTranslator {
@@ -71,8 +70,8 @@ export class LstmTranslator {
       tops.push(states[0][2 * (this.config.depth - 1)]);
     }
     const top = stacked(tops, this.config.width);
-    const record = recording?.layer(SITE, 0);
-    const context = this.cross.attend(top, memory, { changes: changes.at(SITE, 0), record });
+    const record = recording?.layer(CROSS, 0);
+    const context = this.cross.attend(top, memory, { changes: changes.at(CROSS, 0), record });
     return this.readOut(top, context);
   }
 
@@ -127,7 +126,7 @@ export class LstmTranslator {
    */
   write({ source }, changes = UNCHANGED) {
     const { memory, state } = this.read(source, changes);
-    const own = changes.at(SITE, 0);
+    const own = changes.at(CROSS, 0);
     return new RecurrentStepper((ids, states) => {
       const found = this.next(embedWords(this.embedding, ids), states);
       const top = stacked(found.map((one) => one[one.length - 2]), this.config.width);

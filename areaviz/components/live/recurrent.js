@@ -2,6 +2,7 @@
 // items one after the other, and the state of decoding. Shapes: N rows, M items, W width.
 
 import { linear, rowsOf, stacked } from './linear.js';
+import { CROSS } from './sites.js';
 import { logProbabilities } from './transformer.js';
 
 /** @typedef {import('./beam.js').Stepper} Stepper */
@@ -17,8 +18,7 @@ import { logProbabilities } from './transformer.js';
  * @property {(input: Float32Array, hidden: Float32Array, state: State) => State} next
  */
 
-const SITE = 'encoder-decoder';
-export const CROSS_SITES = { [SITE]: /** @type {[string, string]} */ (['target', 'source']) };
+export const CROSS_SITES = { [CROSS]: /** @type {[string, string]} */ (['target', 'source']) };
 
 /** @param {number} x */
 export function sigmoid(x) {

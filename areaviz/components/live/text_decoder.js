@@ -6,6 +6,7 @@ import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
 import { EncoderLayer, areaOptions, embed } from './layers.js';
 import { linear, normOf, normalised, rowsOf } from './linear.js';
+import { DECODER_SELF } from './sites.js';
 import { embeddingOf, logProbabilities } from './transformer.js';
 
 /** @typedef {import('./beam.js').Stepper} Stepper */
@@ -13,8 +14,6 @@ import { embeddingOf, logProbabilities } from './transformer.js';
 /** @typedef {import('./layers.js').TransformerConfig} TransformerConfig */
 /** @typedef {import('./recording.js').Recording} Recording */
 /** @typedef {import('./weights.js').Weights} Weights */
-
-const SITE = 'decoder self';
 
 /** The language model. A text to continue is the beginning of its output. */
 export class LanguageNetwork {
@@ -27,7 +26,7 @@ export class LanguageNetwork {
     this.layers = config.layers;
     this.heads = config.heads;
     /** @type {Record<string, [string, string]>} */
-    this.sites = { [SITE]: ['target', 'history'] };
+    this.sites = { [DECODER_SELF]: ['target', 'history'] };
     this.embedding = embeddingOf(weights);
     this.stack = Array.from({ length: config.layers }, (_, layer) => (
       new EncoderLayer(weights, `decoder.${layer}`, areaOptions(config, layer))));
@@ -53,7 +52,7 @@ export class LanguageNetwork {
   attend(inputs, target, changes = UNCHANGED, recording = null) {
     let x = embed(this.embedding, target, (row) => row);
     this.stack.forEach((layer, number) => {
-      const site = { changes: changes.at(SITE, number), record: recording?.layer(SITE, number) };
+      const site = { changes: changes.at(DECODER_SELF, number), record: recording?.layer(DECODER_SELF, number) };
       x = layer.apply(x, site, true);
     });
     return linear(this.embedding, normalised(this.norm, x));
@@ -80,7 +79,7 @@ class TextStepper {
    */
   constructor(network, changes) {
     this.network = network;
-    this.changes = network.stack.map((_, number) => changes.at(SITE, number));
+    this.changes = network.stack.map((_, number) => changes.at(DECODER_SELF, number));
     /** @type {AreaMemory[][]} */
     this.histories = network.stack.map(() => []);
     this.position = 0;

@@ -6,6 +6,7 @@ import { sequenceGrid } from './area_grid.js';
 import { UNCHANGED } from './interventions.js';
 import { DecoderLayer, EncoderLayer, areaOptions, embed } from './layers.js';
 import { linear, normOf, normalised, rowsOf } from './linear.js';
+import { CROSS, DECODER_SELF, ENCODER_SELF } from './sites.js';
 import { START } from './tokenizer.js';
 
 /** @typedef {import('./beam.js').Stepper} Stepper */
@@ -16,8 +17,6 @@ import { START } from './tokenizer.js';
 /** @typedef {import('./recording.js').Recording} Recording */
 /** @typedef {import('./weights.js').Weights} Weights */
 /** @typedef {{ layers: DecoderLayer[], norm: Norm, embedding: Linear }} Decoder */
-
-const ENCODER_SELF = 'encoder self', DECODER_SELF = 'decoder self', CROSS = 'encoder-decoder';
 
 /** The translator, from source tokens to logits of target tokens. */
 export class Transformer {
