@@ -67,9 +67,10 @@ def live_page(
     found = places(trace, options)
     content = page_content(trace, found, focus, options)
     _, main, _ = page_body(content)
-    # The engine finds the other layers when a reader asks for one.
+    # The engine finds the other sites and layers when a reader asks for one.
     opening = opening_focus(trace, found, focus)
-    stored = opening_payloads(trace, found, options, opening, 0)
+    first = [place for place in found if opening is not None and place.site == opening.site]
+    stored = opening_payloads(trace, first, options, opening, 0)
     asked = request_entry(trace.request)
     style = f"{page_style(options.theme)}\n{text_of('live/live.css')}"
     script = page_script(content.shown)

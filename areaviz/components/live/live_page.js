@@ -50,7 +50,7 @@ class LivePage {
     this.told = JSON.parse(elementOf('panels').textContent);
     /** @type {Partial<Request>} the request that is shown */
     this.shown = this.told.request;
-    /** Whether this is the request of which the file contains one layer of each site. */
+    /** Whether this is the opening, of which the file contains one layer. */
     this.isStored = true;
     /** @type {Worker | null} the worker that has the trace of this request */
     this.shownBy = null;
