@@ -176,6 +176,7 @@ def _form(model: LiveModel, trace: Trace) -> Markup:
         element("p", id="live-problem", role="alert", hidden=""),
         id="live",
         hidden="",
+        aria_label="Run the model",
     )
 
 
@@ -196,4 +197,5 @@ def _about(model: LiveModel) -> Markup:
     sentences = [card.limits, f"Licence: {card.licence}."]
     if digest:
         sentences.append(f"SHA-256 of the weights: {digest}")
-    return element("section", *(element("p", one) for one in sentences), class_="aside")
+    paragraphs = (element("p", one) for one in sentences)
+    return element("section", *paragraphs, class_="aside", aria_label="About the model")

@@ -137,8 +137,8 @@ def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> 
     assert results.violations_count == 0, results.generate_report()
 
 
-def test_a_live_page_without_scripts_shows_a_picture(browser: Browser, file: Path) -> None:
-    context = browser.new_context(java_script_enabled=False)
+def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(file.as_uri())
     expect(page.locator("#without-script svg")).to_be_visible()
