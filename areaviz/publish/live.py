@@ -40,6 +40,17 @@ MOST_BEAM = 8
 """Largest beam width that the page offers."""
 VERBS: Mapping[str, str] = {"translation": "Translate", "reading": "Continue"}
 """The label of the button that runs the model, by task."""
+CHANGES: Mapping[str, str] = {
+    "live-ban": "Ban areas with the pinned items",
+    "live-double": "Give them four times the weight",
+    "live-hide": "Hide the pinned items",
+    "live-gate": "Switch the chosen head off",
+}
+"""The buttons that change a run, by their ids in live/what_if.js."""
+WHAT_IF = (
+    "Click a part of the text that is attended to, or choose one head, and then change the run. The"
+    " model runs again at once."
+)
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
     " The file fetches nothing and sends nothing. What you type stays on this device."
@@ -71,16 +82,16 @@ def live_page(
     opening = opening_focus(trace, found, focus)
     first = [place for place in found if opening is not None and place.site == opening.site]
     stored = opening_payloads(trace, first, options, opening, 0)
-    asked = request_entry(trace.request)
     style = f"{page_style(options.theme)}\n{text_of('live/live.css')}"
     script = page_script(content.shown)
     body = [
         _header(model, options),
         _form(model, trace),
         main,
+        _what_if(),
         _about(model),
         element("footer", FOOTER),
-        data_block(told_to_script(content) | {"request": asked}, id="panels"),
+        data_block(told_to_script(content) | _told(trace), id="panels"),
         *map(payload_block, stored),
         # It runs before the rest of the file has arrived.
         raw("script", script, type="module", **{"async": ""}),
@@ -188,6 +199,34 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: s
         offered.append(element("option", text, value=value, **selected))
     menu = element("select", *offered, id=name)
     return element("div", element("label", label, for_=name), menu)
+
+
+def _told(trace: Trace) -> dict[str, Any]:
+    """Return what the script needs to know of the opening run before the engine is there."""
+    fields = {}
+    for name, field in trace.fields.items():
+        fields[name] = {"raw": field.raw, "anchors": field.anchors.tolist()}
+    output = trace.fields[trace.output.field].raw
+    return {"request": request_entry(trace.request), "fields": fields, "output": output}
+
+
+def _what_if() -> Markup:
+    """Return the buttons that change the next run."""
+    buttons = []
+    for name, label in CHANGES.items():
+        button = element("button", label, id=name, type="button", data_change="", disabled="")
+        buttons.append(button)
+    return element(
+        "section",
+        element("h2", "What if"),
+        element("p", WHAT_IF, class_="facts"),
+        element("div", *buttons, class_="live-buttons"),
+        element("ul", aria_label="Changes of the run"),
+        id="live-changes",
+        class_="panel",
+        hidden="",
+        aria_label="What if",
+    )
 
 
 def _about(model: LiveModel) -> Markup:

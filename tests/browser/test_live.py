@@ -17,6 +17,7 @@ from areaviz.models import MODELS
 from areaviz.models.base import Model
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel
+from areaviz.trace.interventions import Gate, Weigh
 from areaviz.trace.request import Request
 from tests.components.live.node import assert_equal_traces, plain_request, trace_of
 
@@ -145,3 +146,27 @@ def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Pa
     expect(page.locator("#without-script p")).to_contain_text("still picture")
     expect(page.locator("#live")).to_be_hidden()
     context.close()
+
+
+def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) -> None:
+    text = OPENING.text
+    expect(live.get_by_role("button", name="Ban areas")).to_be_disabled()
+    live.locator(".ribbon #memory-5").click()
+    live.get_by_role("button", name="Ban areas").click()
+    ban = Weigh("encoder-decoder", (5,))
+    (changed,) = python.trace([Request(NAME, text, "beam", changes=(ban,))])
+    readings = live.locator(".texts .reading")
+    (plain,) = python.trace([OPENING])
+    outputs = [text, changed.fields["target"].raw, plain.fields["target"].raw]
+    expect(readings).to_have_text(outputs)
+    expect(live.locator(".ribbon .caption")).to_contain_text("with 1 change")
+    live.get_by_role("button", name="Remove: Ban “football”").click()
+    expect(readings).to_have_text([text, plain.fields["target"].raw])
+    live.locator(".ribbon").get_by_role("button", name="Head 2").click()
+    live.get_by_role("button", name="Switch the chosen head off").click()
+    gate = Gate("encoder-decoder", layer=3, head=1)
+    (gated,) = python.trace([Request(NAME, text, "beam", changes=(gate,))])
+    expect(readings.nth(1)).to_have_text(gated.fields["target"].raw)
+    write(live, "A dog runs.")
+    expect(live.locator("#live-changes li")).to_have_count(0)
+    expect(readings).to_have_count(2)

@@ -3,7 +3,8 @@
 
 import { decodeBase64 } from './base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
-import { detailTable, probabilityTable, textColumns } from './output_text.js';
+import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
+import { WhatIf, offeredChanges } from './what_if.js';
 import { longestWord } from './words.js';
 
 /** @typedef {import('./engine_client.js').OnProgress} OnProgress */
@@ -13,7 +14,8 @@ import { longestWord } from './words.js';
  * @typedef {object} Panel
  * @property {{ site: string, query: string, memory: string }[]} places
  * @property {{ site: string, query: string, memory: string }} place
- * @property {{ side: 'query' | 'memory', items: number[] }} selection
+ * @property {{ side: 'query' | 'memory', items: number[], head: number | null }} selection
+ * @property {number} layer
  * @property {(number: number) => Promise<void>} turn
  */
 /**
@@ -55,12 +57,19 @@ class LivePage {
     /** @type {Worker | null} the worker that has the trace of this request */
     this.shownBy = null;
     this.serial = 0;
+    /** @type {Record<string, { raw: string, anchors: number[][] }>} the texts that are shown */
+    this.fields = this.told.fields;
+    /** The output of the newest run without changes. */
+    this.unchanged = this.told.output;
+    this.whatIf = new WhatIf(elementOf('live-changes'), () => this.show(this.asked()));
   }
 
   async open() {
     document.getElementById('without-script')?.remove();
     const messageOf = (/** @type {string} */ site, /** @type {number} */ layer) => this.messageOf(site, layer);
-    this.panels = await this.script.openPanels(this.told, { root: document, link: 'page', messageOf, why: null });
+    const remember = (/** @type {Panel} */ panel) => this.offer(panel);
+    const host = { root: document, link: 'page', messageOf, remember, why: null };
+    this.panels = await this.script.openPanels(this.told, host);
     await this.engine;
     this.listen();
     document.documentElement.dataset.live = 'ready';
@@ -69,11 +78,38 @@ class LivePage {
   listen() {
     const form = elementOf('live');
     form.hidden = false;
+    elementOf('live-changes').hidden = false;
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();
-      this.show(formRequest());
+      // Changes name items of a text, so another text begins without any.
+      if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
+      this.show(this.asked());
     });
     elementOf('live-stop').addEventListener('click', async () => (await this.engine).stop());
+  }
+
+  /**
+   * Return what the form asks for, with the changes of the list.
+   * @returns {Partial<Request>}
+   */
+  asked() {
+    const request = formRequest();
+    const isChanged = this.whatIf.text !== '';
+    return { ...request, text: isChanged ? this.shown.text : request.text, changes: this.whatIf.text };
+  }
+
+  /**
+   * Offer the changes that can be made of what is pinned in a panel.
+   * @param {Panel} panel
+   */
+  offer(panel) {
+    const wordsOf = (/** @type {string} */ field, /** @type {number[]} */ items) => {
+      const { raw, anchors } = this.fields[field];
+      const characters = [...raw];
+      const texts = items.map((item) => characters.slice(...anchors[item]).join(''));
+      return texts.join(' ').trim() || '⟨end⟩';
+    };
+    this.whatIf.offer(offeredChanges(panel, wordsOf));
   }
 
   /**
@@ -109,7 +145,9 @@ class LivePage {
       this.shown = request;
       this.isStored = false;
       this.shownBy = engine.worker;
-      drawRun(found);
+      this.fields = found.fields;
+      if (!request.changes) this.unchanged = found.fields.target.raw;
+      drawRun(found, request.changes ? this.unchanged : null);
       for (const panel of this.panels) await turn(panel, found);
       tell(`Done in ${Math.round(engine.milliseconds)} ms, on this device.`);
       document.documentElement.dataset.run = `${this.serial}`;
@@ -176,9 +214,15 @@ function showProgress({ done, most, text }) {
 /**
  * Draw the texts and tables of a run in place of those before.
  * @param {Shown} found
+ * @param {string | null} unchanged the output without changes; null if nothing was changed
  */
-function drawRun(found) {
-  document.querySelector('main > .texts')?.replaceChildren(...textColumns(found));
+function drawRun(found, unchanged) {
+  const columns = textColumns(found);
+  if (unchanged !== null) {
+    const text = newElement('p', { class: 'reading' }, unchanged);
+    columns.at(-1)?.append(newElement('p', { class: 'label' }, 'Output without changes'), text);
+  }
+  document.querySelector('main > .texts')?.replaceChildren(...columns);
   for (const old of document.querySelectorAll('main > details, main > .warning')) old.remove();
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
