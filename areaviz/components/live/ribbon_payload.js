@@ -2,6 +2,7 @@
 // areaviz/interactive/ribbon.py makes it. Shapes: H heads, Q queries, N items, K kept.
 
 import { largestOf } from './beam.js';
+import { firstItem } from './first_look.js';
 import { coverageOf, densestSpans, sentAreas, sharesOf, sum } from './map_algebra.js';
 import { RankedRows, listArrays, narrow, quantised } from './payload_arrays.js';
 import { wordsOf } from './words.js';
@@ -25,6 +26,8 @@ import { wordsOf } from './words.js';
  * @property {object} header entries of the header that are equal for all traces
  */
 
+const OUTPUT = 'target';
+
 /**
  * Return the header and the arrays of a layer.
  * @param {Trace} trace
@@ -44,12 +47,14 @@ export function ribbonPayload(trace, site, layer, constants) {
     }
   });
   const { grid } = map;
+  const items = firstItem(rowsByHead(map, layer), grid, query);
   const header = {
     heads: map.heads,
     grid: [grid.height, grid.width, grid.maxHeight, grid.maxWidth],
-    lit: { many: constants.top, listed: constants.top, overlap: constants.overlap },
+    lit: { many: constants.top, listed: constants.top, overlap: constants.overlap, items },
+    written: map.query === OUTPUT,
     keep,
-    fields: names.map((name) => fieldHeader(trace.fields[name], constants.names[name])),
+    fields: names.map((name) => fieldHeader(trace, name, constants.names[name])),
     query: names.indexOf(map.query),
     memory: names.indexOf(map.memory),
     masses,
@@ -204,18 +209,23 @@ function textArrays(field) {
 }
 
 /**
- * Return the title, the text, and the labels that differ from the text they represent.
- * @param {Field} field
+ * Return the title, the text, the labels that differ from the text they represent, and the items that
+ * the model wrote with a probability below one half.
+ * @param {Trace} trace
+ * @param {string} name
  * @param {string} title
  */
-function fieldHeader({ raw, labels: all, anchors }, title) {
+function fieldHeader({ fields, output }, name, title) {
+  const { raw, labels: all, anchors } = fields[name];
   const characters = [...raw];
   /** @type {Record<number, string>} */
   const labels = {};
   anchors.forEach(([start, end], item) => {
     if (all[item] !== characters.slice(start, end).join('')) labels[item] = all[item];
   });
-  return { title, raw, labels };
+  if (name !== OUTPUT) return { title, raw, labels };
+  const unsure = output.flatMap(({ probability }, item) => (probability < 0.5 ? [item] : []));
+  return { title, raw, labels, unsure };
 }
 
 /**

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -47,7 +48,8 @@ def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[st
         fields[name] = {"raw": field.raw, "labels": list(field.labels), "anchors": anchors}
     request = {"method": "greedy", "beam": 4, "target": None, "changes": ""}
     request["model"] = trace.request.model
-    made = {"maps": maps, "fields": fields, "request": request}
+    output = [{"probability": likely} for likely in trace.output.probabilities.tolist()]
+    made = {"maps": maps, "fields": fields, "request": request, "output": output}
     return {"constants": given, "trace": made, "site": site, "layer": layer}
 
 
@@ -69,6 +71,23 @@ def assert_equal_arrays(found: dict[str, Any], expected: dict[str, Any]) -> None
             assert np.abs(numbers - values.astype(np.int64)).max(initial=0) <= allowed, name
 
 
+def assert_holds(found: Any, expected: Any) -> None:
+    """Check that the browser's header has every entry of Python's, except the digest.
+
+    The browser may know more: a ribbon ignores the entries that it does not know.
+    """
+    if isinstance(expected, dict):
+        for name, value in expected.items():
+            if name != "id":
+                assert_holds(found[name], value)
+    elif isinstance(expected, list):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_holds(one, other)
+    else:
+        assert found == expected
+
+
 @pytest.mark.parametrize(("source", "target"), TEXTS)
 @pytest.mark.parametrize("area_size", [1, 5])
 def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: int) -> None:
@@ -80,13 +99,7 @@ def test_payloads_of_random_maps_are_equal(source: str, target: str, area_size: 
             expected.append(ribbon_payload(trace, Focus(site, layer), MOST_AREAS))
     for found, wanted in zip(run_node("make_payloads.mjs", asked), expected, strict=True):
         assert_equal_arrays(found, wanted)
-        header = {name: wanted["header"][name] for name in found["header"]}
-        fields = [
-            entry | {"labels": {f"{item}": label for item, label in entry["labels"].items()}}
-            for entry in header["fields"]
-        ]
-        plain_header = header | {"fields": fields, "colours": list(header["colours"])}
-        assert found["header"] == plain_header
+        assert_holds(found["header"], json.loads(json.dumps(wanted["header"])))
 
 
 def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
