@@ -78,7 +78,9 @@ class LivePage {
   listen() {
     const form = elementOf('live');
     form.hidden = false;
-    elementOf('live-changes').hidden = false;
+    const changes = elementOf('live-changes');
+    changes.hidden = false;
+    document.querySelector('main > .panel:not([hidden])')?.after(changes);
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();
       // Changes name items of a text, so another text begins without any.
@@ -142,6 +144,7 @@ class LivePage {
     setBusy(true);
     try {
       const found = await engine.ask('show', request, showProgress);
+      const milliseconds = Math.round(engine.milliseconds);
       this.shown = request;
       this.isStored = false;
       this.shownBy = engine.worker;
@@ -149,7 +152,7 @@ class LivePage {
       if (!request.changes) this.unchanged = found.fields.target.raw;
       drawRun(found, request.changes ? this.unchanged : null);
       for (const panel of this.panels) await turn(panel, found);
-      tell(`Done in ${Math.round(engine.milliseconds)} ms, on this device.`);
+      tell(`Done in ${milliseconds} ms, on this device.`);
       document.documentElement.dataset.run = `${this.serial}`;
     } catch (error) {
       if (error instanceof Stopped) tell('Stopped. The page shows the run before.');
