@@ -7,7 +7,7 @@ page contains the file whose digest the card names.
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.trace.errors import InputError
 
 FAMILIES = ("transformer", "text decoder", "lstm", "birnn")
-"""The families of networks that the engine has, keys of `NETWORKS` in live/writing.js."""
+"""The families that a page offers, keys of `NETWORKS` in live/writing.js."""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
     "value_mode": ("sum",),
@@ -44,18 +44,19 @@ class LiveModel:
     pieces: Mapping[str, Any]
 
     @classmethod
-    def load(cls, folder: Path, card: Card) -> LiveModel:
+    def load(cls, folder: Path, card: Card, families: Sequence[str] = FAMILIES) -> LiveModel:
         """Read a checkpoint.
 
         Args:
             folder: the folder of the checkpoint.
             card: its card.
+            families: the families that are accepted.
 
         Raises:
             InputError: the engine cannot run this model.
             OSError: a file cannot be read.
         """
-        check_live(card)
+        check_live(card, families)
         pieces = Tokenizer.load(folder / TOKENIZER).plain()
         return cls(card, (folder / WEIGHTS).read_bytes(), pieces)
 
@@ -81,13 +82,13 @@ class LiveModel:
         return base64.b64encode(self.weights).decode()
 
 
-def check_live(card: Card) -> None:
+def check_live(card: Card, families: Sequence[str] = FAMILIES) -> None:
     """Check that the engine can run a model.
 
     Raises:
         InputError: it cannot.
     """
-    if card.family not in FAMILIES:
+    if card.family not in families:
         raise InputError(
             f"{card.name} cannot run in a page: the engine has no networks of the family"
             f' "{card.family}". Choose a translator or the language model.'

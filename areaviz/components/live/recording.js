@@ -104,6 +104,35 @@ export function textField(name, raw, tokens, { start = false, end = false }) {
 }
 
 /**
+ * Return the cells of a grid over a picture, row by row, with their edges in pixels.
+ * @param {{ width: number, height: number }} picture
+ * @param {number} grid
+ * @returns {Field}
+ */
+export function cellField({ width, height }, grid) {
+  const edges = (/** @type {number} */ extent) => (
+    Array.from({ length: grid + 1 }, (_, i) => roundHalfToEven(Math.fround(i / grid / (1 / extent)))));
+  const across = edges(width), down = edges(height);
+  /** @type {string[]} */
+  const labels = [];
+  /** @type {number[][]} */
+  const anchors = [];
+  for (let row = 0; row < grid; row += 1) {
+    for (let column = 0; column < grid; column += 1) {
+      labels.push(`row ${row + 1}, column ${column + 1}`);
+      anchors.push([across[column], down[row], across[column + 1], down[row + 1]]);
+    }
+  }
+  return { name: 'picture', kind: 'picture', raw: '', labels, anchors };
+}
+
+/** @param {number} value */
+function roundHalfToEven(value) {
+  const rounded = Math.round(value);
+  return rounded - value === 0.5 && rounded % 2 ? rounded - 1 : rounded;
+}
+
+/**
  * Return the probability of every output item, and the most probable items at its place.
  * @param {Float32Array} logits [T, V]
  * @param {number[]} ids

@@ -25,6 +25,8 @@ export class LanguageNetwork {
     this.config = config;
     this.layers = config.layers;
     this.heads = config.heads;
+    /** The largest number of tokens of a continuation. */
+    this.longest = 24;
     /** @type {Record<string, [string, string]>} */
     this.sites = { [DECODER_SELF]: ['target', 'history'] };
     this.embedding = embeddingOf(weights);

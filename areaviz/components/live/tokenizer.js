@@ -6,7 +6,7 @@ import { BLANK, normaliseText, withoutLeadingSpace } from './normalise.js';
 /** @typedef {{ id: number, text: string, start: number, end: number }} Token */
 /**
  * @typedef {object} Pieces what `Tokenizer.pieces` in Python writes
- * @property {'unigram' | 'char'} kind
+ * @property {'unigram' | 'char' | 'word'} kind
  * @property {boolean} prefix whether a blank comes before the text
  * @property {string} unknown what an unknown token shows
  * @property {[string, number][]} pieces every piece with its score, by id
@@ -62,7 +62,8 @@ export class Tokenizer {
   cut(characters) {
     /** @type {Piece[]} */
     const merged = [];
-    for (const [id, first, end] of this.kind === 'char' ? this.single(characters) : this.best(characters)) {
+    const cut = { unigram: this.best, char: this.single, word: this.words }[this.kind];
+    for (const [id, first, end] of cut.call(this, characters)) {
       const before = merged.at(-1);
       if (id === UNKNOWN && before?.[0] === UNKNOWN) before[2] = end;
       else merged.push([id, first, end]);
@@ -76,6 +77,19 @@ export class Tokenizer {
    */
   single(characters) {
     return characters.map((one, place) => [this.ids.get(one) ?? UNKNOWN, place, place + 1]);
+  }
+
+  /**
+   * Return the words, each with the blank before it.
+   * @param {string[]} characters
+   * @returns {Piece[]}
+   */
+  words(characters) {
+    const starts = characters.flatMap((one, place) => (!place || one === BLANK ? [place] : []));
+    return starts.map((first, number) => {
+      const end = starts[number + 1] ?? characters.length;
+      return [this.ids.get(characters.slice(first, end).join('')) ?? UNKNOWN, first, end];
+    });
   }
 
   /**

@@ -2,10 +2,11 @@
 
 import { Birnn } from './birnn.js';
 import { search } from './beam.js';
+import { CaptionTransformer } from './captioner.js';
 import { Changes, readChanges } from './interventions.js';
 import { LstmTranslator } from './lstm.js';
 import { outputNotes } from './output_notes.js';
-import { Recording, outputItems, textField, writtenFields } from './recording.js';
+import { Recording, cellField, outputItems, textField, writtenFields } from './recording.js';
 import { LanguageNetwork } from './text_decoder.js';
 import { END, START, Tokenizer } from './tokenizer.js';
 import { Transformer } from './transformer.js';
@@ -16,6 +17,7 @@ import { Weights } from './weights.js';
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./recording.js').Field} Field */
 /** @typedef {import('./recording.js').OutputItem} OutputItem */
+/** @typedef {import('./resize.js').Picture} Picture */
 /** @typedef {import('./tokenizer.js').Pieces} Pieces */
 /** @typedef {import('./tokenizer.js').Token} Token */
 /**
@@ -27,6 +29,7 @@ import { Weights } from './weights.js';
  * @property {number | null} area_size
  * @property {string | null} target
  * @property {string} changes
+ * @property {(Picture & { name: string }) | null} picture for models that describe pictures
  */
 /**
  * @typedef {object} Card what the engine reads of a model's card
@@ -50,8 +53,8 @@ import { Weights } from './weights.js';
 
 // The defaults of a request are those of areaviz/trace/request.py.
 /** @type {Omit<Request, 'model' | 'text'>} */
-const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, changes: '' };
-const LONGEST_TEXT = 4096, LONGEST_CONTINUATION = 24, MOST_WEIGHTS = 2 ** 26;
+const DEFAULTS = { method: 'greedy', beam: 4, area_size: null, target: null, changes: '', picture: null };
+const LONGEST_TEXT = 4096, MOST_WEIGHTS = 2 ** 26;
 const LEAST_PROBABILITY = 2 ** -126;
 const BREAKS = /[\t\n\v\f\r\x1c-\x1e\x85\u2028\u2029]/g;
 
@@ -61,6 +64,7 @@ const NETWORKS = {
   'text decoder': LanguageNetwork,
   lstm: LstmTranslator,
   birnn: Birnn,
+  captioner: CaptionTransformer,
 };
 
 /** A problem that a reader can solve; its message says how. */
@@ -125,11 +129,29 @@ export class WritingModel {
    * @returns {Inputs}
    */
   read(request) {
-    const tokens = this.tokenizer.tokens(this.isLanguageModel ? this.givenText(request) : request.text);
+    if (this.readsPictures) {
+      if (!request.picture) throw new InputError('This model describes pictures; choose or upload one.');
+      return { picture: request.picture };
+    }
+    const tokens = this.readTokens(request);
     if (!tokens.some(({ text }) => text.trim())) {
       throw new InputError('The text has no visible character; type a sentence, for example: A dog runs.');
     }
     return this.isLanguageModel ? {} : { source: this.tokenizer.idsOf(request.text) };
+  }
+
+  /** Whether the model describes pictures. */
+  get readsPictures() {
+    return this.card.family === 'captioner';
+  }
+
+  /**
+   * Return the tokens of the text that the model reads.
+   * @param {Request} request
+   */
+  readTokens(request) {
+    if (this.readsPictures) return [];
+    return this.tokenizer.tokens(this.isLanguageModel ? this.givenText(request) : request.text);
   }
 
   /** Whether the model has one text, which it reads and continues. */
@@ -159,7 +181,7 @@ export class WritingModel {
     const stepper = begun(network.write(inputs, changes), begin);
     const { lengthLimit: longest, lengthPenalty: alpha } = this.card;
     const limit = longest && inputs.source
-      ? Math.ceil(longest.ratio * inputs.source.length) + longest.extra : LONGEST_CONTINUATION;
+      ? Math.ceil(longest.ratio * inputs.source.length) + longest.extra : network.longest;
     const width = request.method === 'greedy' ? 1 : request.beam;
     const found = search(stepper, { start: START, end: END, limit, width, alpha }, onStep);
     // The search knows only the probability of a continuation, so that of its text is summed later.
@@ -172,8 +194,9 @@ export class WritingModel {
    * @param {Request} request
    * @returns {Record<string, Field>}
    */
-  inputFields({ text }) {
+  inputFields({ text, picture }) {
     if (this.isLanguageModel) return {};
+    if (picture && this.readsPictures) return { picture: cellField(picture, this.card.config.grid) };
     return { source: textField('source', text, this.tokenizer.tokens(text), { end: true }) };
   }
 
@@ -209,7 +232,7 @@ export class WritingModel {
     const total = Number.isNaN(found.logProbability) ? summed : found.logProbability;
     /** @type {Record<string, string>} */
     const details = { device: 'browser', 'log-probability': total.toFixed(3) };
-    const tokens = this.tokenizer.tokens(this.isLanguageModel ? this.givenText(request) : request.text);
+    const tokens = this.readTokens(request);
     const written = found.ids.length - (this.isLanguageModel ? tokens.length : 0);
     const warnings = outputNotes(this.card, tokens, written, found.finished);
     if (warnings.length) details.warning = warnings.join(' ');

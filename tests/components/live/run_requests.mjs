@@ -15,6 +15,7 @@ const { card, weights, pieces, requests } = JSON.parse(readFileSync(0, 'utf8'));
 const bytes = Buffer.from(weights, 'base64');
 const model = new WritingModel(card, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), pieces);
 for (const request of requests) {
+  if (request.picture) request.picture.pixels = new Uint8Array(Buffer.from(request.picture.pixels, 'base64'));
   let answer;
   const since = process.cpuUsage();
   try {

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 import torch
 
 from areaviz.cards.card import read_card
+from areaviz.data.picture_samples import sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.publish.live_model import LiveModel
 from areaviz.trace.areas import Area
 from areaviz.trace.interventions import Change, Gate, Hide, Weigh
+from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from tests.components.live.node import assert_equal_traces, documents, trace_of
@@ -123,3 +128,24 @@ def test_changed_recurrent_runs_agree_with_python(name: str) -> None:
     for one in (request, all_hidden):
         ((found, expected),) = traces(live(name), [one])
         assert_equal_traces(found, expected)
+
+
+@pytest.mark.parametrize("name", ["scene-captions-boundary", "scene-captions-regular"])
+def test_captioners_of_scenes_agree_with_python(name: str) -> None:
+    folder = CHECKPOINTS / name
+    model = LiveModel.load(folder, read_card(folder / "card.json"), ["captioner"])
+    change = Weigh("encoder-decoder", areas=(Area(2, 3, 2, 2),), factor=3.0)
+    requests = [
+        Request(name, "", "beam", 3, picture=sample("scene-1")),
+        Request(name, "", picture=sample("scene-12"), changes=(change, Hide("picture", (9, 10)))),
+        Request(name, "", picture=_noise(150, 87)),
+    ]
+    if name == "scene-captions-regular":
+        requests = [replace(one, changes=()) for one in requests]
+    for found, expected in traces(model, requests):
+        assert_equal_traces(found, expected)
+
+
+def _noise(width: int, height: int) -> Picture:
+    rng = np.random.default_rng(3)
+    return Picture.of("noise", rng.integers(0, 256, (height, width, 3), np.uint8))
