@@ -19,7 +19,7 @@ from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.trace.errors import InputError
 
 FAMILIES = ("transformer", "text decoder", "lstm", "birnn")
-"""The families that a page offers, keys of `NETWORKS` in live/writing.js."""
+"""The families that a page offers, keys of `FAMILIES` in live/families.js."""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
     "value_mode": ("sum",),

@@ -9,7 +9,7 @@ import { longestWord } from './words.js';
 
 /** @typedef {import('./engine_client.js').OnProgress} OnProgress */
 /** @typedef {import('./output_text.js').Shown} Shown */
-/** @typedef {import('./writing.js').Request} Request */
+/** @typedef {import('./request.js').Request} Request */
 /**
  * @typedef {object} Panel
  * @property {{ site: string, query: string, memory: string }[]} places

@@ -3,7 +3,7 @@
 
 /** @typedef {import('./recording.js').Field} Field */
 /** @typedef {import('./recording.js').OutputItem} OutputItem */
-/** @typedef {{ request: import('./writing.js').Request, fields: Record<string, Field>, output: OutputItem[], details: Record<string, string> }} Shown */
+/** @typedef {{ request: import('./request.js').Request, fields: Record<string, Field>, output: OutputItem[], details: Record<string, string> }} Shown */
 
 const UNSURE = [0.9, 0.7, 0.5, 0.3];
 const MOST_ROWS = 256, OTHERS = 3;

@@ -4,7 +4,8 @@
 import { decodeBase64 } from './base64.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
-import { InputError, WritingModel } from './writing.js';
+import { InputError } from './request.js';
+import { WritingModel } from './writing.js';
 
 /** @typedef {import('./writing.js').Trace} Trace */
 
