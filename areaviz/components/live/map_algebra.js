@@ -1,5 +1,5 @@
 // The algebra of areas on plain arrays of weights, as in areaviz/trace/weights.py: coverage, shares and
-// top areas. Memories have one row.
+// top areas.
 
 import { largestOf } from './beam.js';
 
@@ -17,20 +17,56 @@ export function sum(values) {
 }
 
 /**
- * Return the weight of all areas that contain each item, [N]. Nothing is subtracted, so the sums, which
- * are in single precision as in Python, lose nothing.
+ * @typedef {object} Line numbers along one axis of an array
+ * @property {Float32Array} data
+ * @property {number} first the place of the first number
+ * @property {number} step from one number to the next
+ */
+
+/**
+ * Return the weight of all areas that contain each item, [N]: spread over columns, then over rows.
  * @param {Float32Array} row the weights of one query
  * @param {AreaGrid} grid
  */
 export function coverageOf(row, grid) {
-  const atLeast = new Float32Array(grid.items), spread = new Float32Array(grid.items);
-  // `atLeast` holds all areas of this size or more. Exactly these reach their item `size - 1`.
-  for (let size = grid.maxWidth; size > 0; size -= 1) {
-    const { first, columns } = grid.slab(1, size);
-    for (let i = 0; i < columns; i += 1) atLeast[i] += row[first + i];
-    for (let i = 0; i < columns; i += 1) spread[i + size - 1] += atLeast[i];
+  const { width, height, items } = grid;
+  /** @type {Float32Array[]} */
+  const strips = [];
+  for (let tall = 1; tall <= grid.maxHeight; tall += 1) {
+    const strip = new Float32Array(items);
+    for (let top = 0; top < height - tall + 1; top += 1) {
+      const starts = Array.from({ length: grid.maxWidth }, (_, wide) => {
+        const { first, columns } = grid.slab(tall, wide + 1);
+        return { data: row, first: first + top * columns, step: 1 };
+      });
+      spreadRuns(starts, width, { data: strip, first: top * width, step: 1 });
+    }
+    strips.push(strip);
   }
-  return spread;
+  if (height === 1) return strips[0];
+  const covered = new Float32Array(items);
+  for (let column = 0; column < width; column += 1) {
+    const starts = strips.map((data) => ({ data, first: column, step: width }));
+    spreadRuns(starts, height, { data: covered, first: column, step: width });
+  }
+  return covered;
+}
+
+/**
+ * Add to every position the weights of the runs that contain it. Nothing is subtracted, so the sums,
+ * which are in single precision as in Python, lose nothing.
+ * @param {Line[]} starts weights by the first position of a run, for runs of 1, 2, ... positions
+ * @param {number} length the number of positions
+ * @param {Line} to
+ */
+function spreadRuns(starts, length, to) {
+  const atLeast = new Float32Array(length);
+  // `atLeast` holds all runs of this extent or more. Exactly these reach their position `extent - 1`.
+  for (let extent = starts.length; extent > 0; extent -= 1) {
+    const { data, first, step } = starts[extent - 1], places = length - extent + 1;
+    for (let i = 0; i < places; i += 1) atLeast[i] += data[first + i * step];
+    for (let i = 0; i < places; i += 1) to.data[to.first + (i + extent - 1) * to.step] += atLeast[i];
+  }
 }
 
 /**
@@ -51,7 +87,7 @@ export function sharesOf(covered) {
  * @param {number} smallest areas with fewer items are left out
  */
 export function topAreas(row, areas, count, overlap, smallest = 1) {
-  const left = row.map((weight, area) => (areas[area].width < smallest ? -1 : weight));
+  const left = row.map((weight, area) => (sizeOf(areas[area]) < smallest ? -1 : weight));
   const found = [];
   while (found.length < count) {
     const best = largestOf(left, 1)[0];
@@ -64,66 +100,47 @@ export function topAreas(row, areas, count, overlap, smallest = 1) {
   return found;
 }
 
+/** @param {Area} area */
+function sizeOf({ height, width }) {
+  return height * width;
+}
+
 /**
- * Return the intersection over union of two areas of one row.
+ * Return the intersection over union of two areas.
  * @param {Area} one
  * @param {Area} other
  */
 function sharedPart(one, other) {
-  const last = Math.min(one.left + one.width, other.left + other.width);
-  const shared = Math.max(last - Math.max(one.left, other.left), 0);
-  return shared / (one.width + other.width - shared);
+  const shared = sharedRun(one.left, one.width, other.left, other.width)
+    * sharedRun(one.top, one.height, other.top, other.height);
+  return shared / (sizeOf(one) + sizeOf(other) - shared);
 }
 
 /**
- * Return a query's top areas and then its heaviest other areas, `kept` in all.
+ * Return the number of positions that two runs have in common.
+ * @param {number} first
+ * @param {number} extent
+ * @param {number} other
+ * @param {number} otherExtent
+ */
+function sharedRun(first, extent, other, otherExtent) {
+  return Math.max(Math.min(first + extent, other + otherExtent) - Math.max(first, other), 0);
+}
+
+/**
+ * Return a query's top areas for each pair of a number and a largest overlap, and then its heaviest
+ * other areas, `kept` in all.
  * @param {Float32Array} row
  * @param {Area[]} areas
  * @param {number} kept
- * @param {{ top: number, overlap: number }} limits
+ * @param {[count: number, overlap: number][]} wanted
  * @param {number} smallest areas with fewer items are left out
  */
-export function sentAreas(row, areas, kept, { top, overlap }, smallest = 1) {
-  const first = topAreas(row, areas, Math.min(top, kept), overlap, smallest);
-  if (kept <= top) return first;
-  const counted = row.map((weight, area) => (areas[area].width < smallest ? 0 : weight));
+export function sentAreas(row, areas, kept, wanted, smallest = 1) {
+  const tops = wanted.flatMap(([count, overlap]) => (
+    topAreas(row, areas, Math.min(count, kept), overlap, smallest)));
+  if (wanted.length === 1 && kept <= wanted[0][0]) return tops;
+  const counted = row.map((weight, area) => (sizeOf(areas[area]) < smallest ? 0 : weight));
   const heaviest = largestOf(counted, kept).filter((area) => counted[area] > 0);
-  return [...new Set([...first, ...heaviest])].slice(0, kept);
-}
-
-const UNIT = 2 ** 40, ROUNDING = 1e-6;
-
-/**
- * Return the smallest span that holds each mass of some shares: first and last item, and its share, as
- * in areaviz/trace/densest.py. Shares become whole numbers, so their sums are exact.
- * @param {Float32Array} shares
- * @param {number[]} masses in per cent
- */
-export function densestSpans(shares, masses) {
-  const total = sum(shares);
-  // Python's ends for a row without attention.
-  if (!total) return masses.map(() => ({ first: 0, last: -shares.length - 1, share: 0 }));
-  const sums = new Float64Array(shares.length + 1);
-  shares.forEach((share, i) => { sums[i + 1] = sums[i] + Math.round((share / total) * UNIT); });
-  const whole = sums[shares.length];
-  return masses.map((mass) => {
-    const { first, size } = narrowest(sums, (mass / 100) * whole - ROUNDING * whole);
-    return { first, last: first + size - 1, share: (sums[first + size] - sums[first]) / whole };
-  });
-}
-
-/**
- * Return the first of the shortest spans that hold at least `need`, with the largest sum.
- * @param {Float64Array} sums running sums of the items
- * @param {number} need
- */
-function narrowest(sums, need) {
-  for (let size = 1; size < sums.length; size += 1) {
-    let best = 0;
-    for (let first = 1; first + size < sums.length; first += 1) {
-      if (sums[first + size] - sums[first] > sums[best + size] - sums[best]) best = first;
-    }
-    if (sums[best + size] - sums[best] >= need) return { first: best, size };
-  }
-  return { first: 0, size: sums.length - 1 };
+  return [...new Set([...tops, ...heaviest])].slice(0, kept);
 }

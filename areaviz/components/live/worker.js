@@ -12,7 +12,7 @@ import { WritingModel } from './writing.js';
 const worker = /** @type {any} */ (globalThis);
 /** @type {WritingModel | null} */
 let model = null;
-/** @type {import('./ribbon_payload.js').Constants | null} */
+/** @type {import('./payload_parts.js').Constants | null} */
 let constants = null;
 /** @type {Trace | null} the trace that the page shows */
 let shown = null;

@@ -45,7 +45,7 @@ def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[st
         }
     for name, field in trace.fields.items():
         anchors = field.anchors.tolist()
-        fields[name] = {"raw": field.raw, "labels": list(field.labels), "anchors": anchors}
+        fields[name] = {"kind": field.kind, "raw": field.raw, "labels": list(field.labels), "anchors": anchors}
     request = {"method": "greedy", "beam": 4, "target": None, "changes": ""}
     request["model"] = trace.request.model
     output = [{"probability": likely} for likely in trace.output.probabilities.tolist()]
