@@ -16,7 +16,10 @@ from areaviz.components.modules import joined_modules
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.drawing.select import known_as
-from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND
+from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
+from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
+from areaviz.interactive.grid_print import COARSE, SHOWN
+from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
 from areaviz.interactive.message import title
 from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
@@ -136,6 +139,19 @@ def constants(trace: Trace) -> dict[str, Any]:
         "masses": list(MASSES),
         "mass": Focus("").mass,
         "sink": SINK,
+        "grid": {
+            "kept": KEPT,
+            "wanted": [list(pair) for pair in WANTED],
+            "coarse": COARSE,
+            "lit": {
+                "many": SHOWN,
+                "most": TOP_RECTANGLES,
+                "listed": SURE,
+                "overlap": MAX_OVERLAP,
+                "step": OVERLAPS[1],
+            },
+            "heat": [colour for _, colour in SEQUENCE_STOPS],
+        },
         "names": {name: title(known_as(trace, name)) for name in trace.fields},
         "header": {
             "colours": list(HEAD_COLOURS),

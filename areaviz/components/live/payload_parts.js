@@ -25,6 +25,9 @@ import { wordsOf } from './words.js';
  * @property {object} header entries of the header that are equal for all traces
  */
 
+/** The field with what the model wrote. */
+export const OUTPUT = 'target';
+
 /**
  * Return the weights of a layer's queries, head by head.
  * @param {AttentionMap} map

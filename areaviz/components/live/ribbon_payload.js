@@ -5,13 +5,11 @@ import { largestOf } from './beam.js';
 import { firstItem } from './first_look.js';
 import { coverageOf, sentAreas, sharesOf, sum } from './map_algebra.js';
 import { RankedRows, listArrays } from './payload_arrays.js';
-import { addReadings, captionParts, rowsByHead, textArrays } from './payload_parts.js';
+import { OUTPUT, addReadings, captionParts, rowsByHead, textArrays } from './payload_parts.js';
 
 /** @typedef {import('./recording.js').AttentionMap} AttentionMap */
 /** @typedef {import('./writing.js').Trace} Trace */
 /** @typedef {import('./payload_parts.js').Constants} Constants */
-
-const OUTPUT = 'target';
 
 /**
  * Return the header and the arrays of a layer.

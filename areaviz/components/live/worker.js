@@ -2,17 +2,19 @@
 // and while a model writes {number, progress}. Weights and traces stay here.
 
 import { decodeBase64 } from './base64.js';
+import { gridPayload } from './grid_payload.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
 import { InputError } from './request.js';
 import { WritingModel } from './writing.js';
 
+/** @typedef {import('./grid_payload.js').GridConstants} GridConstants */
 /** @typedef {import('./writing.js').Trace} Trace */
 
 const worker = /** @type {any} */ (globalThis);
 /** @type {WritingModel | null} */
 let model = null;
-/** @type {import('./payload_parts.js').Constants | null} */
+/** @type {(import('./payload_parts.js').Constants & { grid: GridConstants }) | null} */
 let constants = null;
 /** @type {Trace | null} the trace that the page shows */
 let shown = null;
@@ -36,7 +38,9 @@ const CALLS = {
   },
   payload({ site, layer }) {
     if (!shown || !constants) throw new Error('No trace is shown.');
-    return ribbonPayload(shown, site, layer, constants);
+    const { kind } = shown.fields[shown.maps[site].memory];
+    const make = kind === 'picture' ? gridPayload : ribbonPayload;
+    return make(shown, site, layer, constants);
   },
 };
 

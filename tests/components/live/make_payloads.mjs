@@ -4,6 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 import { AreaGrid } from '../../../areaviz/components/live/area_grid.js';
+import { gridPayload } from '../../../areaviz/components/live/grid_payload.js';
 import { ribbonPayload } from '../../../areaviz/components/live/ribbon_payload.js';
 
 function numbers(text) {
@@ -16,7 +17,9 @@ for (const { constants, trace, site, layer } of JSON.parse(readFileSync(0, 'utf8
     map.grid = new AreaGrid(...map.grid);
     map.weights = numbers(map.weights);
   }
-  const { header, arrays } = ribbonPayload(trace, site, layer, constants);
+  const isPicture = trace.fields[trace.maps[site].memory].kind === 'picture';
+  const make = isPicture ? gridPayload : ribbonPayload;
+  const { header, arrays } = make(trace, site, layer, constants);
   const plain = Object.entries(arrays).map(([name, values]) => (
     [name, { bytes: values.BYTES_PER_ELEMENT, values: [...values] }]));
   console.log(JSON.stringify({ header, arrays: Object.fromEntries(plain) }));

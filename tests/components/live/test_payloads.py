@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.publish.live import constants
 from areaviz.publish.options import MOST_AREAS
@@ -29,14 +30,15 @@ TEXTS = (
 def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[str, Any]:
     """Return a trace as the plain values of the engine's traces."""
     maps, fields = {}, {}
-    for name, one in trace.maps.items():
-        grid = [one.grid.height, one.grid.width, one.grid.max_height, one.grid.max_width]
-        weights = np.ascontiguousarray(one.weights, np.float32)
+    for name, attention in trace.maps.items():
+        areas = attention.grid
+        grid = [areas.height, areas.width, areas.max_height, areas.max_width]
+        weights = np.ascontiguousarray(attention.weights, np.float32)
         layers, heads, queries, _ = weights.shape
         maps[name] = {
             "site": name,
-            "query": one.query,
-            "memory": one.memory,
+            "query": attention.query,
+            "memory": attention.memory,
             "layers": layers,
             "heads": heads,
             "queries": queries,
@@ -45,9 +47,17 @@ def plain(trace: Trace, site: str, layer: int, given: dict[str, Any]) -> dict[st
         }
     for name, field in trace.fields.items():
         anchors = field.anchors.tolist()
-        fields[name] = {"kind": field.kind, "raw": field.raw, "labels": list(field.labels), "anchors": anchors}
-    request = {"method": "greedy", "beam": 4, "target": None, "changes": ""}
+        fields[name] = {
+            "kind": field.kind,
+            "raw": field.raw,
+            "labels": list(field.labels),
+            "anchors": anchors,
+        }
+    request: dict[str, Any] = {"method": "greedy", "beam": 4, "target": None, "changes": ""}
     request["model"] = trace.request.model
+    one = trace.request.picture
+    if one is not None:
+        request["picture"] = {"width": one.width, "height": one.height}
     output = [{"probability": likely} for likely in trace.output.probabilities.tolist()]
     made = {"maps": maps, "fields": fields, "request": request, "output": output}
     return {"constants": given, "trace": made, "site": site, "layer": layer}
@@ -61,9 +71,8 @@ def assert_equal_arrays(found: dict[str, Any], expected: dict[str, Any]) -> None
         assert own["bytes"] == values.itemsize, name
         numbers = np.array(own["values"]).reshape(values.shape)
         # Half a thousandth of the stored scale for rests, and one step for all other weights.
-        allowed = (
-            200 if name.endswith("_rest") else int(name.endswith("weight") or name == "average")
-        )
+        is_share = name.endswith(("weight", "left", "share")) or name == "average"
+        allowed = 200 if name.endswith("_rest") else int(is_share)
         if f"{name}_weight" in expected["arrays"] and name != "densest":
             seen = expected["arrays"][f"{name}_weight"] > 0
             assert np.array_equal(numbers[seen], values[seen]), name
@@ -109,6 +118,19 @@ def test_payload_of_many_rows_has_few_entries_of_8_bits() -> None:
     assert found["header"]["keep"] == {"area": 3, "several": 1, "query": 2}
     assert found["arrays"]["area_weight"]["bytes"] == 1
     assert "area_rest" not in found["arrays"]
+
+
+@pytest.mark.parametrize("area_size", [1, 3])
+@pytest.mark.parametrize("site", ["encoder-decoder", "encoder self"])
+def test_payloads_of_rectangles_are_equal(site: str, area_size: int) -> None:
+    trace = fakes.caption_trace(area_size=area_size)
+    (found,) = run_node("make_payloads.mjs", [plain(trace, site, 1, constants(trace))])
+    expected = grid_payload(trace, Focus(site, 1))
+    # The page has the picture already, and a digest of it would say nothing there.
+    expected["arrays"].pop("picture")
+    expected["header"]["picture"].pop("digest")
+    assert_equal_arrays(found, expected)
+    assert_holds(found["header"], json.loads(json.dumps(expected["header"])))
 
 
 def _wide_trace(heads: int, items: int) -> Trace:
