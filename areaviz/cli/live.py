@@ -7,20 +7,25 @@ from typing import Annotated
 
 import typer
 
+from areaviz.cards.card import Card
 from areaviz.cli.models import named
 from areaviz.cli.options import CHECKPOINTS, Checkpoints
 from areaviz.cli.view import Note, ThemeName, Title, page_options
+from areaviz.data.picture_samples import sample
 from areaviz.publish.live import live_page
 from areaviz.publish.live_model import LiveModel, check_live
 from areaviz.trace.asked import path_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
+from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
 
 SENTENCES = {
     "translation": "Two young men are playing football in a park.",
     "reading": "A man in a blue shirt",
 }
+SCENES = ("scene-34", "scene-1", "scene-9", "scene-12", "scene-16", "scene-20")
+"""The pictures that a captioner's page offers; it opens with the first."""
 """The text with which a page opens, by the task of its model."""
 
 
@@ -45,8 +50,17 @@ def live(
     chosen = named(model, checkpoints, "cpu")
     check_live(chosen.card)
     opening = SENTENCES.get(chosen.card.task, "") if text is None else text
-    request = Request(chosen.name, opening, "beam").checked()
+    pictures = _pictures(chosen.card)
+    picture = pictures[0] if pictures else None
+    request = Request(chosen.name, opening, "beam", picture=picture).checked()
     trace = chosen.open().trace(request)
     made = LiveModel.load(checkpoints / chosen.name, chosen.card)
-    write_whole(path, live_page(made, trace, None, options).encode("utf-8", "replace"))
+    write_whole(path, live_page(made, trace, None, options, pictures).encode("utf-8", "replace"))
     typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
+
+
+def _pictures(card: Card) -> list[Picture]:
+    """Return the scenes that a page offers, for a model that describes pictures."""
+    if card.task != "caption":
+        return []
+    return [sample(name) for name in SCENES]

@@ -25,12 +25,13 @@ from areaviz.interactive.readings import STEEPEST, WORK
 from areaviz.interactive.ribbon import ENTRIES, ROOMY
 from areaviz.interactive.ribbon_table import TOP
 from areaviz.publish.content import opening_focus, opening_payloads, places
+from areaviz.publish.live_form import live_form, what_if_panel
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.options import MOST_AREAS, PageOptions
 from areaviz.publish.page import mounts, page_content, page_style
 from areaviz.publish.page_body import page_body, payload_block, told_to_script
 from areaviz.trace.document import request_entry
-from areaviz.trace.limits import MAX_CODE_POINTS
+from areaviz.trace.picture import Picture
 from areaviz.trace.reading import EVEN, MASSES, SINK
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
@@ -39,21 +40,6 @@ from areaviz.trace.weights import MAX_OVERLAP
 ENGINE = ("live/worker.js",)
 PAGE = ("live/live_page.js",)
 """The modules that the engine and the page start with; they import the others."""
-MOST_BEAM = 8
-"""Largest beam width that the page offers."""
-VERBS: Mapping[str, str] = {"translation": "Translate", "reading": "Continue"}
-"""The label of the button that runs the model, by task."""
-CHANGES: Mapping[str, str] = {
-    "live-ban": "Ban areas with the pinned items",
-    "live-double": "Give them four times the weight",
-    "live-hide": "Hide the pinned items",
-    "live-gate": "Switch the chosen head off",
-}
-"""The buttons that change a run, by their ids in live/what_if.js."""
-WHAT_IF = (
-    "Click a part of the text that is attended to, or choose one head, and then change the run. The"
-    " model runs again at once."
-)
 FOOTER = (
     f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
     " The file fetches nothing and sends nothing. What you type stays on this device."
@@ -65,6 +51,7 @@ def live_page(
     trace: Trace,
     focus: Focus | None = None,
     options: PageOptions | None = None,
+    pictures: Sequence[Picture] = (),
 ) -> str:
     """Return an HTML page that contains a model and runs it.
 
@@ -73,6 +60,7 @@ def live_page(
         trace: the run with which the page opens, of this model.
         focus: the selection with which it opens; None selects a word.
         options: title, note and theme of the page.
+        pictures: the pictures that readers can choose, for a model that describes pictures.
 
     Raises:
         InputError: an option or the selection does not exist in the trace.
@@ -89,9 +77,9 @@ def live_page(
     script = page_script(content.shown)
     body = [
         _header(model, options),
-        _form(model, trace),
+        live_form(model, trace, pictures),
         main,
-        _what_if(),
+        what_if_panel(),
         _about(model),
         element("footer", FOOTER),
         data_block(told_to_script(content) | _told(trace), id="panels"),
@@ -174,75 +162,14 @@ def _header(model: LiveModel, options: PageOptions) -> Markup:
     return element("header", *parts)
 
 
-def _form(model: LiveModel, trace: Trace) -> Markup:
-    """Return the form; the script shows it when the engine is there."""
-    text = element(
-        "input",
-        id="live-text",
-        type="text",
-        value=trace.request.text,
-        maxlength=str(MAX_CODE_POINTS),
-        autocomplete="off",
-        spellcheck="false",
-    )
-    decodings = [("greedy 1", "Greedy")]
-    decodings += [(f"beam {width}", f"Beam {width}") for width in range(2, MOST_BEAM + 1, 2)]
-    method = f"{trace.request.method} {trace.request.beam}"
-    trained = int(model.card.config.get("area_size", 1))
-    sizes = [("", f"As trained ({trained})")]
-    sizes += [(f"{size}", f"{size}") for size in range(1, trained)]
-    button = VERBS.get(model.card.task, "Run")
-    return element(
-        "form",
-        element("div", element("label", "Text", for_="live-text"), text, class_="live-wide"),
-        _choice("live-decoding", "Decoding", decodings, method),
-        _choice("live-area", "Largest area", sizes, ""),
-        element("button", button, id="live-run", type="submit"),
-        element("button", "Stop", id="live-stop", type="button", hidden=""),
-        element("p", id="live-status", role="status"),
-        element("p", id="live-problem", role="alert", hidden=""),
-        id="live",
-        hidden="",
-        aria_label="Run the model",
-    )
-
-
-def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Markup:
-    """Return a labelled menu of (value, text) pairs."""
-    offered = []
-    for value, text in options:
-        selected = {"selected": ""} if value == chosen else {}
-        offered.append(element("option", text, value=value, **selected))
-    menu = element("select", *offered, id=name)
-    return element("div", element("label", label, for_=name), menu)
-
-
 def _told(trace: Trace) -> dict[str, Any]:
     """Return what the script needs to know of the opening run before the engine is there."""
     fields = {}
     for name, field in trace.fields.items():
-        fields[name] = {"raw": field.raw, "anchors": field.anchors.tolist()}
+        anchors = field.anchors.tolist()
+        fields[name] = {"raw": field.raw, "anchors": anchors, "labels": list(field.labels)}
     output = trace.fields[trace.output.field].raw
     return {"request": request_entry(trace.request), "fields": fields, "output": output}
-
-
-def _what_if() -> Markup:
-    """Return the buttons that change the next run."""
-    buttons = []
-    for name, label in CHANGES.items():
-        button = element("button", label, id=name, type="button", data_change="", disabled="")
-        buttons.append(button)
-    return element(
-        "section",
-        element("h2", "What if"),
-        element("p", WHAT_IF, class_="facts"),
-        element("div", *buttons, class_="live-buttons"),
-        element("ul", aria_label="Changes of the run"),
-        id="live-changes",
-        class_="panel",
-        hidden="",
-        aria_label="What if",
-    )
 
 
 def _about(model: LiveModel) -> Markup:

@@ -18,7 +18,7 @@ from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.trace.errors import InputError
 
-FAMILIES = ("transformer", "text decoder", "lstm", "birnn")
+FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner")
 """The families that a page offers, keys of `FAMILIES` in live/families.js."""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
@@ -91,12 +91,17 @@ def check_live(card: Card, families: Sequence[str] = FAMILIES) -> None:
     if card.family not in families:
         raise InputError(
             f"{card.name} cannot run in a page: the engine has no networks of the family"
-            f' "{card.family}". Choose a translator or the language model.'
+            f' "{card.family}". Choose a translator, the language model or a captioner of scenes.'
         )
     if card.grammar:
         raise InputError(
             f"{card.name} cannot run in a page: its output follows a grammar, which the engine does"
-            " not know. Choose a translator or the language model."
+            " not know. Choose a translator, the language model or a captioner of scenes."
+        )
+    if card.pictures == "photos":
+        raise InputError(
+            f"{card.name} cannot run in a page: its file would be too large. Choose a captioner of"
+            " scenes."
         )
     for option, known in NEEDED.items():
         if card.config.get(option, known[0]) not in known:

@@ -4,6 +4,7 @@
 import { decodeBase64 } from './base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
 import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
+import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
 import { longestWord } from './words.js';
 
@@ -57,7 +58,9 @@ class LivePage {
     /** @type {Worker | null} the worker that has the trace of this request */
     this.shownBy = null;
     this.serial = 0;
-    /** @type {Record<string, { raw: string, anchors: number[][] }>} the texts that are shown */
+    /** The number of pictures that readers have chosen. */
+    this.pictures = 0;
+    /** @type {Record<string, { raw: string, anchors: number[][], labels: string[] }>} the texts that are shown */
     this.fields = this.told.fields;
     /** The output of the newest run without changes. */
     this.unchanged = this.told.output;
@@ -71,6 +74,7 @@ class LivePage {
     const host = { root: document, link: 'page', messageOf, remember, why: null };
     this.panels = await this.script.openPanels(this.told, host);
     await this.engine;
+    await this.openingPicture();
     this.listen();
     document.documentElement.dataset.live = 'ready';
   }
@@ -83,11 +87,19 @@ class LivePage {
     document.querySelector('main > .panel:not([hidden])')?.after(changes);
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();
-      // Changes name items of a text, so another text begins without any.
-      if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
-      this.show(this.asked());
+      this.start();
     });
+    for (const id of ['live-picture', 'live-file']) {
+      document.getElementById(id)?.addEventListener('change', () => this.choosePicture(id));
+    }
     elementOf('live-stop').addEventListener('click', async () => (await this.engine).stop());
+  }
+
+  /** Run what the form asks for. */
+  start() {
+    // Changes name items of a text, so another text begins without any.
+    if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
+    return this.show(this.asked());
   }
 
   /**
@@ -95,9 +107,34 @@ class LivePage {
    * @returns {Partial<Request>}
    */
   asked() {
-    const request = formRequest();
+    const request = { ...formRequest(), picture: this.shown.picture };
     const isChanged = this.whatIf.text !== '';
     return { ...request, text: isChanged ? this.shown.text : request.text, changes: this.whatIf.text };
+  }
+
+  /**
+   * Run the model on a sample or on a file of the reader.
+   * @param {string} id the menu of samples, or the field for a file
+   */
+  async choosePicture(id) {
+    const chosen = elementOf(id);
+    const file = chosen.files?.[0];
+    if (chosen.files && !file) return;
+    try {
+      const address = file ? await fileAddress(file) : chosen.selectedOptions[0].dataset.source;
+      const { picture, source } = await readPicture(address, file ? 'upload' : chosen.value);
+      this.whatIf.draw([]);
+      await this.show({ ...formRequest(), picture }, source);
+    } catch (error) {
+      tell('', /** @type {Error} */ (error).message);
+    }
+  }
+
+  /** Read the picture of the opening, of which the file contains only what is shown. */
+  async openingPicture() {
+    const shown = /** @type {HTMLImageElement | null} */ (document.getElementById('picture'));
+    const { picture: name } = this.told.request;
+    if (shown && name) this.shown.picture = (await readPicture(shown.src, name)).picture;
   }
 
   /**
@@ -106,9 +143,10 @@ class LivePage {
    */
   offer(panel) {
     const wordsOf = (/** @type {string} */ field, /** @type {number[]} */ items) => {
-      const { raw, anchors } = this.fields[field];
+      const { raw, anchors, labels } = this.fields[field];
+      if (!raw) return items.map((item) => labels[item]).join('; ');
       const characters = [...raw];
-      const texts = items.map((item) => characters.slice(...anchors[item]).join(''));
+      const texts = items.map((item) => characters.slice(anchors[item][0], anchors[item][1]).join(''));
       return texts.join(' ').trim() || '⟨end⟩';
     };
     this.whatIf.offer(offeredChanges(panel, wordsOf));
@@ -132,14 +170,17 @@ class LivePage {
     const message = await engine.ask('payload', { site, layer });
     this.serial += 1;
     message.header.id = `live ${this.serial}`;
+    // Grids keep a picture as long as its digest stays.
+    if (message.header.picture) message.header.picture.digest = `live ${this.pictures}`;
     return message;
   }
 
   /**
    * Run a request and show what the model attended to.
    * @param {Partial<Request>} request
+   * @param {string | null} source a data URL of a new picture
    */
-  async show(request) {
+  async show(request, source = null) {
     const engine = await this.engine;
     setBusy(true);
     try {
@@ -149,6 +190,10 @@ class LivePage {
       this.isStored = false;
       this.shownBy = engine.worker;
       this.fields = found.fields;
+      if (source) {
+        elementOf('picture').src = source;
+        this.pictures += 1;
+      }
       if (!request.changes) this.unchanged = found.fields.target.raw;
       drawRun(found, request.changes ? this.unchanged : null);
       for (const panel of this.panels) await turn(panel, found);
@@ -187,7 +232,8 @@ function startEngine() {
 function formRequest() {
   const [method, beam] = elementOf('live-decoding').value.split(' ');
   const size = elementOf('live-area').value;
-  return { text: elementOf('live-text').value, method, beam: +beam, area_size: size ? +size : null };
+  const text = /** @type {any} */ (document.getElementById('live-text'))?.value ?? '';
+  return { text, method, beam: +beam, area_size: size ? +size : null };
 }
 
 /** @param {boolean} isBusy */
@@ -225,7 +271,9 @@ function drawRun(found, unchanged) {
     const text = newElement('p', { class: 'reading' }, unchanged);
     columns.at(-1)?.append(newElement('p', { class: 'label' }, 'Output without changes'), text);
   }
-  document.querySelector('main > .texts')?.replaceChildren(...columns);
+  const texts = document.querySelector('main > .texts');
+  const seen = texts?.classList.contains('pictured') ? texts.firstElementChild : null;
+  texts?.replaceChildren(...(seen ? [seen] : []), ...columns);
   for (const old of document.querySelectorAll('main > details, main > .warning')) old.remove();
   document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
 }
@@ -237,7 +285,8 @@ function drawRun(found, unchanged) {
  */
 async function turn(panel, { fields }) {
   const field = fields[panel.place[panel.selection.side]];
-  panel.selection = { ...panel.selection, items: longestWord(field) };
+  const items = field.kind === 'text' ? longestWord(field) : panel.selection.items;
+  panel.selection = { ...panel.selection, items };
   await panel.turn(panel.places.indexOf(panel.place));
 }
 

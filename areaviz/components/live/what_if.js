@@ -10,8 +10,8 @@ import { newElement } from './output_text.js';
  */
 /** @typedef {{ text: string, words: string }} ListedChange */
 
-/** The field whose items can be hidden. */
-const INPUT = 'source';
+/** The fields whose items can be hidden. */
+const INPUT_FIELDS = ['source', 'picture'];
 
 /**
  * Return positions as text, counted from 1: [2, 3, 4, 11] is "3-5,12".
@@ -44,8 +44,8 @@ export function offeredChanges({ place, layer, selection: { side, items, head } 
   return {
     'live-ban': weigh('', 'Ban'),
     'live-double': weigh(':factor=4', 'Four times the weight of'),
-    'live-hide': items.length && field === INPUT
-      ? { text: `hide:${INPUT}:items=${at}`, words: `Hide ${named} from every head` } : null,
+    'live-hide': items.length && INPUT_FIELDS.includes(field)
+      ? { text: `hide:${field}:items=${at}`, words: `Hide ${named} from every head` } : null,
     'live-gate': head === null ? null : {
       text: `gate:${place.site}:layer=${layer + 1}:head=${head + 1}`,
       words: `Switch off head ${head + 1} (${where})`,
