@@ -37,13 +37,18 @@ def joined_modules(paths: Iterable[str]) -> str:
     owners: dict[str, str] = {}
     scripts = []
     for path in order:
-        script = _COMMENT.sub("", _EXPORT.sub("", _IMPORT.sub("", text_of(path))))
+        script = without_comments(_EXPORT.sub("", _IMPORT.sub("", text_of(path))))
         for name in top_level_names(script):
             if name in owners:
                 raise ValueError(f'{owners[name]} and {path} both define "{name}".')
             owners[name] = path
         scripts.append(script)
     return "\n".join(scripts)
+
+
+def without_comments(script: str) -> str:
+    """Return a script without the comments that fill whole lines."""
+    return _COMMENT.sub("", script)
 
 
 def top_level_names(script: str) -> list[str]:

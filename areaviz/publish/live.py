@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from areaviz import __version__
-from areaviz.components.modules import joined_modules
+from areaviz.components.modules import joined_modules, without_comments
 from areaviz.components.parts import parts, text_of
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.drawing.select import known_as
@@ -97,7 +97,8 @@ def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
     """Return the page's script: components, panels, and the part that asks the engine."""
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
     live = joined_modules(PAGE)
-    return f"{mounts(kinds)}\n{shared}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"
+    own = without_comments(f"{mounts(kinds)}\n{shared}")
+    return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"
 
 
 def engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:

@@ -13,7 +13,11 @@ from areaviz.trace.record import Trace
 
 MOST_BEAM = 8
 """Largest beam width that the page offers."""
-VERBS: Mapping[str, str] = {"translation": "Translate", "reading": "Continue"}
+VERBS: Mapping[str, str] = {
+    "translation": "Translate",
+    "reading": "Continue",
+    "caption": "Describe",
+}
 """The label of the button that runs the model, by task."""
 CHANGES: Mapping[str, str] = {
     "live-ban": "Ban areas with the pinned items",
@@ -85,7 +89,8 @@ def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
     for picture in pictures:
         is_shown = picture == trace.request.picture
         selected = {"selected": ""} if is_shown else {}
-        source = picture_address(picture)
+        # The page already shows the picture of the opening.
+        source = "" if is_shown else picture_address(picture)
         option = element("option", picture.name, value=picture.name, data_source=source, **selected)
         offered.append(option)
     menu = element("select", *offered, id="live-picture")

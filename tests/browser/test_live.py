@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import torch
 from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
 from playwright.sync_api import Browser, Page, expect
 
 from areaviz.cards.card import read_card
+from areaviz.data.picture_samples import sample
 from areaviz.data.places import CHECKPOINTS
 from areaviz.models import MODELS
 from areaviz.models.base import Model
@@ -170,3 +172,29 @@ def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) ->
     write(live, "A dog runs.")
     expect(live.locator("#live-changes li")).to_have_count(0)
     expect(readings).to_have_count(2)
+
+
+def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
+    name, shown = "scene-captions-boundary", [sample("scene-34"), sample("scene-9")]
+    card = read_card(CHECKPOINTS / name / "card.json")
+    model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
+    requests = [Request(name, "", "beam", picture=picture) for picture in shown]
+    traces = [model.trace([request])[0] for request in requests]
+    file = tmp_path / "page.html"
+    made = live_page(LiveModel.load(CHECKPOINTS / name, card), traces[0], pictures=shown)
+    file.write_text(made, encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
+    output = page.locator(".texts .reading")
+    expect(output).to_have_text(traces[0].fields["target"].raw)
+    page.get_by_label("Picture", exact=True).select_option("scene-9")
+    expect(output).to_have_text(traces[1].fields["target"].raw)
+    expect(page.locator(".grid[data-ready]")).to_have_count(1)
+    upload = tmp_path / "own.png"
+    Image.fromarray(shown[0].pixels).save(upload)
+    page.get_by_label("Your picture").set_input_files(upload)
+    expect(output).to_have_text(traces[0].fields["target"].raw)
+    other = tmp_path / "other.png"
+    other.write_text("no picture")
+    page.get_by_label("Your picture").set_input_files(other)
+    expect(page.get_by_role("alert")).to_contain_text("not a picture")

@@ -90,5 +90,7 @@ def test_check_live_names_what_the_engine_lacks(model: LiveModel) -> None:
         check_live(replace(card, family="listener"))
     with pytest.raises(InputError, match='its option "convolution" with the value 3'):
         check_live(replace(card, config={**card.config, "convolution": 3}))
+    with pytest.raises(InputError, match="would be too large"):
+        check_live(replace(card, recipe={**card.recipe, "pictures": "photos"}))
     with pytest.raises(InputError, match="follows a grammar"):
         check_live(replace(card, recipe={**card.recipe, "grammar": "tree"}))

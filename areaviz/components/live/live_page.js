@@ -60,6 +60,8 @@ class LivePage {
     this.serial = 0;
     /** The number of pictures that readers have chosen. */
     this.pictures = 0;
+    /** A data URL of the opening's picture. */
+    this.openingSource = '';
     /** @type {Record<string, { raw: string, anchors: number[][], labels: string[] }>} the texts that are shown */
     this.fields = this.told.fields;
     /** The output of the newest run without changes. */
@@ -121,8 +123,10 @@ class LivePage {
     const file = chosen.files?.[0];
     if (chosen.files && !file) return;
     try {
-      const address = file ? await fileAddress(file) : chosen.selectedOptions[0].dataset.source;
+      const sample = chosen.selectedOptions?.[0].dataset.source || this.openingSource;
+      const address = file ? await fileAddress(file) : sample;
       const { picture, source } = await readPicture(address, file ? 'upload' : chosen.value);
+      if (!file) elementOf('live-file').value = '';
       this.whatIf.draw([]);
       await this.show({ ...formRequest(), picture }, source);
     } catch (error) {
@@ -134,7 +138,9 @@ class LivePage {
   async openingPicture() {
     const shown = /** @type {HTMLImageElement | null} */ (document.getElementById('picture'));
     const { picture: name } = this.told.request;
-    if (shown && name) this.shown.picture = (await readPicture(shown.src, name)).picture;
+    if (!shown || !name) return;
+    this.openingSource = shown.src;
+    this.shown.picture = (await readPicture(shown.src, name)).picture;
   }
 
   /**
