@@ -3,6 +3,7 @@
 
 import { decodeBase64 } from './base64.js';
 import { EngineClient, Stopped } from './engine_client.js';
+import { elementOf, formRequest, setBusy, showProgress, tell } from './form.js';
 import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
 import { fileAddress, readPicture } from './picture_choice.js';
 import { WhatIf, offeredChanges } from './what_if.js';
@@ -24,16 +25,6 @@ import { longestWord } from './words.js';
  * @property {(told: unknown, host: object) => Promise<Panel[]>} openPanels
  * @property {(payload: Uint8Array) => Promise<unknown>} messageIn
  */
-
-/**
- * Return an element of the page.
- * @param {string} id
- */
-function elementOf(id) {
-  const found = document.getElementById(id);
-  if (!found) throw new Error(`The page has no element "${id}".`);
-  return /** @type {any} */ (found);
-}
 
 /** Wait until the whole file has arrived, with the weights at its end. */
 async function wholeFile() {
@@ -229,41 +220,6 @@ function startEngine() {
   const pieces = JSON.parse(elementOf('pieces').textContent);
   const model = { ...setting, pieces, weights: elementOf('weights').textContent };
   return new EngineClient(elementOf('engine').textContent, model);
-}
-
-/**
- * Return what the form asks for.
- * @returns {Partial<Request>}
- */
-function formRequest() {
-  const [method, beam] = elementOf('live-decoding').value.split(' ');
-  const size = elementOf('live-area').value;
-  const text = /** @type {any} */ (document.getElementById('live-text'))?.value ?? '';
-  return { text, method, beam: +beam, area_size: size ? +size : null };
-}
-
-/** @param {boolean} isBusy */
-function setBusy(isBusy) {
-  elementOf('live-run').disabled = isBusy;
-  elementOf('live-stop').hidden = !isBusy;
-  if (isBusy) tell('Reading…');
-}
-
-/**
- * Say what happens, or what is wrong.
- * @param {string} status
- * @param {string} problem
- */
-function tell(status, problem = '') {
-  elementOf('live-status').textContent = status;
-  const alert = elementOf('live-problem');
-  alert.textContent = problem;
-  alert.hidden = !problem;
-}
-
-/** @type {OnProgress} */
-function showProgress({ done, most, text }) {
-  tell(`Item ${done} of at most ${most}: ${text}`);
 }
 
 /**
