@@ -5,7 +5,7 @@ from pathlib import Path
 import streamlit as st
 
 from areaviz.ui.shell.frame import admitted, refuse
-from areaviz.ui.shell.page import GROUPS
+from areaviz.ui.shell.page import GROUPS, HIDDEN
 from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
@@ -17,7 +17,13 @@ for group, titles in GROUPS.items():
     groups[group] = []
     for name, title in titles.items():
         path = ROOT / "pages" / f"{name}.py"
-        groups[group].append(st.Page(path, title=title, default=name == "home"))
+        shown = st.Page(
+            path,
+            title=title,
+            default=name == "home",
+            visibility="hidden" if name in HIDDEN else "visible",
+        )
+        groups[group].append(shown)
 page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:
     page.run()

@@ -10,6 +10,7 @@ cookie, ask a question every ten and every five seconds. The client runs on the 
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 import threading
 import time
@@ -94,6 +95,8 @@ def wait_beside(app: Served, cookies: str) -> Beside:
         COOKIES[2]: [""] * ATTACKERS,
     }[cookies]
     over = threading.Event()
+    # Every measurement asks new questions, because answers are remembered.
+    unseen = secrets.token_hex(3)
 
     def attack(cookie: str) -> list[str]:
         said: list[str] = []
@@ -101,7 +104,7 @@ def wait_beside(app: Served, cookies: str) -> Beside:
         with Session.open(app.url, cookie) as session:
             while not over.is_set():
                 number += 1
-                asked = f"{number} {cookie[-3:]} {text}"[: len(text)]
+                asked = f"{unseen} {number} {cookie[-3:]} {text}"[: len(text)]
                 link = {"model": EXPENSIVE, "text": asked, "method": "beam", "beam": BEAM}
                 said += session.visit("translate", urlencode(link)).errors
         return said
@@ -109,13 +112,13 @@ def wait_beside(app: Served, cookies: str) -> Beside:
     with Session.open(app.url, cookie_of(app, 1)) as reader, ThreadPoolExecutor(ATTACKERS) as pool:
         link = {"model": SHORT, "text": "A dog sees a cat."}
         reader.visit("translate", urlencode(link))
-        alone = reader.write(LABEL, f"A cat sees a dog {cookies}.").seconds
+        alone = reader.write(LABEL, f"A cat sees a dog {unseen}.").seconds
         attacks = [pool.submit(attack, cookie) for cookie in of_attackers]
         waits = []
         try:
             for number in range(QUESTIONS):
                 time.sleep(1.0)
-                shown = reader.write(LABEL, f"A cat sees {number} dogs with {cookies}.")
+                shown = reader.write(LABEL, f"A cat sees {number} dogs {unseen}.")
                 assert not shown.errors, shown.errors
                 waits.append(shown.seconds)
         finally:

@@ -1,34 +1,18 @@
-"""What this is, the map of attention mechanisms, and examples to begin with."""
+"""Home: one lit example, six ways in and three doors."""
 
 import streamlit as st
 
-from areaviz.ui.home.sections import gallery, picture, taxonomy
-from areaviz.ui.shell.frame import page_frame, page_link
+from areaviz.ui.home.doors import doors
+from areaviz.ui.home.hero import hero
+from areaviz.ui.home.style import HOME_STYLE
+from areaviz.ui.home.ways_in import ways_in
+from areaviz.ui.shell.frame import page_frame, stylesheet
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import State
 
-page_frame(
-    Page(
-        "home",
-        "Point at a word and see which parts of the input the model looked at to write it.",
-        State(),
-        heading="See what attention attends to",
-    )
-)
-picture()
-st.write(
-    "Before it writes a German word, this translator looks back at the English sentence. It does so"
-    " several times at once: each of these looks is called a head. With area attention a head may"
-    " look at a span of neighbouring words as a whole, not only at single ones. Point at a word to"
-    " see the spans that it attended to."
-)
-page_link("pages/translate.py", "Translate a sentence of your own")
-st.header("Ready examples", anchor=False)
-gallery()
-st.header("Four kinds of attention", anchor=False)
-st.caption(
-    "By what is looked at, single items or a place in the whole, and how: a little at everything"
-    " (soft), or at one choice (hard)."
-)
-taxonomy()
-page_link("pages/how_areas_work.py", "How areas work, step by step")
+page_frame(Page("home", "", State(), heading="See what a model attends to"))
+stylesheet(HOME_STYLE)
+hero()
+st.header("Six more things to look into", anchor=False)
+ways_in()
+doors()

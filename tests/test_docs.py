@@ -12,7 +12,7 @@ import pytest
 from areaviz import __version__
 from areaviz.cli import COMMANDS
 from areaviz.trace.link import from_params
-from areaviz.ui.shell.page import TITLES
+from areaviz.ui.shell.page import HIDDEN, TITLES
 from areaviz.views import VIEWS
 
 ROOT = Path(__file__).parents[1]
@@ -72,7 +72,11 @@ def test_the_links_of_the_findings_open_what_they_say() -> None:
 
 def test_the_readme_names_every_page_and_both_commands() -> None:
     readme = text_of("README.md")
-    missing = [title for title in TITLES.values() if f"**{title}**" not in readme]
+    missing = [
+        title
+        for name, title in TITLES.items()
+        if name not in HIDDEN and f"**{title}**" not in readme
+    ]
     assert missing == []
     assert "make run" in readme and "make test" in readme
 
@@ -126,3 +130,14 @@ def test_every_shipped_model_has_a_row_among_the_systems_of_the_papers() -> None
     }
     shipped = {path.parent.name for path in (ROOT / "checkpoints").glob("*/card.json")}
     assert named == shipped
+
+
+def test_front_matter_of_a_space_fits_the_dockerfile() -> None:
+    text, built = (ROOT / "docs/scale.md").read_text(), (ROOT / "Dockerfile").read_text()
+    [matter] = re.findall(r"^---\n(.*?)^---$", text, re.MULTILINE | re.DOTALL)
+    settings = dict(line.split(": ", 1) for line in matter.splitlines())
+    assert settings["sdk"] == "docker"
+    assert f"EXPOSE {settings['app_port']}\n" in built
+    # The document names the lines that a Space needs changed.
+    assert sum("10001" in line for line in built.splitlines()) == 2
+    assert built.rstrip().splitlines()[-1].startswith("CMD [")

@@ -18,6 +18,7 @@ from areaviz.adapters.folder_limits import check_limits, ignore_attention_choice
 from areaviz.adapters.library import library
 from areaviz.adapters.tuned import base_of, is_adapter, refuse_adapter, with_adapter
 from areaviz.adapters.weights import check_room, weight_files, weights_of
+from areaviz.trace.asked import path_of
 from areaviz.trace.errors import InputError
 
 # Files to download from the hub: no pickles, and no weights of other frameworks.
@@ -51,8 +52,8 @@ def load(place: str | Path, must_read: bool = False) -> Loaded:
         InputError: There is no such model, its weights are only a pickle or do not fit in memory,
             it needs its own code, or its tokenizer is missing or belongs to another model.
     """
-    folder = Path(place).expanduser() if str(place).startswith("~") else Path(place)
-    local = bool(str(place)) and folder.is_dir()
+    folder = path_of(place)
+    local = folder.is_dir()
     if local and is_adapter(folder):
         return _load_adapter(folder, must_read)
     if local:
@@ -160,6 +161,8 @@ def check_folder(folder: Path) -> None:
         InputError: It has no configuration or no safetensors, lacks some of them, or exceeds the
             limits of `check_limits`.
     """
+    # Only its whole path gives the current folder a name.
+    folder = folder.absolute()
     if is_adapter(folder):
         refuse_adapter(folder)
     if not (folder / "config.json").is_file():
@@ -186,9 +189,9 @@ def fetched(place: str) -> Path:
     Raises:
         InputError: There is no such folder, and the hub has no such model.
     """
-    place = str(Path(place).expanduser()) if place.startswith("~") else place
-    if place and Path(place).is_dir():
-        return Path(place)
+    folder = path_of(place)
+    if folder.is_dir():
+        return folder
     if not _HUB_NAME.fullmatch(place):
         raise InputError(
             f"There is no folder {place}, and no model of a hub can be called so; check the path."

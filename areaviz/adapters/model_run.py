@@ -17,7 +17,6 @@ from torch import Tensor, nn
 
 from areaviz.adapters.asked_options import (
     MAX_EXAMPLE,
-    check_chosen,
     check_reader,
     check_whole,
 )
@@ -32,7 +31,7 @@ from areaviz.trace.check import validate
 from areaviz.trace.derived import AS_AREAS
 from areaviz.trace.errors import Advised, InputError
 from areaviz.trace.interventions import Change
-from areaviz.trace.limits import AREA_SIZES
+from areaviz.trace.limits import AREA_SIZES, check_chosen
 from areaviz.trace.picture import Picture
 from areaviz.trace.record import AttentionMap, Field, Output, Trace, held_bytes
 from areaviz.trace.request import Request, check_options, model_name

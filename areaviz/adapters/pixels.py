@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,11 @@ def _image(given: object) -> Image.Image:
         return given.convert("RGB")
     if isinstance(given, np.ndarray) and given.dtype == np.uint8 and given.shape[2:] == (3,):
         return Image.fromarray(given)
+    if isinstance(given, str | Path):
+        raise InputError(
+            "This model reads a picture but was given a text; open the picture first, for example"
+            ' with PIL.Image.open("dog.png").'
+        )
     raise InputError(
         "The input must be a picture (height x width x 3 bytes) or pixel values; give one of them."
     )

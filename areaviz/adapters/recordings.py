@@ -13,11 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from areaviz.data.sounds import resampled
+from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_range
 from areaviz.trace.sound import RATE, Sound
 
 MOST_SECONDS = 600
 MAX_CHANNELS = 8
+RATES = (1_000, 384_000)
+"""Minimum and maximum samples per second of an array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,12 +53,14 @@ def samples_of(given: object, rate: int) -> Samples:
         InputError: It is none of these, or the file cannot be read.
     """
     if isinstance(given, str | Path):
-        return _from_file(Path(given).expanduser(), rate)
+        return _from_file(file_of(given), rate)
     own_rate = rate
     if isinstance(given, Sound):
         given, own_rate = given.samples, RATE
     elif isinstance(given, Mapping):
-        own_rate = int(given.get("sampling_rate", rate))
+        stated = given.get("sampling_rate", rate)
+        check_range("sampling_rate", stated, RATES)
+        own_rate = int(stated)
         given = given["array"]
     try:
         values = np.asarray(given)
@@ -88,10 +94,6 @@ def _told(channels: int) -> dict[str, str]:
 
 
 def _from_file(path: Path, rate: int) -> Samples:
-    if not path.is_file():
-        raise InputError(
-            f'There is no file "{path}"; check the path, or give the samples themselves.'
-        )
     try:
         from areaviz.data.sound_files import read_recording
     except ImportError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,16 +10,17 @@ from typing import Any
 import pandas as pd
 
 from areaviz.analysis.judged import judged_scores, of_outputs
-from areaviz.analysis.marked_files import read_judgements
+from areaviz.analysis.marked_files import judgements_in_set, read_judgements
 from areaviz.analysis.retention import judgements_here
 from areaviz.analysis.row_lines import DamagedHeader, Row, read_header
 from areaviz.analysis.rows import RowFile
 from areaviz.analysis.run import rows_of_outputs
 from areaviz.analysis.table import META, SCORE, score_columns, table_of, with_scores
-from areaviz.data.examples import Dataset, Example
+from areaviz.data.examples import Dataset, Example, Files
 from areaviz.intake.brought import read_set
 from areaviz.intake.files import media_beside
 from areaviz.notes.error_spans import Judgement
+from areaviz.trace.asked import file_of
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import shown
 
@@ -42,7 +43,7 @@ def load_analysis(
     paths: AnyPath | Sequence[AnyPath],
     *,
     columns: Mapping[str, str] | None = None,
-    errors: Sequence[AnyPath] | None = None,
+    errors: AnyPath | Sequence[AnyPath] | None = None,
 ) -> pd.DataFrame:
     """Return an analysis as a pandas DataFrame with one row per example and system.
 
@@ -59,23 +60,24 @@ def load_analysis(
             Analyses alone do not contain the texts of the dataset.
         columns: roles by the names of columns or files, such as {"mt": "output:alpha"}; the roles
             of other columns are guessed.
-        errors: files with errors that raters marked; None uses the ratings made in the app on this
-            machine.
+        errors: one or more files with errors that raters marked; None uses those in `paths` and the
+            ratings made in the app on this machine.
 
     Raises:
-        InputError: a file cannot be read, the files belong to different datasets, or nothing was
-            analysed.
-        FileNotFoundError: a file is missing.
+        InputError: a file is missing or cannot be read, the files belong to different datasets,
+            nothing was analysed, or an argument has another type.
         BackendError: an analysis or the store of notes cannot be read.
     """
-    given = [Path(paths)] if isinstance(paths, str | Path) else [Path(one) for one in paths]
+    given = _given_files(paths)
+    _check_roles(columns)
     analyses = [path for path in given if _is_analysis(path)]
     files = _files(path for path in given if path not in analyses)
     runs = [RowFile.read(path) for path in analyses]
     found: list[_System] = []
+    marked: Files = {}
     if files:
         brought = read_set(files, columns)
-        dataset = brought.dataset
+        dataset, marked = brought.dataset, brought.marked
         for name, texts in brought.outputs.items():
             scores = score_columns(brought.scores.get(name, {}))
             found.append(_System(name, rows_of_outputs(dataset, texts), scores))
@@ -90,15 +92,41 @@ def load_analysis(
             " analysis of a model."
         )
     digest = dataset.digest if files else runs[0].header.digest
-    judgements = _judgements(errors, dataset, digest, [one.name for one in found])
+    names = [one.name for one in found]
+    if errors is None:
+        judgements = judgements_in_set(marked, dataset, names, judgements_here(digest))
+    else:
+        judgements = _judgements(errors, dataset, digest, names)
     frames = [_frame(dataset, one, judgements) for one in _with_titles(found)]
     return _joined(frames, has_texts=bool(files))
 
 
+def _given_files(paths: object) -> list[Path]:
+    """Return the files of one path or of several.
+
+    Raises:
+        InputError: there is no file at a path, or this is not a path.
+    """
+    if isinstance(paths, Iterable) and not isinstance(paths, str | bytes):
+        return [file_of(path) for path in paths]
+    return [file_of(paths)]
+
+
+def _check_roles(columns: object) -> None:
+    """Raise InputError if this is not a mapping of names to roles."""
+    if columns is None:
+        return
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(one, str) for pair in columns.items() for one in pair
+    ):
+        raise InputError(
+            "The option columns= must give a role for each name, as texts in a dictionary; write"
+            ' for example {"mt": "output:alpha"}.'
+        )
+
+
 def _is_analysis(path: Path) -> bool:
     """Return whether a file starts with the header of an analysis."""
-    if path.is_dir():
-        raise InputError(f'"{path}" is a folder. Name the files in it.')
     with path.open("rb") as file:
         start = file.readline(_HEADER_BYTES)
     try:
@@ -142,12 +170,13 @@ def _check_set(run: RowFile, first: RowFile, dataset: Dataset | None) -> None:
 
 
 def _judgements(
-    paths: Sequence[AnyPath] | None, dataset: Dataset, digest: str, systems: Sequence[str]
+    paths: AnyPath | Sequence[AnyPath],
+    dataset: Dataset,
+    digest: str,
+    systems: Sequence[str],
 ) -> list[Judgement]:
-    if paths is None:
-        return judgements_here(digest)
     found: list[Judgement] = []
-    for path in map(Path, paths):
+    for path in _given_files(paths):
         found += read_judgements(path.name, path.read_bytes(), dataset, systems)
     return [one for one in found if one.dataset == digest]
 

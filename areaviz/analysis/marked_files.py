@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from areaviz.data.examples import Dataset
+from areaviz.data.examples import Dataset, Files
 from areaviz.data.file_kinds import ending_of
 from areaviz.intake.rated import Mark, RatedSegment, Rating
 from areaviz.intake.rated_files import read_rated
 from areaviz.intake.roles import same_system
+from areaviz.intake.texts import bytes_of
 from areaviz.notes.annotations import SEVERITIES
 from areaviz.notes.error_spans import OUTPUT, WHOLE, ErrorSpan, Judgement, spans_of
 from areaviz.notes.judgement_files import check_count, check_size, from_jsonl, is_own_jsonl
@@ -52,6 +53,32 @@ def read_judgements(
             f'"{shown(name)}" is not a file of marked errors. Choose one of: {FORMATS}'
         )
     return _judgements_of_segments(segments, dataset, systems)
+
+
+def judgements_in_set(
+    files: Files, dataset: Dataset, systems: Sequence[str], known: Sequence[Judgement] = ()
+) -> list[Judgement]:
+    """Return the judgements in the files of a set, after those that are known already.
+
+    A judgement that was imported and then changed stays as it was changed.
+
+    Args:
+        files: the files of the set that hold ratings or marked errors.
+        dataset: the set.
+        systems: the names of the systems in areaviz.
+        known: judgements of this set.
+
+    Raises:
+        InputError: a file does not fit the set.
+    """
+    found = list(known)
+    seen = {(one.example, one.model, one.rater, one.output) for one in known}
+    for name, content in files.items():
+        for one in read_judgements(name, bytes_of(name, content), dataset, systems):
+            is_known = (one.example, one.model, one.rater, one.output) in seen
+            if one.dataset == dataset.digest and not is_known:
+                found.append(one)
+    return found
 
 
 def _judgements_of_segments(

@@ -181,15 +181,24 @@ def score_measure(name: str) -> Measure:
     return Measure(title, f"From a file of scores; {better} is good.", better)
 
 
-def table_csv(table: pd.DataFrame) -> bytes:
+def table_csv(table: pd.DataFrame, pair: tuple[int, int] | None = None) -> bytes:
     """Return a table as CSV with a byte order mark, by which spreadsheets recognise UTF-8.
 
     Examples are numbered from 1. Texts that a spreadsheet would run as a formula get an apostrophe
     in front.
+
+    Args:
+        table: the table.
+        pair: the two of several runs whose changes the table has, from the first to the second. The
+            columns of changes then end in `_change_FIRST_SECOND`, such as `chrf_change_0_2`.
     """
     rows = []
     for place, *cells in table.itertuples():
         rows.append((int(place) + 1, *cells))
+    if pair is not None:
+        first, second = pair
+        columns = (f"{name}_change" for name in measures_of(table))
+        table = table.rename(columns={name: f"{name}_{first}_{second}" for name in columns})
     header = ["number", *_csv_names(table)]
     text = export.table_csv(Table(tuple(header), rows))
     return text.removeprefix("\ufeff").encode("utf-8-sig", "replace")

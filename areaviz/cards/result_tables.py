@@ -61,9 +61,11 @@ def result_lines(cards: Sequence[Card]) -> list[str]:
         lines += ["", f"## {task.title}", "", f"{task.about}.".replace("..", "."), ""]
         if task.by_size:
             lines += [*_size_table(task, of_task), "", *_differences(task, of_task)]
+            lines += _paper_tables(task, of_task)
         else:
             lines += _task_table(task, of_task)
-        lines += ["", *_published_lines(task), *_target_lines(of_task, by_name)]
+        lines += ["", *_published_lines(task), *_other_sets(task, of_task)]
+        lines += _target_lines(of_task, by_name)
     return lines or ["No model is shipped yet."]
 
 
@@ -140,6 +142,47 @@ def _difference(task: Task, regular: Card, area: Card) -> str:
     if None in published:
         theirs = ". The paper has no such size."
     return f"- {where}: areas change BLEU by {ours} here{theirs}"
+
+
+def _paper_tables(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield a table per kind of network with all sizes of the paper, and our result for each."""
+    for network, reported in task.by_network.items():
+        yield ""
+        heads = ["Level", f"{network}, size", "Paper, regular", "Paper, area"]
+        yield markdown_row([*heads, "Ours, regular", "Ours, area"])
+        yield markdown_row(["---"] * 2 + ["--:"] * 4)
+        for (level, size), paper in reported.items():
+            cells = [level, size, _number(paper.regular)]
+            cells.append(_number(paper.area) + paper.area_sign.replace("*", r"\*"))
+            for mechanism in ("regular", "area"):
+                cells.append(_number(_ours(task, cards, (level, size, mechanism))))
+            yield markdown_row(cells)
+
+
+def _ours(task: Task, cards: Sequence[Card], place: tuple[str, str, str]) -> float | None:
+    """Return our result at a level, a size and a mechanism of the paper; external models differ."""
+    for card in cards:
+        # If models differ only in their seed, the first one counts.
+        if (card.level, card.size, card.mechanism) == place and card.is_as_published:
+            return _headline(task, card, next(iter(task.measures)))
+    return None
+
+
+def _other_sets(task: Task, cards: Sequence[Card]) -> Iterator[str]:
+    """Yield a table of the results on all datasets other than the one that counts."""
+    rows = []
+    for card in cards:
+        for dataset in sorted(set(card.figures) - {task.headline}):
+            known = card.figures[dataset]
+            if any(key in known for key in task.measures):
+                values = [_shown(task, key, known.get(key)) for key in task.measures]
+                rows.append([f"`{card.name}`", f"`{dataset}`", *values])
+    if not rows:
+        return
+    yield markdown_row(["Model", "Other dataset", *task.measures.values()])
+    yield markdown_row(["---", "---", *["--:"] * len(task.measures)])
+    yield from map(markdown_row, rows)
+    yield ""
 
 
 def _change(before: float | None, after: float | None) -> str:

@@ -113,7 +113,7 @@ _ALL = (
         published={
             "Encoder-decoder without attention, English to French news"
             " (Cho, Courville and Bengio 2015, Table I)": "BLEU 17.82",
-            "The same with additive attention": "BLEU 28.45",
+            "Encoder-decoder with additive attention, English to French news": "BLEU 28.45",
         },
         by_network={"Transformer": AREA_ATTENTION, "LSTM": LSTMS},
         splits=("val", "test_2016_flickr", "test_2017_flickr"),
@@ -135,7 +135,7 @@ _ALL = (
             "true": "True, %",
         },
         about="Captions of held-out pictures: BLEU-4 and ROUGE-L from 0 to 100, CIDEr-D from 0 to"
-        " 10. True: how many captions of shape scenes say what is there; a scene has many true"
+        " 10. True: share of captions of shape scenes that are correct. A scene has many true"
         " captions but one reference.",
         published={
             "Area attention paper, Flickr, regular": "CIDEr 0.355",
@@ -160,7 +160,7 @@ _ALL = (
             "ambiguous": "Ambiguous noun",
         },
         about="Translation of held-out sentences, by what the model sees. Hidden and ambiguous"
-        " words of shape scenes: how often what only the picture tells is right.",
+        " words of shape scenes: how often words are right that only the picture can tell.",
         percent=frozenset({"colour", "noun", "ambiguous"}),
         conditions={
             "": "its picture",
@@ -184,8 +184,8 @@ _ALL = (
         opens="items-soft",
         can=frozenset(),
         measures={"error": "Error"},
-        about="Share of held-out pictures with any digit read wrongly, in a single pass without"
-        " sampling",
+        about="Share of held-out pictures in which the model reads a digit wrongly, in one pass"
+        " without sampling",
         percent=frozenset({"error"}),
         published={
             "Recurrent attention, 28x28, 6 glimpses": "1.1 to 1.3 %",
@@ -207,10 +207,10 @@ _ALL = (
         # A frame of the spectrogram is only a quarter of an item, so attribution is not offered.
         can=WRITES - {"attribution"} | {"share"},
         measures={"error": "Error", "hit": "Boundary hit", "long_error": "Error, long repeats"},
-        about="Error: digits that have to be put in, left out or exchanged, as a share of those"
-        " said, in strings of 6 to 10 digits that are joined from held-out recordings. Boundary"
-        " hit: how often the heaviest moment lies where the digit is said. Long repeats: strings of"
-        " 12 to 14 digits with runs of the same one.",
+        about="Error: inserted, deleted and substituted digits, as a share of the spoken digits,"
+        " in strings of 6 to 10 digits that are joined from held-out recordings. Boundary hit: how"
+        " often the top moment is where the digit is spoken. Long repeats: strings of 12 to 14"
+        " digits with runs of one digit.",
         percent=frozenset({"error", "hit", "long_error"}),
         published={
             "Attention-based recognition on TIMIT, phoneme error: content": "18.7 %",
@@ -232,10 +232,10 @@ _ALL = (
             "action": "Action told",
             "cider_d": "CIDEr-D",
         },
-        about="Clips of drawn digits that do two things, 1,000 of them held out. Words right: of"
-        " digit, verb and direction, those that stand, right, where they have to. Of films of"
-        " people: the telling words of a person's sentence that are in the model's; how many of its"
-        " sentences tell what is done; CIDEr-D from 0 to 10.",
+        about="1,000 held-out clips of drawn digits with two actions each. Words right: share of"
+        " the digits, verbs and directions that are correct and in the right place. For films of"
+        " people: share of the content words of a person's sentence that the model's sentence has,"
+        " share of its sentences that name the right action, and CIDEr-D from 0 to 10.",
         percent=frozenset({"words", "right", "action"}),
         published={
             "Video description on YouTube2Text: encoder and decoder": "METEOR .2868",
@@ -251,13 +251,13 @@ _ALL = (
         samples="Points",
         can=frozenset({"weigh", "hide", "target"}),
         measures={"right": "Right", "ratio": "Length", "area": "Area"},
-        about="Right: share of sets of ten points whose whole answer is the exact one. Length: of"
-        " the tours, as a multiple of the shortest. Area: of the hulls, as a share of the exact.",
+        about="Right: share of sets of ten points whose whole answer is exact. Length: length of"
+        " a tour, divided by the shortest. Area: area of a hull, as a share of the exact hull.",
         percent=frozenset({"right", "area"}),
         decimals={"ratio": 4},
         published={
             "Pointer network, hull of 10 points, trained on 5 to 50": "87.0 %, area 99.8 %",
-            "Pointer network, tour of 10 points": "2.88 where the shortest is 2.87",
+            "Pointer network, tour of 10 points": "2.88; the shortest is 2.87",
         },
     ),
     Task(
@@ -278,11 +278,11 @@ _ALL = (
             "malformed_free": "Malformed without it",
             "unbalanced_free": "Unbalanced without it",
         },
-        about="Trees of held-out sentences of at most 20 words, marks counted. Bracket F1: brackets"
-        " with the right label around the right words. Malformed: brackets that do not match, or"
-        " another number of words than the sentence has. Unbalanced: the former alone, which papers"
-        " call malformed. While a tree is written, what cannot follow is masked, so neither occurs;"
-        " without this grammar nothing is mended.",
+        about="Trees of held-out sentences of at most 20 words, punctuation included. Bracket F1:"
+        " brackets with the right label around the right words. Malformed: brackets do not match,"
+        " or the number of words differs from the sentence. Unbalanced: brackets do not match,"
+        " which papers call malformed. The grammar masks symbols that cannot follow, so neither"
+        " occurs. Without the grammar, trees are scored as they were written.",
         percent=frozenset(
             {"f1", "exact", "malformed", "unbalanced", "f1_free", "malformed_free"}
             | {"unbalanced_free"}
@@ -302,11 +302,11 @@ _ALL = (
         opens="memory-stories",
         measures={"right": "All tasks"} | {f"qa{task}": f"Task {task}" for task in _GATED},
         about="Share of right answers to held-out questions: the mean over all 20 bAbI tasks, and"
-        " the tasks that gates are set for",
+        " the tasks with targets",
         percent=frozenset({"right", *(f"qa{task}" for task in range(1, 21))}),
         published={
-            "Memory network, 3 hops, a network a task: tasks 1, 2, 4": "99.9 %, 78.4 %, 96.2 %",
-            "The same: tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
+            "Memory network (3 hops, one per task), tasks 1, 2, 4": "99.9 %, 78.4 %, 96.2 %",
+            "Memory network (3 hops, one per task), tasks 6, 14, 20": "92.1 %, 98.2 %, 100 %",
         },
     ),
     Task(
@@ -322,15 +322,15 @@ _ALL = (
         headline="test_2016_flickr",
         measures={
             "perplexity": "Perplexity",
-            "bits_a_character": "Bits a character",
+            "bits_a_character": "Bits per character",
             "trigram": "Counted triples",
             "bigram": "Pairs",
             "unigram": "Pieces",
             "untrained": "Untrained",
         },
-        about="Perplexity of held-out captions: among how many pieces of equal probability the"
-        " model chooses, on average. Beside it the same of triples, pairs and single pieces as"
-        " they were counted in its training text, and of the network before it was trained.",
+        about="Perplexity of held-out captions: the number of equally probable subwords among"
+        " which the model chooses, on average. For comparison: the perplexity of triples, pairs and"
+        " single subwords counted in its training text, and of the untrained network.",
         splits=("val", "test_2016_flickr"),
         follows_words=True,
     ),

@@ -7,6 +7,7 @@ fetching data does not load torch.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
@@ -74,7 +75,8 @@ def build(chosen: str | None) -> typer.Typer:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run one command, and print errors that users can act on without a traceback."""
-    arguments = sys.argv[1:] if arguments is None else arguments
+    given = sys.argv[1:] if arguments is None else arguments
+    arguments = [_with_home(argument) for argument in given]
     try:
         build(arguments[0] if arguments else None)(arguments, prog_name="areaviz")
     except (InputError, BackendError, OSError) as error:
@@ -91,6 +93,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
             err=True,
         )
         raise SystemExit(1) from error
+
+
+def _with_home(argument: str) -> str:
+    """Expand "~" in an option such as `--picture=~/dog.png`.
+
+    Shells expand it only at the start of a word.
+    """
+    name, separator, value = argument.partition("=")
+    if name.startswith("--") and separator and value.startswith("~/"):
+        return f"{name}={os.path.expanduser(value)}"
+    return argument
 
 
 def _stub() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 
 from areaviz.analysis.buckets import Frequency, read_corpus
-from areaviz.analysis.marked_files import read_judgements
+from areaviz.analysis.marked_files import judgements_in_set, read_judgements
 from areaviz.analysis.report import report_page
 from areaviz.analysis.reported import MAX_SYSTEMS, Report
 from areaviz.analysis.retention import judgements_here
@@ -199,10 +199,16 @@ def _begin_theme(theme: Theme) -> Counted:
 
 
 def _judgements(paths: Sequence[Path], brought: Brought, systems: Sequence[str]) -> list[Judgement]:
-    """Return the judgements in the given files, or by default those made in the app."""
+    """Return the judgements in the given files.
+
+    By default, return those that were made in the app, and those in the files of the set.
+    """
     digest = brought.dataset.digest
     if not paths:
-        return judgements_here(digest)
+        known = judgements_here(digest)
+        return judgements_in_set(brought.marked, brought.dataset, systems, known)
+    for name in brought.marked:
+        typer.echo(f'The errors of "{shown(name)}" are not used, because of --errors.', err=True)
     found: list[Judgement] = []
     for path in paths:
         found += read_judgements(path.name, path.read_bytes(), brought.dataset, systems)

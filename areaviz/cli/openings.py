@@ -1,4 +1,4 @@
-"""`areaviz openings`: store the traces that pages open with, and the pictures of Home's cards."""
+"""`areaviz openings`: store the traces that pages open with, and the pictures of Home."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import typer
 
 from areaviz.data.places import ASSETS, CHECKPOINTS
 from areaviz.trace import codec
-from areaviz.ui.home.card_pictures import draw_cards
-from areaviz.ui.home.openings import store_openings
+from areaviz.ui.home.openings import hero_trace, store_openings
+from areaviz.ui.home.tile_pictures import draw_pictures
 
 
 def openings(
@@ -21,7 +21,10 @@ def openings(
     folder = assets / "openings"
     opened = store_openings(folder, folder / "looks.json", checkpoints)
     codec.save(opened[0].traces[0], assets / "home.npz", half=True)
-    cards = draw_cards(opened, assets / "cards")
-    paths = [*folder.glob("*.npz"), *cards]
+    codec.save(hero_trace(opened), assets / "hero.npz", half=True)
+    pictures = draw_pictures(opened, assets / "cards")
+    paths = [*folder.glob("*.npz"), *pictures]
     size = sum(path.stat().st_size for path in paths) / 2**20
-    typer.echo(f"{assets}: {len(paths) - len(cards)} traces, {len(cards)} cards, {size:.1f} MiB.")
+    typer.echo(
+        f"{assets}: {len(paths) - len(pictures)} traces, {len(pictures)} pictures, {size:.1f} MiB."
+    )

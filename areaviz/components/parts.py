@@ -13,7 +13,9 @@ _POINTED = (
     "ribbon/data.js",
     "ribbon/layout.js",
     "ribbon/readings.js",
+    "ribbon/sentence.js",
     "ribbon/legend.js",
+    "ribbon/controls.js",
     "ribbon/pointed_view.js",
 )
 """The scripts that ribbon and grid share."""

@@ -24,10 +24,12 @@ CONFIGURATION = ROOT / ".streamlit"
 `ROOT`.
 """
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
-HOME, OPENINGS = ASSETS / "home.npz", ASSETS / "openings"
+HOME, HERO, OPENINGS = ASSETS / "home.npz", ASSETS / "hero.npz", ASSETS / "openings"
 LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
-"""The traces that the front page and the other pages open with, see `areaviz.backend.stored`.
-`areaviz openings` writes them, the list of default views, and the pictures of the cards on Home.
+"""The trace of a translation for the gallery, the trace of Home, those that the other pages open
+with (see `areaviz.backend.stored`), the list of default views, and the pictures of Home.
+
+The command `areaviz openings` writes them.
 """
 README = ROOT / "README.md"
 FINDINGS, RESULTS = ROOT / "docs" / "findings.md", ROOT / "docs" / "results.md"

@@ -56,6 +56,8 @@ class Brought:
     corpus: str = ""
     # Sentences for the user, for example about files and columns that are not used.
     notes: tuple[str, ...] = ()
+    # The files with ratings or marked errors.
+    marked: Files = field(default_factory=dict)
 
 
 def read_set(files: Files, chosen: Chosen | None = None) -> Brought:
@@ -127,7 +129,7 @@ def _with_systems(
             )
     notes += _unused(files, dataset, opened.columns)
     corpus = by_role[CORPUS][0].file if by_role[CORPUS] else ""
-    return Brought(dataset, outputs, scores, corpus, tuple(notes))
+    return Brought(dataset, outputs, scores, corpus, tuple(notes), opened.marked)
 
 
 def _media_alone(files: Files) -> Brought:

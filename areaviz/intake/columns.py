@@ -105,6 +105,8 @@ class Content:
     notes: tuple[str, ...] = ()
     # Whether the file is a list of values without a header, one per line.
     is_plain: bool = False
+    # Whether the file has ratings or marked errors.
+    has_marks: bool = False
 
 
 def text_of(cell: Cell) -> str:

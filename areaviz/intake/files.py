@@ -79,7 +79,7 @@ def read_file(name: str, content: bytes | Path) -> Content:
     if kind in _DELIMITED:
         columns = read_delimited(name, data, _DELIMITED[kind], NAMED_ROLES)
         is_marked = {column.name.lower() for column in columns} >= _MARKED
-        return Content(MARKED if is_marked else kind, columns)
+        return Content(MARKED if is_marked else kind, columns, has_marks=is_marked)
     return _READERS[kind](name, data)
 
 
@@ -219,21 +219,16 @@ def _read_json_lines(name: str, data: bytes) -> Content:
         return _read_json(name, data)
     first = first_object(name, data)
     if first is not None and first.keys() >= _OWN_MARKED:
-        return Content(MARKED, ())
+        return Content(MARKED, (), has_marks=True)
     if kind := rated_kind(first):
         return _rated(name, kind.title, read_rated_lines(name, data, kind))
     return Content("JSON Lines", read_json_lines(name, data))
 
 
 def _rated(name: str, title: str, segments: list[RatedSegment]) -> Content:
-    """Return the set of a file with rated outputs, and a note if raters marked errors in it."""
-    notes = []
-    if any(one for segment in segments for one in segment.ratings.values()):
-        notes.append(
-            f'"{shown(name)}" holds ratings and errors, too. To see them in the outputs, bring it'
-            ' in under "Export or import marked errors" below the results, or by --errors.'
-        )
-    return Content(title, columns_of_rated(name, segments), tuple(notes))
+    """Return the set of a file with rated outputs."""
+    has_marks = any(one for segment in segments for one in segment.ratings.values())
+    return Content(title, columns_of_rated(name, segments), has_marks=has_marks)
 
 
 def _read_comet(name: str, data: bytes) -> Content:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
 from areaviz.data.examples import Files
 from areaviz.data.media import is_medium
@@ -30,6 +31,8 @@ from areaviz.trace.limits import shown
 
 Chosen = Mapping[str, str]
 """Roles that a user gave, by the names of columns, or of files for all of their columns."""
+# Extensions of the files of marked errors that can be imported.
+_OF_MARKS = frozenset((".tsv", ".json", ".jsonl", ".ndjson"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Opened:
     notes: tuple[str, ...] = ()
     # The kind of each file by its name, such as "CSV".
     kinds: Mapping[str, str] | None = None
+    # The files with ratings or marked errors.
+    marked: Files = field(default_factory=dict)
 
 
 def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str] = ()) -> Opened:
@@ -56,6 +61,7 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
     given = dict(chosen or {})
     notes: list[str] = []
     kinds: dict[str, str] = {}
+    marked = {}
     tables: list[Column] = []
     plain: list[Column] = []
     for name, content in files.items():
@@ -68,12 +74,13 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
             found = read_file(name, content)
         kinds[name] = found.kind
         notes += found.notes
+        if found.has_marks:
+            notes.append(_about_marks(name, found))
+            if _can_be_imported(name):
+                marked[name] = content
         if found.kind == MARKED:
-            notes.append(
-                f'"{shown(name)}" holds errors that raters marked in a set. It is not used here.'
-                ' Bring it in under "Errors" below the results, or by --errors.'
-            )
-        elif found.is_plain:
+            continue
+        if found.is_plain:
             plain += [_in_role(column, role) for column in found.columns]
         else:
             columns, more = _table(name, found, given)
@@ -86,7 +93,21 @@ def open_files(files: Files, chosen: Chosen | None = None, models: Sequence[str]
     columns = [_kept_role(column, given.get(column.name, "")) for column in columns]
     columns = scored(columns, models)
     _check_chosen(given, columns, files)
-    return Opened(tuple(columns), tuple(notes), kinds)
+    return Opened(tuple(columns), tuple(notes), kinds, marked)
+
+
+def _about_marks(name: str, content: Content) -> str:
+    """Return a sentence about the ratings or marked errors in a file."""
+    if content.kind != MARKED:
+        return f'"{shown(name)}" holds ratings and errors, too.'
+    said = f'"{shown(name)}" holds errors that raters marked in a set.'
+    if not _can_be_imported(name):
+        said += " It is not used. Save it as Marot's TSV."
+    return said
+
+
+def _can_be_imported(name: str) -> bool:
+    return PurePosixPath(name).suffix.lower() in _OF_MARKS
 
 
 def _plain_in_roles(

@@ -19,6 +19,7 @@ from areaviz.drawing.labels import clip, for_print
 from areaviz.drawing.select import field_name, groups, heads_of, known_as
 from areaviz.drawing.theme import PRINT_FONT, SEQUENCE, Drawing, finish, head_colour, print_figure
 from areaviz.interactive.grid_table import Place, box_of, cells_text, places_of, query_text
+from areaviz.interactive.print_layout import draw_key, write
 from areaviz.interactive.ribbon_table import amount, found_words
 from areaviz.trace.areas import Area, AreaGrid, area_text
 from areaviz.trace.picture import Picture
@@ -147,7 +148,7 @@ def grid_print(trace: Trace, focus: Focus) -> PrintFigure:
 def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     """Draw a panel at `spot`: the title above the picture, and a line per head below it."""
     axes, left = spot.axes, spot.left
-    _write(axes, left, spot.top - _TITLE / 2, panel.title, PRINT_FONT + 0.5)
+    write(axes, left, spot.top - _TITLE / 2, _plain(panel.title), PRINT_FONT + 0.5)
     extent = (left, left + spot.width, spot.bottom, spot.top)
     smoothing = "nearest" if is_coarse(spot.picture) else "antialiased"
     axes.imshow(spot.picture.pixels, extent=extent, interpolation=smoothing)
@@ -157,18 +158,16 @@ def draw_panel(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:
     _frames(spot, panel, heads)
     y, size = spot.bottom + _LINE * 0.8, PRINT_FONT - 0.7
     for head, text in panel.legend:
-        colour = head_colour(head)
-        axes.add_artist(Rectangle((left, y - 0.035), 0.09, 0.07, color=colour, linewidth=0))
-        _write(axes, left + 0.14, y, text, size)
+        draw_key(axes, (left + 0.045, y), head, _plain(text), size)
         y += _LINE
     if tinted:
-        _write(axes, left + 0.14, y, f"the most of one cell: {panel.share_N.max():.1%}", size)
+        most = f"the most of one cell: {panel.share_N.max():.1%}"
+        write(axes, left + 0.14, y, most, size)
 
 
-def _write(axes: Axes, x: float, y: float, text: str, size: float) -> None:
-    """Write a text with plain spaces instead of marked ones."""
-    shown = for_print(text).replace("␣", " ")
-    axes.text(x, y, shown, va="center_baseline", fontsize=size)
+def _plain(text: str) -> str:
+    """Make a text drawable, with plain spaces instead of marked ones."""
+    return for_print(text).replace("␣", " ")
 
 
 def _frames(spot: Spot, panel: Panel, heads: Sequence[int]) -> None:

@@ -26,7 +26,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 
 
 def payload(
-    trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, float], **own: object
+    trace: Trace, focus: Focus, arrays: Arrays, lit: Mapping[str, object], **own: object
 ) -> dict[str, Any]:
     """Return header and arrays; `header["id"]` changes with the content of both.
 
@@ -34,7 +34,8 @@ def payload(
         trace: the trace.
         focus: names the site and layer.
         arrays: data of the focused site and layer.
-        lit: number of areas that light up and are listed, and their maximum overlap.
+        lit: number of areas that light up and are listed, their maximum overlap, and the items of
+            the query that are shown while nothing is pointed at or selected, if any.
         own: further header entries, specific to the ribbon or the grid.
     """
     attention = trace.maps[focus.site]
@@ -45,6 +46,8 @@ def payload(
         "heads": attention.heads,
         "grid": [grid.height, grid.width, grid.max_height, grid.max_width],
         "lit": lit,
+        # The sentence says "to write" a query that is output, and "for" any other query.
+        "written": attention.query == trace.output.field,
         "keep": {name: arrays[name].shape[-1] for name in kinds if name in arrays},
         **own,
         # If there are several heads, the browser writes the selected ones between the two parts.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from areaviz.drawing.base import Takeaway
 from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.message import (
     narrow,
     payload,
@@ -46,9 +47,9 @@ TAKEAWAY = Takeaway(
     table=ribbon_table,
     print=ribbon_print,
     how_to_read=(
-        "Point at any part of either text: in the other one lights up what it attends to, or what"
-        " attends to it. Every head has a colour; its heaviest area, one item or several neighbours"
-        " taken as one, is solid and tinted, lighter ones are thin."
+        "Hover over any word to see what it attends to, or what attends to it, in the other text."
+        " Each head has a colour. A bar is the head's top area: one item, or several neighbours"
+        " taken as one. Its thread is as thick as the area's weight."
     ),
 )
 """The ribbon as files: interactive in the browser, with the selected items in print."""
@@ -107,8 +108,12 @@ def ribbon_payload(
             "many": TOP,
             "listed": TOP,
             "overlap": MAX_OVERLAP,
+            "items": first_item(attention, focus.layer, trace.fields[attention.query]),
         },
-        fields=[_field_header(field) for field in fields],
+        fields=[
+            _field_header(field) | _unsure(trace, name)
+            for name, field in zip(names, fields, strict=True)
+        ],
         query=names.index(attention.query),
         memory=names.index(attention.memory),
         colours=HEAD_COLOURS,
@@ -219,3 +224,10 @@ def _field_header(field: Field) -> dict[str, Any]:
         "raw": field.raw,
         "labels": labels,
     }
+
+
+def _unsure(trace: Trace, name: str) -> dict[str, Any]:
+    """Return the output's items with a probability below one half; {} for another field."""
+    if name != trace.output.field:
+        return {}
+    return {"unsure": np.flatnonzero(trace.output.probabilities < 0.5).tolist()}

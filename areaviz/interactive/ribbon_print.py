@@ -1,261 +1,203 @@
-"""Ribbon in print: the selected items, and each head's spans as bands below the other text."""
+"""Ribbon in print: both texts as chips, each head's bar at its span, and threads to the selection.
+
+All lengths are in pt unless a comment says otherwise; the axes are in pt from the top left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import sqrt
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as PrintFigure
-from matplotlib.font_manager import FontProperties
-from matplotlib.patches import Rectangle
-from matplotlib.textpath import text_to_path
 
 from areaviz.drawing.base import caption
-from areaviz.drawing.labels import clip, for_print, words_for_print
-from areaviz.drawing.select import field_name, heads_of, sides
-from areaviz.drawing.theme import PRINT_EDGE, PRINT_FONT, Drawing, finish, head_colour, print_figure
+from areaviz.drawing.labels import clip, words_for_print
+from areaviz.drawing.select import field_name, groups, heads_of, sides
+from areaviz.drawing.theme import PRINT_FONT, Drawing, finish, print_figure
+from areaviz.interactive.first_look import first_item
+from areaviz.interactive.print_layout import (
+    CHIP,
+    Placed,
+    PlacedText,
+    draw_chips,
+    draw_key,
+    place_text,
+)
+from areaviz.interactive.ribbon_bars import (
+    ACCENT,
+    Bar,
+    bands_height,
+    bar_tints,
+    choose_bars,
+    draw_bars,
+    draw_threads,
+)
 from areaviz.interactive.ribbon_table import TOP, Span, amount, found_words, items_text, spans_of
 from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-# In pt: width of a line, and font size of the text.
-_MEASURE, _SIZE = 455.0, 9.0
-# Maximum number of lines of text.
-_ROWS = 10
-# In inches: height of a line of text, and of one head's band.
-_LINE, _BAND = 0.24, 0.052
-# Height of the legend's lines in inches, and number of entries per line.
-_LEGEND, _COLUMNS = 0.17, 3
-_BLANKS = for_print(" ") + for_print("\n")
+# Width of a line, and maximum number of lines of the text with bars and of the selection's text.
+_MEASURE, _ROWS, _OWN_ROWS = 455.0, 10, 3
+# Between rows of a text, between both texts without bars, and above the legend.
+_ROW_GAP, _MIDDLE, _ABOVE_LEGEND = 6.0, 24.0, 12.0
+# Height of a line of the legend, and number of entries per line.
+_LEGEND, _COLUMNS = 12.5, 3
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """Position of an item."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """What a print shows of a focus."""
 
-    row: int
-    # Left edge and width in pt.
-    x: float
-    width: float
-    text: str
+    focus: Focus
+    # The text with the selection, and the text with bars.
+    own: Field
+    other: Field
+    heads: Sequence[int]
+    # Spans of `other`, heaviest first within each head.
+    spans: Sequence[Span]
+    bars: Sequence[Bar]
+    # Selected items of `own`.
+    chosen: Sequence[int]
+
+    @property
+    def is_below(self) -> bool:
+        """Whether the text with bars is the lower one: the text that attends is on top."""
+        return self.focus.side == "query"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """Both texts on paper."""
+
+    own: PlacedText
+    other: PlacedText
+    # Lower edge of both.
+    bottom: float
 
 
 def ribbon_print(trace: Trace, focus: Focus) -> PrintFigure:
-    """Draw the spans of the selected items: one band per head, with the top span solid.
+    """Draw the spans of the selected items as the ribbon shows them on the screen.
 
-    By default the first query is selected. For a long text, only the lines with the heaviest spans
-    are drawn.
+    Without a selection, the item is selected that the ribbon opens with. Of a long text, only the
+    lines with the heaviest spans are drawn.
     """
-    if not focus.items:
-        focus = replace(focus, side="query", items=(0,))
     attention = trace.maps[focus.site]
-    own, other = sides(trace, focus.site)
-    spans, verb = spans_of(trace, focus), "attends to"
-    if focus.side == "memory":
-        own, other, verb = other, own, "is attended to by"
-        spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
-    placed = _places(other)
-    rows = _rows_with(placed, spans)
-    heads = heads_of(attention, focus.head)
-    pitch = _LINE + _BAND * len(heads) + 0.1
-    legend_lines = -(-len(heads) // _COLUMNS)
-    height = pitch * len(rows) + 0.34 + _LEGEND * legend_lines
-    chosen = clip(words_for_print(items_text(own, focus.items)), 60)
-    complete = len(rows) == placed[-1].row + 1
-    lines = "all lines" if complete else f"the {len(rows)} lines with the heaviest spans"
-    is_plain = focus.reading == "heaviest" and focus.against == "nothing"
-    which = " of two or more items" if is_plain and smallest_area(attention, focus) > 1 else ""
-    drawing = Drawing(
-        title=f"What the {field_name(own)} “{chosen}” {verb}",
-        note=(
-            f"Bands: {found_words(focus, 'spans')}{which} of each head, at most {TOP}, the"
-            f" strongest solid; height and depth by weight; {lines}."
-        ),
-        caption=caption(trace, focus),
-    )
-    figure, axes = print_figure(drawing, height)
-    axes.set(
-        xlim=(-4, _MEASURE + 4),
-        ylim=(height, 0),
-        xticks=[],
-        yticks=[],
-    )
-    tops = {row: number * pitch for number, row in enumerate(rows)}
-    _draw_spans(axes, placed, spans, tops, heads)
-    for place in placed:
-        if place.row in tops:
-            middle = place.x + place.width / 2
-            _write(
-                axes,
-                middle,
-                tops[place.row] + _LINE / 2,
-                place.text,
-                _SIZE,
-                "center",
-            )
-    _draw_legend(
-        axes,
-        heads,
-        {span: amount(focus, span.weight) for span in spans},
-        other,
-        pitch * len(rows) + 0.2,
-    )
+    if not focus.items:
+        items = first_item(attention, focus.layer, trace.fields[attention.query]) or (0,)
+        focus = replace(focus, side="query", items=items)
+    scene = _scene(trace, focus)
+    stack = _stacked(scene)
+    legend = stack.bottom + _ABOVE_LEGEND
+    height = legend + _LEGEND * -(-len(scene.heads) // _COLUMNS)
+    figure, axes = print_figure(_drawing(trace, scene, stack), height / 72)
+    axes.set(xlim=(-4, _MEASURE + 4), ylim=(height, 0), xticks=[], yticks=[])
+    draw_threads(axes, stack.own, stack.other, scene.chosen, scene.bars, scene.is_below)
+    draw_bars(axes, stack.other, scene.bars, scene.is_below)
+    draw_chips(axes, stack.own, dict.fromkeys(scene.chosen, (ACCENT, "white")))
+    draw_chips(axes, stack.other, bar_tints(scene.bars))
+    _draw_legend(axes, scene, legend)
     return finish(figure)
 
 
-def _places(field: Field) -> list[Placed]:
-    """Arrange items in lines of equal width, broken at spaces if possible."""
-    placed: list[Placed] = []
-    row, x = 0, 0.0
-    # Characters of a text are set close together; words and subwords are set apart.
-    apart = 5.0 if (field.anchors[:, 1] - field.anchors[:, 0] > 1).any() else 0.5
-    for item, label in enumerate(field.labels):
-        text = words_for_print(label)
-        width = _width(text)
-        if len(text) > 1:
-            width += 4
-        needed = width if label.isspace() else max(width, _word(field, item))
-        if x > 0 and x + needed > _MEASURE:
-            row, x = row + 1, 0.0
-        placed.append(Placed(row, x, width, text))
-        x += width + apart
-    return placed
+def _scene(trace: Trace, focus: Focus) -> Scene:
+    """Find the spans and bars of a focus; on the memory side, spans are the queries that attend."""
+    own, other = sides(trace, focus.site)
+    spans = spans_of(trace, focus)
+    if focus.side == "memory":
+        own, other = other, own
+        spans = [replace(span, start=span.queries[0], length=len(span.queries)) for span in spans]
+    heads = heads_of(trace.maps[focus.site], focus.head)
+    bars = choose_bars(spans, heads, focus)
+    return Scene(focus, own, other, heads, spans, bars, _chosen(own, focus))
 
 
-def _word(field: Field, item: int) -> float:
-    """Return the width up to the next space if the item starts a word, else 0."""
-    if item and not field.labels[item - 1].isspace():
-        return 0.0
-    width = 0.0
-    for label in field.labels[item:]:
-        if label.isspace() or width > _MEASURE / 2:
-            break
-        width += _width(for_print(label)) + 0.5
-    return width
+def _chosen(field: Field, focus: Focus) -> list[int]:
+    """Return the selected items, or the items of the selected words."""
+    items = set(focus.items)
+    runs = [range(*run) for run in groups(field, focus.unit)]
+    return [item for run in runs if not items.isdisjoint(run) for item in run]
 
 
-def _width(text: str) -> float:
-    """Return the width of a text in pt."""
-    font = FontProperties(size=_SIZE)
-    return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
+def _drawing(trace: Trace, scene: Scene, stack: Stack) -> Drawing:
+    """Write the title, and a note that explains bars and threads and says what is left out."""
+    focus = scene.focus
+    chosen = clip(words_for_print(items_text(scene.own, focus.items)), 60)
+    verb = "attends to" if focus.side == "query" else "is attended to by"
+    is_plain = focus.reading == "heaviest" and focus.against == "nothing"
+    is_larger = is_plain and smallest_area(trace.maps[focus.site], focus) > 1
+    which = " of two or more items" if is_larger else ""
+    drawn = len({bar.span.head for bar in scene.bars})
+    is_left_out = drawn < len({span.head for span in scene.spans})
+    whose = f"the {drawn} heads with the heaviest spans" if is_left_out else "each head"
+    shown = len(stack.other.tops)
+    complete = shown == _row_count(stack.other.items)
+    lines = "all lines" if complete else f"the {shown} lines with the heaviest spans"
+    note = f"Bars: {found_words(focus, 'spans')}{which} of {whose}, at most {TOP}; threads: as"
+    return Drawing(
+        title=f"What the {field_name(scene.own)} “{chosen}” {verb}",
+        note=f"{note} thick as the weight; {lines}.",
+        caption=caption(trace, focus),
+    )
+
+
+def _row_count(placed: Sequence[Placed]) -> int:
+    return placed[-1].row + 1 if placed else 0
+
+
+def _own_rows(placed: Sequence[Placed], chosen: Sequence[int]) -> Sequence[int]:
+    """Return all lines of a short text, or the first lines with selected items of a long one."""
+    count = _row_count(placed)
+    if count <= _OWN_ROWS:
+        return range(count)
+    return sorted({placed[item].row for item in chosen})[:_OWN_ROWS]
 
 
 def _rows_with(placed: Sequence[Placed], spans: Sequence[Span]) -> Sequence[int]:
     """Return all lines of a short text, or the lines of a long text with the heaviest spans."""
-    count = placed[-1].row + 1
+    count = _row_count(placed)
     if count <= _ROWS:
         return range(count)
-    heaviest = sorted(spans, key=lambda span: -span.weight)
-    rows = list(dict.fromkeys(placed[span.start].row for span in heaviest))
-    return sorted(rows[:_ROWS]) or range(_ROWS)
+    kept: set[int] = set()
+    for span in sorted(spans, key=lambda each: -each.weight):
+        kept.add(placed[span.start].row)
+        if len(kept) == _ROWS:
+            break
+    return sorted(kept)
 
 
-def _draw_spans(
-    axes: Axes,
-    placed: Sequence[Placed],
-    spans: Sequence[Span],
-    tops: dict[int, float],
-    heads: Sequence[int],
-) -> None:
-    """Draw a band for every span; each head's first span is its strongest and tints its text.
-
-    Rectangles are added with `add_artist`, because the limits of the axes are already set.
-    `add_patch` would compute them again, which takes a third of the drawing time.
-    """
-    seen: set[int] = set()
-    for span in spans:
-        strongest = span.head not in seen
-        seen.add(span.head)
-        strength = sqrt(min(span.weight, 1))
-        colour, alpha = head_colour(span.head), 0.3 + 0.5 * strength
-        thick = _BAND * (0.25 + 0.4 * strength)
-        if strongest:
-            thick, alpha = _BAND * 0.8, 1
-        for row, left, right in _pieces(placed, span):
-            if row not in tops:
-                continue
-            top, width = tops[row], right - left
-            y = top + _LINE + _BAND * heads.index(span.head) + (_BAND - thick) / 2
-            band = (left + 0.5, y), max(width - 1, 1), thick
-            axes.add_artist(
-                Rectangle(
-                    *band,
-                    facecolor=colour,
-                    alpha=alpha,
-                    linewidth=0,
-                )
-            )
-            if strongest:
-                axes.add_artist(
-                    Rectangle(
-                        *band,
-                        fill=False,
-                        edgecolor=PRINT_EDGE,
-                        linewidth=0.3,
-                    )
-                )
-                tint = (left, top + 0.02), width, _LINE - 0.04
-                alpha_tint = 0.1 + 0.14 * strength
-                axes.add_artist(
-                    Rectangle(
-                        *tint,
-                        color=colour,
-                        alpha=alpha_tint,
-                        linewidth=0,
-                    )
-                )
+def _stacked(scene: Scene) -> Stack:
+    """Put the text that attends above the other one, with room for bars between them."""
+    own, other = place_text(scene.own, _MEASURE), place_text(scene.other, _MEASURE)
+    own_rows, rows = _own_rows(own, scene.chosen), _rows_with(other, scene.spans)
+    bands = bands_height(scene.bars)
+    if scene.is_below:
+        mine, edge = _with_tops(own, own_rows, 0, 0)
+        theirs, bottom = _with_tops(other, rows, edge + _MIDDLE + bands, bands)
+    else:
+        theirs, edge = _with_tops(other, rows, 0, bands)
+        mine, bottom = _with_tops(own, own_rows, edge + _MIDDLE + bands, 0)
+    return Stack(mine, theirs, bottom)
 
 
-def _pieces(placed: Sequence[Placed], span: Span) -> Iterator[tuple[int, float, float]]:
-    """Yield line, left and right of each piece of a span, one piece per line."""
-    items = placed[span.start : span.start + span.length]
-    for row in range(items[0].row, items[-1].row + 1):
-        here = [place for place in items if place.row == row]
-        yield row, here[0].x, here[-1].x + here[-1].width
+def _with_tops(
+    items: Sequence[Placed], rows: Sequence[int], start: float, bands: float
+) -> tuple[PlacedText, float]:
+    """Place the chips of rows from `start` on, with `bands` between rows; also return their end."""
+    pitch = CHIP + bands + _ROW_GAP
+    tops = {row: start + number * pitch for number, row in enumerate(rows)}
+    return PlacedText(items, tops), max(tops.values(), default=start) + CHIP
 
 
-def _draw_legend(
-    axes: Axes, heads: Sequence[int], spans: Mapping[Span, str], field: Field, top: float
-) -> None:
+def _draw_legend(axes: Axes, scene: Scene, top: float) -> None:
     """Write the top span of every head and its weight."""
-    for number, head in enumerate(heads):
+    for number, head in enumerate(scene.heads):
         text = "nothing"
-        span = next((span for span in spans if span.head == head), None)
+        span = next((span for span in scene.spans if span.head == head), None)
         if span:
-            label = clip(words_for_print(items_text(field, span.items)), 16)
-            text = f"“{label}” {spans[span]}"
+            label = clip(words_for_print(items_text(scene.other, span.items)), 16)
+            text = f"“{label}” {amount(scene.focus, span.weight)}"
         row, column = divmod(number, _COLUMNS)
-        x, y = column * _MEASURE / _COLUMNS, top + _LEGEND * row
-        box = (x, y + 0.035), 6, 0.09
-        axes.add_artist(Rectangle(*box, color=head_colour(head), linewidth=0))
-        _write(
-            axes,
-            x + 11,
-            y + 0.08,
-            f"head {head + 1}  {text}",
-            PRINT_FONT,
-            "left",
-        )
-
-
-def _write(
-    axes: Axes,
-    x: float,
-    y: float,
-    text: str,
-    size: float,
-    side: str,
-) -> None:
-    """Write a text; marks of spaces are pale."""
-    axes.text(
-        x,
-        y,
-        text,
-        ha=side,
-        va="center_baseline",
-        fontsize=size,
-        color="#B0B0B0" if text in _BLANKS else "black",
-    )
+        place = column * _MEASURE / _COLUMNS + 3, top + _LEGEND * (row + 0.5)
+        draw_key(axes, place, head, f"head {head + 1}  {text}", PRINT_FONT)

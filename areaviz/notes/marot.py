@@ -41,10 +41,12 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
         InputError: the dataset lacks a source, or a line has an invalid value.
     """
     places = SegmentPlaces(dataset)
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    copies = _repeated_segments(rows)
+    groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
-        places.find(f"Line {row.line:,}", _segment(row), _plain(row.cell("source")))
-        groups.setdefault((*row.key, *_segment(row)), []).append(row)
+        segment = (*_segment(row), copies.get(_copy(row), 0))
+        places.find(f"Line {row.line:,}", segment, _plain(row.cell("source")))
+        groups.setdefault((*row.key, *segment), []).append(row)
     found = []
     for group in groups.values():
         first = group[0]
@@ -55,7 +57,8 @@ def judgements_of(rows: Sequence[Row], dataset: Dataset, systems: Sequence[str])
             )
         model = known_system(first.cell("system"), systems)
         source, output = _plain(first.cell("source")), _plain(first.cell("target"))
-        place = places.find(f"Line {first.line:,}", _segment(first), source)
+        segment = (*_segment(first), copies.get(_copy(first), 0))
+        place = places.find(f"Line {first.line:,}", segment, source)
         empty = Judgement(dataset.digest, place, model, first.cell("rater"), source, output)
         origin = json.dumps([[row.line, *row.cells] for row in group], ensure_ascii=False)
         judgement = replace(empty, origin=origin, **_said(group))
@@ -187,6 +190,34 @@ def _segment(row: Row) -> tuple[str, ...]:
     number alone is therefore ambiguous.
     """
     return row.cell("doc"), row.cell("docSegId"), bare_text(_plain(row.cell("source")))
+
+
+def _copy(row: Row) -> tuple[str, ...]:
+    """Return the key of a segment of a system, with the overall number and the output."""
+    output = "".join(_plain(row.cell("target")).split())
+    return row.cell("system"), *_segment(row), row.cell("globalSegId"), output
+
+
+def _repeated_segments(rows: Sequence[Row]) -> dict[tuple[str, ...], int]:
+    """Return the numbers, from 0, of segments that share document, number and source.
+
+    A rater judges an output once. If the lines of one rater have several overall numbers or several
+    outputs for a segment, the file has several segments that look alike. Each of them belongs to an
+    example of its own. Numbers that differ only between raters or systems do not count, because
+    some tools number the lines.
+
+    Returns:
+        The number by the key of `_copy`. Segments that occur once are left out.
+    """
+    of_rater: dict[tuple[str, ...], set[tuple[str, ...]]] = {}
+    of_system: dict[tuple[str, ...], dict[tuple[str, ...], int]] = {}
+    for row in rows:
+        segment, copy = (row.cell("system"), *_segment(row)), _copy(row)
+        of_rater.setdefault((*segment, row.cell("rater")), set()).add(copy)
+        copies = of_system.setdefault(segment, {})
+        copies.setdefault(copy, len(copies))
+    repeated = {key[:-1] for key, copies in of_rater.items() if len(copies) > 1}
+    return {copy: number for segment in repeated for copy, number in of_system[segment].items()}
 
 
 def _plain(text: str) -> str:

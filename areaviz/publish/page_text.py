@@ -19,8 +19,8 @@ ROWS, OTHERS = 256, 3
 """Number of items listed with probabilities, and of alternatives named for each item."""
 READ = {one.name: one.how_to_read for one in (RIBBON, GRID)}
 KEYS = (
-    "Click to keep something lit, with Shift or Ctrl to add to it. By keyboard: Tab to a text or"
-    " picture, arrows to move, Enter to keep, Escape to let go."
+    "Click to pin what is shown, and Shift- or Ctrl-click to add more. With the keyboard, press Tab"
+    " to enter a text or picture, the arrow keys to move, Enter to pin and Escape to clear."
 )
 CAVEAT = "Attention shows where a model looked, and not by itself why it said what it said."
 

@@ -1,8 +1,9 @@
-"""Checks of the arguments of public functions of a map, which give clear errors."""
+"""Checks of the arguments of public functions, which give clear errors."""
 
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Callable, Iterable
 from functools import wraps
 from numbers import Integral, Real
@@ -12,6 +13,9 @@ from typing import Any, ParamSpec, TypeVar
 from areaviz.trace.errors import InputError
 from areaviz.trace.limits import described, shown
 from areaviz.trace.record import AttentionMap, Trace
+
+# Limits of Linux, which other systems share or undercut.
+MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 4095
 
 _Given = ParamSpec("_Given")
 _Result = TypeVar("_Result")
@@ -106,8 +110,31 @@ def path_of(given: object) -> Path:
     if not isinstance(given, str | Path) or not str(given) or "\0" in str(given):
         raise InputError(f"A path is needed but this is {described(given)}; give a file's path.")
     try:
-        return Path(given).expanduser()
+        path = Path(given).expanduser()
     except RuntimeError as error:
         raise InputError(
             f"There is no home folder for {shown(str(given))}; give the whole path."
         ) from error
+    longest = max(len(os.fsencode(part)) for part in (path.name, *path.parts))
+    if longest > MAX_NAME_BYTES or len(os.fsencode(path)) > MAX_PATH_BYTES:
+        raise InputError(
+            f"The path {shown(str(given))} is longer than a file system allows; check it, or choose"
+            " a shorter one."
+        )
+    return path
+
+
+def file_of(given: object) -> Path:
+    """Return the path of a file that exists, with "~" expanded to the home folder.
+
+    Raises:
+        InputError: The argument is not a valid path, or there is no file at it that can be read.
+    """
+    path = path_of(given)
+    if path.is_dir():
+        raise InputError(f'"{path}" is a folder. Name the files in it.')
+    if not path.is_file():
+        raise InputError(f'There is no file "{path}". Check the path.')
+    if not os.access(path, os.R_OK):
+        raise InputError(f'You may not read the file "{path}". Change its permissions.')
+    return path

@@ -14,6 +14,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ import numpy.typing as npt
 
 from areaviz.trace.areas import AreaGrid, FloatArray
 from areaviz.trace.arrays import MAX_ITEMS, NO_OUTPUT, nothing, text_of
+from areaviz.trace.asked import check_trace, file_of, path_of
 from areaviz.trace.check import validate
 from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
-from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES
+from areaviz.trace.limits import MAX_UPLOAD_MEGABYTES, described
 from areaviz.trace.query import item_shares
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Request
@@ -51,14 +53,14 @@ def load_inseq(path: Path | str, example: int = 0) -> Trace:
     Raises:
         InputError: The file or the example does not exist, or Inseq did not write the file.
     """
-    entries = _read(Path(path).expanduser())
+    entries = _read(file_of(path))
     sequences = _attributes(entries).get("sequence_attributions")
     if not isinstance(sequences, list) or not sequences:
         raise _not_inseq()
-    if not 0 <= example < len(sequences):
+    if not isinstance(example, Integral) or not 0 <= example < len(sequences):
         raise InputError(
-            f"The file has {len(sequences)} attributions, so there is no number {example}; count"
-            " them from 0."
+            f"The file has {len(sequences)} attributions, so there is no number"
+            f" {described(example)}; count them from 0."
         )
     info = _attributes(entries).get("info") or {}
     try:
@@ -83,6 +85,8 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
     Raises:
         InputError: The trace has no map of what an output attends to.
     """
+    check_trace(trace)
+    place = path_of(path)
     maps = [trace.maps.get(site) for site in (CROSS, DECODER)]
     across, within = maps
     if across is None and within is None:
@@ -112,14 +116,11 @@ def save_inseq(trace: Trace, path: Path | str, layer: int | None = None) -> Path
         "info": info,
     }
     content = json.dumps(_instance("inseq.data.attribution", "FeatureAttributionOutput", whole))
-    place = Path(path)
     write_whole(place, content.encode())
     return place
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise InputError(f'There is no file "{path}"; check the path.')
     with path.open("rb") as file:
         content = file.read(_MOST_BYTES + 1)
     try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from itertools import groupby
-from numbers import Real
+from numbers import Integral, Real
+from typing import Any
 
 from areaviz.trace.errors import Advised, InputError
 
@@ -85,6 +86,25 @@ def check_range(name: str, value: float, limits: tuple[float, float]) -> None:
             f'"{name}" is {value} but must lie between {low} and {high}; choose a number in that'
             " range."
         )
+
+
+def check_chosen(name: str, chosen: Any, kind: type) -> None:
+    """Check a choice of layers, heads or sites. None chooses all.
+
+    Raises:
+        InputError: The choice is empty, or its items are not numbers or names.
+    """
+    if chosen is None:
+        return
+    what = "whole numbers" if kind is int else "names"
+    if isinstance(chosen, str) or not isinstance(chosen, Sequence | range):
+        raise InputError(f"The option {name}= must list {what} but is {described(chosen)}.")
+    if not len(chosen):
+        raise InputError(f"No layer, head or site is left by {name}=; choose at least one.")
+    for one in chosen:
+        is_right = isinstance(one, Integral) and not isinstance(one, bool)
+        if not (is_right if kind is int else isinstance(one, str)):
+            raise InputError(f"The option {name}= must list {what} but has {described(one)}.")
 
 
 def check_map_bytes(size: int, most: int = MAX_MAP_BYTES) -> None:

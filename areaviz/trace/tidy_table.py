@@ -9,6 +9,7 @@ import numpy as np
 
 from areaviz.trace.areas import AreaGrid
 from areaviz.trace.errors import InputError
+from areaviz.trace.limits import check_chosen, check_range
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,9 +41,12 @@ def tidy_table(
         min_weight: Leave out weights up to this value.
 
     Raises:
-        InputError: A site or layer does not exist, pandas is missing, or the table would have more
-            than 20 million rows.
+        InputError: A site or layer does not exist, pandas is missing, the table would have more
+            than 20 million rows, or an argument has another type.
     """
+    check_chosen("sites", sites, str)
+    check_chosen("layers", layers, int)
+    check_range("min_weight", min_weight, (0, 1))
     chosen = tuple(trace.maps) if sites is None else tuple(sites)
     for site in chosen:
         if site not in trace.maps:

@@ -248,7 +248,7 @@ VIEW = replace(
         paper,
         how_to_read=(
             "A picture a word, in the order of writing: bright parts received most of that word's"
-            " attention. “Against the average” above takes out what all words look at."
+            " attention. “Relative to average” under “More” hides what all words attend to."
         ),
     ),
     movie=film_gif,

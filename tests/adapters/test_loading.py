@@ -12,7 +12,7 @@ import torch
 import transformers
 
 import areaviz
-from areaviz.adapters.loading import load
+from areaviz.adapters.loading import fetched, load
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from tests import fakes
@@ -130,7 +130,7 @@ def test_a_folder_that_is_no_model_is_refused(make: Any, said: str, tmp_path: Pa
 
 
 def test_what_can_be_no_model_is_refused_before_anything_is_asked_for() -> None:
-    for place in ("../nowhere", "a/b/c", "https://example.org/x", ""):
+    for place in ("../nowhere", "a/b/c", "https://example.org/x"):
         with pytest.raises(InputError, match="no folder"):
             load(place)
 
@@ -151,3 +151,27 @@ def test_a_hub_is_asked_for_safetensors_only(monkeypatch: pytest.MonkeyPatch) ->
     )
     [model] = [one for one in asked if "use_safetensors" in one]
     assert model["use_safetensors"] is True and model["weights_only"] is True
+
+
+@pytest.mark.parametrize(
+    ("place", "says"),
+    [
+        ("", "A path is needed but this is ''"),
+        ("a\0b", "A path is needed"),
+        ("x" * 256, "longer than a file system allows"),
+        ("a/" * 3000, "longer than a file system allows"),
+        ("~no_such_reader/bert", "There is no home folder"),
+    ],
+)
+@pytest.mark.parametrize("opened", [load, fetched])
+def test_impossible_path_is_refused(opened: Any, place: str, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        opened(place)
+
+
+def test_current_folder_is_called_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=f"The folder {tmp_path.name} has no config.json"):
+        load(".")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -179,10 +180,16 @@ def test_timm_without_a_class_token_shows_its_cells_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "given", ["a text", torch.rand(2, 5, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
+    "given", [b"text", torch.rand(2, 5, 24, 32), np.zeros((4, 4), np.uint8), torch.rand(5)]
 )
 def test_what_is_no_picture_is_refused_in_a_sentence(given: object) -> None:
     with pytest.raises(InputError, match="one picture|must be a picture"):
+        areaviz.attend(small.vit(), given)
+
+
+@pytest.mark.parametrize("given", ["a small dog", "/no/such/dog.png", Path("dog.png")])
+def test_text_for_a_model_of_pictures_is_refused(given: object) -> None:
+    with pytest.raises(InputError, match="reads a picture but was given a text; open the picture"):
         areaviz.attend(small.vit(), given)
 
 

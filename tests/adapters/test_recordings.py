@@ -154,6 +154,11 @@ def test_a_batch_of_samples_is_asked_by_its_number() -> None:
         (np.zeros(0), "must be one row of samples"),
         ({"words": [1]}, "give it these, or a recording"),
         (object(), "must be a recording"),
+        ({"array": [0.0] * 400, "sampling_rate": 0}, "sampling_rate. is 0 but must lie"),
+        ({"array": [0.0] * 400, "sampling_rate": None}, "sampling_rate. is None but"),
+        ({"array": [0.0] * 400, "sampling_rate": "16k"}, "sampling_rate. is '16k' but"),
+        ({"array": [0.0] * 400, "sampling_rate": float("nan")}, "sampling_rate. is nan but"),
+        ({"array": [0.0] * 400, "sampling_rate": 10**12}, "between 1000 and 384000"),
     ],
 )
 def test_what_is_no_recording_is_refused(whisper: Any, given: object, says: str) -> None:

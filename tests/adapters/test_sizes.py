@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -27,6 +26,7 @@ from areaviz.views import VIEWS
 from tests.adapters import architectures, small
 from tests.adapters.architectures import ARCHITECTURES
 from tests.adapters.test_architectures import REFUSED
+from tests.trace.test_spool import descriptors
 
 IDS = [5, 6, 7, 8, 9, 10, 11, 12, 5, 6]
 LAYER = 4 * 4 * len(IDS) * len(IDS)
@@ -119,18 +119,21 @@ def test_a_trace_above_the_budget_is_saved_and_shown(
     assert areaviz.show(found).html
 
 
-def test_weights_that_nothing_explains_lie_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_weights_that_nothing_explains_lie_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     x_BNC = torch.randn(1, 10, 8, generator=torch.Generator().manual_seed(1))
     probes = {"keys.*": read}
     whole = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
-    before, mapped_before = len(os.listdir("/proc/self/fd")), on_disk()
+    mapped_before = on_disk()
     monkeypatch.setattr(limits, "MAX_ATTENDED_BYTES", 4 * 10 * 19)
     found = areaviz.attend(Unseen(), x_BNC, probes=probes, area_size=2)
-    assert on_disk() - mapped_before == 2
+    assert on_disk() - mapped_before == 2 and descriptors(tmp_path) > 0
     same(whole, found)
     del found
     gc.collect()
-    assert on_disk() == mapped_before and len(os.listdir("/proc/self/fd")) == before
+    assert on_disk() == mapped_before and descriptors(tmp_path) == 0
 
 
 def on_disk() -> int:

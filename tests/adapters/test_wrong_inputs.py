@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -16,6 +18,7 @@ from tests.adapters.wrong_inputs import (
     GIVEN,
     MODELS,
     OPTIONS,
+    calls_of,
     cases,
     function_cases,
     problem,
@@ -44,6 +47,12 @@ def test_public_functions_answer_any_arguments() -> None:
     drawn = islice(function_cases(), FUNCTION_CASES)
     wrong = {name: found for name, call in drawn if (found := problem_of(call))}
     assert not wrong
+
+
+def test_every_public_function_is_called() -> None:
+    trace = areaviz.from_arrays(np.full((1, 1, 2, 2), 0.5), ["a", "b"])
+    public = {name for name in areaviz.__all__ if inspect.isfunction(getattr(areaviz, name))}
+    assert public <= set(calls_of(trace, None, None))
 
 
 def test_sample_has_every_part() -> None:

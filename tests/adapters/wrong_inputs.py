@@ -25,6 +25,7 @@ import numpy as np
 import torch
 
 import areaviz
+from areaviz.trace.inseq import load_inseq, save_inseq
 from tests.adapters import small
 from tests.adapters.architectures import ARCHITECTURES, Architecture, inputs
 from tests.adapters.vision_language import VISION_LANGUAGE
@@ -216,6 +217,12 @@ GIVEN: Mapping[str, Callable[[Architecture], Any]] = {
     "samples": _as_given(np.zeros(4000, np.float32)),
     "stereo": _as_given(np.zeros((2, 4000), np.float32)),
     "no samples": _as_given(np.zeros(0, np.float32)),
+    "a path that does not exist": _as_given("/no/such/file.png"),
+    "a path in the home folder": _as_given(Path("~/no/such/file.wav")),
+    "bytes": _as_given(b"RIFF"),
+    "a row of a data set": _as_given({"array": [0.0] * 4000, "sampling_rate": 8000}),
+    "a row without a rate": _as_given({"array": [0.0] * 4000, "sampling_rate": 0}),
+    "a row of nothing": _as_given({"array": None, "sampling_rate": "fast"}),
     "without its text": _without("input_ids"),
     "without its pixels": _without("pixel"),
     "without its counts": _without("grid"),
@@ -313,7 +320,7 @@ def function_cases(seed: int = 0) -> Iterator[tuple[str, Callable[[], Any]]]:
     drawn, traces = random.Random(seed), _traces()
     while True:
         one, other = drawn.choice(WRONG), drawn.choice(WRONG)
-        name, call = drawn.choice(list(_calls(drawn.choice(traces), one, other).items()))
+        name, call = drawn.choice(list(calls_of(drawn.choice(traces), one, other).items()))
         yield f"{name}: {one!r}, {other!r}", call
 
 
@@ -322,11 +329,11 @@ def function_pairs() -> Iterator[tuple[str, Callable[[], Any]]]:
     for trace in _traces():
         for one in WRONG:
             for other in WRONG:
-                for name, call in _calls(trace, one, other).items():
+                for name, call in calls_of(trace, one, other).items():
                     yield f"{name}: {one!r}, {other!r}", call
 
 
-def _calls(trace: Any, one: Any, other: Any) -> dict[str, Callable[[], Any]]:
+def calls_of(trace: Any, one: Any, other: Any) -> dict[str, Callable[[], Any]]:
     """Return a call of every public function with these arguments."""
     attention = trace.maps["attention"]
     found: dict[str, Callable[[], Any]] = {
@@ -338,6 +345,10 @@ def _calls(trace: Any, one: Any, other: Any) -> dict[str, Callable[[], Any]]:
         "export": lambda: areaviz.export(trace, _elsewhere(one), areaviz.Focus(str(other))),
         "attend": lambda: areaviz.attend(_elsewhere(one), other),
         "show": lambda: areaviz.show(one, areaviz.Focus("attention")),
+        "load_analysis": lambda: areaviz.load_analysis(one, columns=other),
+        "load_inseq": lambda: load_inseq(one, other),
+        "save_inseq": lambda: save_inseq(trace, _elsewhere(one), other),
+        "to_frame": lambda: trace.to_frame(one, other),
     }
     for name in _ASKS:
         ask = getattr(areaviz, name)

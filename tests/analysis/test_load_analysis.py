@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -12,10 +13,12 @@ import areaviz
 from areaviz import InputError, load_analysis
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.row_lines import Header, Row, header_line, row_line
+from areaviz.analysis.rows import SETTING
 from areaviz.data.examples import Dataset, Example
 from areaviz.intake.brought import read_set
 from areaviz.notes.error_spans import ErrorSpan, Judgement
 from areaviz.notes.judgement_files import to_jsonl
+from tests.rated_files import WMT_2025, lines_of
 
 TABLE = (
     "id,source,reference,output_a,output_b,comet_a,domain,chrf\n"
@@ -90,6 +93,18 @@ def test_load_analysis_has_marks_with_their_raters(table: Path, tmp_path: Path) 
     assert pd.isna(frame["mqm"][0]), "the judged output is another one now"
 
 
+def test_load_analysis_has_the_marks_in_the_files_of_a_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
+    path = tmp_path / "humeval.jsonl"
+    path.write_bytes(lines_of(WMT_2025))
+    frame = load_analysis(path)
+    first = frame[(frame["system"] == "alpha") & (frame["example"] == 1)].iloc[0]
+    assert [mark["marked"] for mark in first["marks"]] == ["Hund"] and first["judged"] == 80
+    assert "marks" not in load_analysis(path, errors=())
+
+
 def test_load_analysis_takes_roles_of_columns(table: Path) -> None:
     frame = load_analysis(table, columns={"output_b": "ignore", "domain": "ignore"}, errors=())
     assert set(frame["system"]) == {"a"} and "domain" not in frame
@@ -110,8 +125,32 @@ def test_load_analysis_refuses_what_is_not_one_analysis(table: Path, tmp_path: P
     bare.write_text("One line.\n", encoding="utf-8")
     with pytest.raises(InputError, match="hold no outputs"):
         load_analysis(bare, errors=())
-    with pytest.raises(FileNotFoundError):
-        load_analysis(tmp_path / "none.csv")
+
+
+@pytest.mark.parametrize("given", [None, 7, b"set.csv", [None], "\0", object()])
+def test_load_analysis_refuses_what_is_no_path(given: Any, table: Path) -> None:
+    with pytest.raises(InputError, match="A path is needed but this is"):
+        load_analysis(given)
+    if given is not None:
+        with pytest.raises(InputError, match="A path is needed but this is"):
+            load_analysis(table, errors=given)
+
+
+def test_load_analysis_names_a_missing_file(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert len(load_analysis("~/set.csv", errors=())) == 4
+    with pytest.raises(InputError, match=r'There is no file ".*none.csv". Check the path'):
+        load_analysis("~/none.csv")
+    with pytest.raises(InputError, match=r'There is no file ".*marks.jsonl"'):
+        load_analysis(table, errors=tmp_path / "marks.jsonl")
+
+
+@pytest.mark.parametrize("columns", [7, "mt", ["mt"], {"mt": None}, {1: "output"}])
+def test_load_analysis_refuses_what_is_no_role(columns: Any, table: Path) -> None:
+    with pytest.raises(InputError, match="The option columns= must give a role for each name"):
+        load_analysis(table, columns=columns, errors=())
 
 
 def test_load_analysis_is_a_public_name() -> None:

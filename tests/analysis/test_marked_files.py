@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from areaviz.analysis.judged import agreement, judged_scores, of_outputs
-from areaviz.analysis.marked_files import read_judgements
+from areaviz.analysis.marked_files import judgements_in_set, read_judgements
 from areaviz.analysis.run import rows_of_outputs
 from areaviz.data.examples import Dataset, Example
 from areaviz.data.raters import is_automatic
@@ -141,3 +141,11 @@ def test_read_judgements_refuses_other_sets_and_files() -> None:
     high = lines_of([{**WMT_2024[0], "esa_score": 101}])
     with pytest.raises(InputError, match='Line 1 of "x.jsonl" cannot be imported: The score is'):
         read_judgements("x.jsonl", high, SET, ())
+
+
+def test_judgements_in_set_keep_what_was_changed_here() -> None:
+    files = {"x.jsonl": lines_of(WMT_2025)}
+    found = judgements_in_set(files, SET, ("alpha", "beta"))
+    assert found == read_judgements("x.jsonl", files["x.jsonl"], SET, ("alpha", "beta"))
+    changed = replace(found[0], score=10, id="a" * 24)
+    assert judgements_in_set(files, SET, ("alpha", "beta"), [changed]) == [changed, *found[1:]]

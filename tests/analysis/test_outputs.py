@@ -8,7 +8,7 @@ import pytest
 from areaviz.analysis.measures import measure
 from areaviz.analysis.output_scores import score_output
 from areaviz.analysis.run import outputs_digest, rows_of_outputs
-from areaviz.analysis.table import summary, table_csv, table_of
+from areaviz.analysis.table import summary, table_csv, table_of, with_changes
 from areaviz.data.examples import Dataset, Example
 from areaviz.metrics.translation import bleu_and_chrf
 from tests import fakes
@@ -52,3 +52,13 @@ def test_a_table_opens_in_a_spreadsheet_as_it_is() -> None:
     lines = content.decode("utf-8-sig").split("\r\n")
     assert lines[1].startswith("1,0,x,,Ein kleiner Hund rennt.,'=1+1,") and "größer" in lines[2]
     assert np.isfinite(float(lines[1].rsplit(",", 1)[1]))
+
+
+def test_table_csv_says_which_runs_a_change_is_of() -> None:
+    runs = [rows_of_outputs(SET, [word] * 3) for word in ("ein", "Ein Hund", "größer")]
+    table = with_changes(table_of(SET, runs), 2, 1)
+    header = table_csv(table, (2, 1)).decode("utf-8-sig").partition("\r\n")[0].split(",")
+    assert "chrf_change_2_1" in header and "bleu_change_2_1" in header
+    assert not [name for name in header if name.endswith("_change")]
+    pair = table_of(SET, runs[:2])
+    assert "chrf_change" in table_csv(pair).decode("utf-8-sig").partition("\r\n")[0].split(",")

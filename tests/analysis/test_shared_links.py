@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 
+from areaviz.analysis import shared_links
 from areaviz.analysis.shared_links import Mode, SharedAnalysis, SharedLinks, remove_old_links
 from areaviz.shares.limits import SHARED_LINKS, SHARED_LINKS_ALL, VISITORS_LISTED
 from areaviz.trace.errors import BackendError, InputError
@@ -62,7 +64,12 @@ def test_withdrawn_link_opens_nothing_and_no_visit_revives_it(tmp_path: Path) ->
     assert [one.id for one in links.list_for(ADA)] == [links.open(tokens[1]).id]
 
 
-def test_owner_sees_how_many_readers_opened_and_when(tmp_path: Path) -> None:
+def test_owner_sees_how_many_readers_opened_and_when(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two visits within one millisecond have no order.
+    seconds = count(10)
+    monkeypatch.setattr(shared_links, "now", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00")
     links = SharedLinks(tmp_path)
     link = links.open(links.make(ADA, ANALYSIS))
     for reader in (BOB, ADA, CLEO, BOB):

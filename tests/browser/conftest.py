@@ -19,7 +19,15 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Error, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    ConsoleMessage,
+    Error,
+    Locator,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.server import ARGUMENTS, Server, browser_path
 
@@ -166,19 +174,20 @@ def settled(page: Page) -> None:
         has_rested = app.get_attribute(state) == idle
 
 
-def open_form(page: Page, path: str) -> None:
-    """Unfold the form of a page, once it stands folded under its first answer.
+def open_options(page: Page, path: str) -> Locator:
+    """Open the menu of the options of a page, and return its content."""
+    settled(page)
+    page.locator(f".st-key-{path}_options button").first.click()
+    menu = page.get_by_test_id("stPopoverBody")
+    expect(menu).to_be_visible()
+    return menu
 
-    A run that starts late folds it again, so it is looked at until it stays open.
-    """
-    form = page.locator(f".st-key-{path}_form details")
-    open_before = False
-    for _ in range(10):
-        settled(page)
-        is_open = form.get_attribute("open") is not None
-        if is_open and open_before:
-            return
-        if not is_open:
-            form.locator("summary").first.click()
-        open_before = is_open
-    expect(form).to_have_attribute("open", "")
+
+def open_tab(page: Page, title: str, name: str) -> Locator:
+    """Open a tab below a result, and return its content."""
+    settled(page)
+    page.locator(".st-key-tabs").get_by_role("button", name=title, exact=True).click()
+    content = page.locator(f".st-key-tab_{name}")
+    expect(content).to_be_visible()
+    settled(page)
+    return content

@@ -8,6 +8,8 @@ import os
 
 import streamlit as st
 
+from areaviz.data.places import HOME
+from areaviz.trace import codec
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import ribbon
@@ -16,12 +18,15 @@ from tests import fakes
 SITE = os.environ.get("RIBBON_SITE", "encoder-decoder")
 SOURCE = os.environ.get("RIBBON_SOURCE", fakes.SENTENCE) * int(os.environ.get("RIBBON_TIMES", "1"))
 TARGET = os.environ.get("RIBBON_TARGET", "Ein kleiner Hund rennt.")
+TOKENS = "RIBBON_TOKENS" in os.environ
 HEADS = int(os.environ.get("RIBBON_HEADS", "4"))
 
 
 @st.cache_resource
 def traces() -> tuple[Trace, Trace]:
-    """A model with areas of one item and one with areas up to five."""
+    """A model with areas of one item and one with areas up to five; or a stored trace of tokens."""
+    if TOKENS:
+        return codec.load(HOME), codec.load(HOME)
     return (
         fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS, area_size=1),
         fakes.trace(SOURCE, TARGET, layers=1, heads=HEADS),

@@ -16,9 +16,11 @@ from areaviz.trace.query import item_shares, top_areas
 from areaviz.trace.record import Trace
 from tests import fakes
 from tests.browser.conftest import App
+from tests.browser.more import choose_more, fill_more
 
 SCRIPT = "tests/browser/grid_app.py"
-IDLE = "Point at"
+LIT = "To write “red”"
+"""Begins the sentence about the word that a grid opens with."""
 
 
 @pytest.fixture
@@ -97,9 +99,8 @@ def test_pointing_at_a_word_shows_every_heads_strongest_area(
     grids: tuple[Locator, Locator],
 ) -> None:
     _, area = grids
-    assert ink(area, "memory") == 0
     point(area, "query", 2)
-    expect(sentence(area)).to_contain_text("“red” attends most to")
+    expect(sentence(area)).to_contain_text("To write “red”")
     attention = soft().maps["encoder-decoder"]
     lines = area.locator(".legend li")
     expect(lines).to_have_count(4)
@@ -109,9 +110,11 @@ def test_pointing_at_a_word_shows_every_heads_strongest_area(
         shown = f"{top.weight * 100:.0f} %" if top.weight >= 0.1 else f"{top.weight * 100:.1f} %"
         assert lines.nth(head).locator(".share").text_content() == shown
     assert ink(area, "memory") > 500
+    point(area, "query", 0)
+    expect(sentence(area)).to_contain_text("To write “a”")
     area.page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text(IDLE)
-    assert ink(area, "memory") == 0
+    expect(sentence(area)).to_contain_text(LIT)
+    assert ink(area, "memory") > 500
 
 
 def test_the_picture_and_the_heat_are_drawn_where_they_belong(
@@ -127,12 +130,12 @@ def test_the_picture_and_the_heat_are_drawn_where_they_belong(
         picture.pixels[(top + bottom) // 2, (left + right) // 2],
         atol=6,
     )
-    area.locator(".strength").fill("100")
+    fill_more(area, ".strength", "100")
     shares = np.mean(
         [item_shares(trace.maps["encoder-decoder"], 0, head)[3] for head in range(4)], 0
     )
     most = int(shares.argmax())
-    area.locator(".many").fill("1")
+    fill_more(area, ".many", "1")
     point(area, "query", 3)
     expect(area.locator(".most")).to_contain_text(
         f"{shares.max() * 100:.0f} %" if shares.max() >= 0.1 else f"{shares.max() * 100:.1f} %"
@@ -140,7 +143,7 @@ def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     np.testing.assert_allclose(
         colour_at(area, "above", most), (253, 231, 37), atol=6
     )  # the end of viridis
-    area.get_by_role("button", name="Heat map").click()
+    choose_more(area, "Heat map")
     point(area, "query", 3)
     expect(area.locator(".scale")).to_have_class("scale idle")
 
@@ -177,7 +180,7 @@ def test_the_other_grid_lights_up_the_same_word_and_cells(grids: tuple[Locator, 
     point(hard, "memory", 6)
     expect(sentence(area)).to_contain_text("Row 2, column 3 is attended to")
     area.page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text(IDLE)
+    expect(sentence(area)).to_contain_text(LIT)
 
 
 def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
@@ -192,10 +195,11 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
         )
     ).to_be_visible()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("“red” attends")
+    expect(sentence(area)).to_contain_text("To write “red”")
     expect(area.locator("#query-2:visible")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
-    expect(sentence(area)).to_contain_text(IDLE)
+    expect(area.locator("#query-2:visible")).to_have_attribute("aria-selected", "false")
+    expect(sentence(area)).to_contain_text(LIT)
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=None,")
     ).to_be_visible()
@@ -223,7 +227,7 @@ def test_a_drag_over_cells_asks_for_their_mean(selves: tuple[Locator, Locator]) 
     _, area = selves
     page = area.page
     point(area, "query", 0)
-    expect(sentence(area)).to_contain_text("Row 1, column 1 attends most to")
+    expect(sentence(area)).to_contain_text("For row 1, column 1, head")
     page.mouse.down()
     page.mouse.move(*middle(area, "query", 5), steps=4)
     page.mouse.up()
@@ -259,10 +263,10 @@ def test_a_cell_of_the_right_picture_shows_the_cells_that_attend(
     selves: tuple[Locator, Locator],
 ) -> None:
     _, area = selves
-    assert ink(area, "query") == 0
+    before = ink(area, "query")
     point(area, "memory", 10)
     expect(sentence(area)).to_contain_text("Row 3, column 3 is attended to most by row")
-    assert ink(area, "query") > 500
+    assert ink(area, "query") > 500 and ink(area, "query") != before
 
 
 def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page: Page) -> None:
@@ -272,7 +276,7 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "8")
     before = len(sent)
-    area.locator(".many").fill("3")
+    fill_more(area, ".many", "3")
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "12")
     assert len(sent) == before
@@ -283,10 +287,10 @@ def test_sliders_work_without_the_server_and_head_chips_are_told(app: App, page:
     ).to_be_visible()
     point(area, "query", 2)
     expect(area).to_have_attribute("data-marks", "3")
-    assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
     attention = soft().maps["encoder-decoder"]
     expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4)]
-    assert area.locator(".legend .what").all_text_contents() == expected
+    named = area.locator(".legend .what").all_text_contents()
+    assert [text for text in named if text] == expected
 
 
 @pytest.mark.parametrize("percent", [0, 25, 75, 100])
@@ -294,11 +298,10 @@ def test_areas_that_overlap_more_or_less_can_be_asked_for(
     grids: tuple[Locator, Locator], percent: int
 ) -> None:
     _, area = grids
-    overlap = area.get_by_role("slider", name="Overlap")
-    expect(overlap).to_have_value("50")
+    expect(area.locator(".overlap")).to_have_value("50")
     area.get_by_role("button", name="Head 2").click()
-    overlap.fill(str(percent))
-    area.locator(".many").fill("4")
+    fill_more(area, ".overlap", str(percent))
+    fill_more(area, ".many", "4")
     point(area, "query", 2)
     attention = soft().maps["encoder-decoder"]
     expected = [area_text(top.area) for top in top_areas(attention, 0, 1, 2, 4, percent / 100)]
@@ -312,7 +315,7 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(
 ) -> None:
     page.emulate_media(color_scheme=scheme)
     _, area = opened(page, app(SCRIPT))
-    area.locator(".strength").fill("100")
+    fill_more(area, ".strength", "100")
     area.get_by_role("button", name="Head 2").click()
     point(area, "memory", 5)
     share_Q = item_shares(soft().maps["encoder-decoder"], 0, 1)[:, 5]
@@ -352,16 +355,16 @@ def test_a_picture_of_one_pixel_across_can_be_pointed_at(app: App, page: Page) -
     box = canvas.bounding_box()
     assert box and box["width"] >= 90 and box["height"] <= 480
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] * 0.3)
-    expect(sentence(area)).to_contain_text("Row 2,")
+    expect(sentence(area)).to_contain_text("row 2,", ignore_case=True)
     click(area, "query", 2)
-    expect(sentence(area)).to_contain_text("“red” attends most to")
+    expect(sentence(area)).to_contain_text("To write “red”")
     assert ink(area, "memory") > 500
 
 
 def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locator]) -> None:
     hard, area = grids
     assert hard.locator(".areas button").count() == 0
-    area.get_by_role("button", name="2+ cells").click()
+    choose_more(area, "2+ cells")
     point(area, "query", 2)
     attention = soft().maps["encoder-decoder"]
     for head in range(4):
@@ -372,23 +375,23 @@ def test_areas_of_two_or_more_cells_can_be_asked_for(grids: tuple[Locator, Locat
 def test_the_keyboard_moves_locks_and_lets_go(selves: tuple[Locator, Locator]) -> None:
     _, area = selves
     page = area.page
-    area.get_by_role("button", name="2+ cells").focus()
-    page.keyboard.press("Tab")
-    expect(sentence(area)).to_contain_text("Row 1, column 1 attends")
+    area.locator("[data-side=query][data-kind=picture] .scroller").focus()
+    page.keyboard.press("Home")
+    expect(sentence(area)).to_contain_text("For row 1, column 1, head")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
-    expect(sentence(area)).to_contain_text("Row 2, column 2 attends")
+    expect(sentence(area)).to_contain_text("For row 2, column 2, head")
     scroller = area.locator("[data-side=query][data-kind=picture] .scroller")
     expect(scroller).to_have_attribute("aria-activedescendant", "query-5")
     page.keyboard.press("Enter")
     expect(page.get_by_text("area has Selection(side='query', items=(5,)")).to_be_visible()
     page.keyboard.press("End")
-    expect(sentence(area)).to_contain_text("Row 4, column 4 attends")
+    expect(sentence(area)).to_contain_text("For row 4, column 4, head")
     page.keyboard.press("Escape")
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=None,")
     ).to_be_visible()
-    expect(area.locator(".live")).to_contain_text("Row 4, column 4 attends")
+    expect(area.locator(".live")).to_contain_text("For row 4, column 4, head")
 
 
 def test_a_finger_taps_words(app: App, page: Page) -> None:
@@ -400,7 +403,7 @@ def test_a_finger_taps_words(app: App, page: Page) -> None:
     area = phone.locator(".grid[data-ready]").nth(1)
     area.locator("#query-3:visible").tap()
     expect(phone.get_by_text("area has Selection(side='query', items=(3,)")).to_be_visible()
-    expect(sentence(area)).to_contain_text("“circle” attends")
+    expect(sentence(area)).to_contain_text("To write “circle”")
     context.close()
 
 
@@ -410,14 +413,14 @@ def test_the_page_can_move_the_grid_and_it_survives_being_hidden(
     _, area = grids
     page = area.page
     page.get_by_role("button", name="Choose the third item").click()
-    expect(sentence(area)).to_contain_text("“red” attends")
+    expect(sentence(area)).to_contain_text("To write “red”")
     click(area, "query", 0)
     expect(page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
     page.get_by_text("Show grids").click()
     expect(page.locator(".grid")).to_have_count(0)
     page.get_by_text("Show grids").click()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("“a” attends")
+    expect(sentence(area)).to_contain_text("To write “a”")
 
 
 def test_a_click_sends_no_data_again(app: App, page: Page) -> None:

@@ -104,7 +104,8 @@ def test_hovering_shows_what_the_trace_says_at_every_layer_and_site(opened: Open
         expect(page.locator(f'[data-shown="{site}, layer {layer + 1}"]')).to_have_count(1)
         point(page, shown.locator("#query-7"))
         expect(shown.locator(".caption")).to_contain_text(f"{site}, layer {layer + 1} of 2")
-        expect(shown.locator(".say")).to_contain_text("attends most to")
+        expect(shown.locator("#query-7")).to_have_attribute("data-lit", "")
+        expect(shown.locator(".say")).to_contain_text("most to")
         assert legend(shown) == strongest(trace, site, layer, 7)
 
 
@@ -121,12 +122,14 @@ def test_what_is_locked_and_the_head_stay_when_the_layer_changes(opened: Open) -
     expect(shown.locator(".caption")).to_contain_text("decoder self, layer 2 of 2, head 2 of 4")
     expect(shown.locator("#query-8")).to_have_attribute("aria-selected", "true")
     choose(page, "Within the source", "ribbon")
-    expect(shown.locator(".say")).to_contain_text("Point at an item")
+    expect(shown.locator("[aria-selected=true]")).to_have_count(0)
+    expect(shown.locator("[data-lit]")).to_have_count(1)
+    expect(shown.locator(".say")).to_contain_text("For “")
 
 
 def test_without_a_focus_the_longest_word_is_lit(opened: Open) -> None:
     shown = ribbon(opened(fakes.trace()))
-    expect(shown.locator(".say")).to_contain_text("“kleiner” attends most to")
+    expect(shown.locator(".say")).to_contain_text("To write “kleiner”")
 
 
 def test_the_keyboard_does_all_of_it(opened: Open) -> None:
@@ -151,21 +154,21 @@ def test_a_picture_can_be_pointed_at(opened: Open) -> None:
     shown = page.locator(".grid[data-ready]")
     expect(shown).to_have_count(1)
     point(page, shown.locator("[data-kind=text] #query-2"))
-    expect(shown.locator(".say")).to_contain_text("“red” attends most to row")
+    expect(shown.locator(".say")).to_contain_text("To write “red”")
     below = shown.locator("[data-side=memory] canvas.below")
     assert below.evaluate("c => c.getContext('2d').getImageData(40, 40, 1, 1).data[3]") == 255
     choose(page, "Within the picture", "grid")
     point(page, shown.locator("[data-side=query] .cell").nth(5))
-    expect(shown.locator(".say")).to_contain_text("Row 2, column 2 attends most to row")
+    expect(shown.locator(".say")).to_contain_text("For row 2, column 2, head 2 attends most to row")
 
 
 def test_a_word_lights_up_in_both_its_text_and_its_picture(opened: Open) -> None:
     page = opened(fakes.doubly_trace())
     grid, text = page.locator(".grid[data-ready]"), ribbon(page)
-    expect(grid.locator(".say")).to_contain_text("“roter” attends most to row")
-    expect(text.locator(".say")).to_contain_text("“roter” attends most to")
+    expect(grid.locator(".say")).to_contain_text("To write “roter”")
+    expect(text.locator(".say")).to_contain_text("To write “roter”")
     point(page, text.locator("#query-2"))
-    expect(grid.locator(".say")).to_contain_text("“Stern” attends most to row")
+    expect(grid.locator(".say")).to_contain_text("To write “Stern”")
 
 
 @pytest.mark.parametrize("trace", [fakes.gaze_trace(), fakes.gaze_trace("transformer", 1, 1)])
@@ -199,7 +202,7 @@ def test_text_stays_text_in_every_place(opened: Open) -> None:
     page = opened(trace, FOCUS, areaviz.PageOptions(title=NASTY, note=HOSTILE))
     shown = ribbon(page)
     point(page, shown.locator("#query-3"))
-    expect(shown.locator(".say")).to_contain_text("attends most to")
+    expect(shown.locator(".say")).to_contain_text("most to")
     for summary in page.locator("summary").all():
         summary.click()
     assert page.title().startswith("</script><script>") and "⟨U+202E⟩" in page.title()
@@ -269,7 +272,7 @@ def test_a_notebooks_frame_shows_the_same(page: Page, tmp_path: Path) -> None:
     grid = frame.locator(".grid[data-ready]")
     expect(grid).to_have_count(1)
     grid.locator("[data-kind=text] #query-2").hover()
-    expect(grid.locator(".say")).to_contain_text("“red” attends most to row")
+    expect(grid.locator(".say")).to_contain_text("To write “red”")
     assert page.locator("iframe").evaluate("frame => frame.contentDocument") is None
 
 

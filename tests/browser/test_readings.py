@@ -16,7 +16,8 @@ from areaviz.publish.export import export
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from tests import fakes
-from tests.browser.test_ribbon import ink, point, sentence, shown
+from tests.browser.more import choose_more, fill_more
+from tests.browser.test_ribbon import point, sentence, shown, tinted
 
 SITE = "encoder-decoder"
 ITEMS = (4,)
@@ -41,10 +42,6 @@ def ribbon(page: Page, tmp_path: Path) -> Locator:
     return found
 
 
-def choose(view: Locator, name: str) -> None:
-    view.get_by_role("button", name=name, exact=True).click()
-
-
 def told(view: Locator) -> list[str]:
     return [shown(line) for line in view.locator(".legend .what").all()]
 
@@ -59,32 +56,32 @@ def test_every_reading_of_the_ribbon_says_what_the_table_says(ribbon: Locator) -
     trace = sunk()
     for button, fields in (
         ("Coverage", {"reading": "coverage"}),
-        ("Densest area", {"reading": "densest"}),
-        ("Against the average", {"against": "average"}),
+        ("Smallest area", {"reading": "densest"}),
+        ("Relative to average", {"against": "average"}),
     ):
-        choose(ribbon, button)
+        choose_more(ribbon, button)
         point(ribbon, "query", *ITEMS)
         expect(sentence(ribbon)).to_contain_text("“k”")
         rows = ribbon_table(trace, Focus(SITE, items=ITEMS, **fields)).rows  # type: ignore[arg-type]
         tops = [next(row for row in rows if row[1] == head) for head in (1, 2, 3, 4)]
         assert told(ribbon) == [f"“{row[2]}”" for row in tops], button
-        scale = 1 if button == "Against the average" else 100
+        scale = 1 if button == "Relative to average" else 100
         expected = [scale * float(row[5]) for row in tops]
         assert numbers(ribbon) == pytest.approx(expected, abs=0.51 if scale == 100 else 0.2), button
-        assert ink(ribbon, "memory") > 100
+        assert tinted(ribbon, "memory") > 0
 
 
 def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
     trace = sunk()
-    choose(ribbon, "Densest area")
-    ribbon.locator(".mass input").fill("80")
+    choose_more(ribbon, "Smallest area")
+    fill_more(ribbon, ".mass input", "80")
     point(ribbon, "query", *ITEMS)
     rows = ribbon_table(trace, Focus(SITE, items=ITEMS, reading="densest", mass=80)).rows
     assert told(ribbon) == [f"“{row[2]}”" for row in rows]
     smallest = min(int(row[4]) for row in rows)
-    expect(sentence(ribbon)).to_contain_text("At least 80 % of what “k” attends to lies in")
+    expect(sentence(ribbon)).to_contain_text("At least 80 % of the attention of “k” falls on")
     expect(sentence(ribbon)).to_contain_text(f"{smallest} character")
-    choose(ribbon, "Words")
+    choose_more(ribbon, "Words")
     point(ribbon, "query", 6)
     whole = Focus(SITE, items=tuple(range(4, 11)), unit="word", reading="densest", mass=80)
     assert told(ribbon) == [f"“{row[2]}”" for row in ribbon_table(trace, whole).rows]
@@ -92,18 +89,19 @@ def test_the_share_a_densest_area_holds_is_a_slider(ribbon: Locator) -> None:
 
 def test_a_sink_is_named_and_goes_against_the_average(ribbon: Locator) -> None:
     expect(ribbon.locator(".sinks")).to_have_text(
-        "All queries look at “m” (head 2, 61 % of the mean map)."
+        "Attention sink: “m” (head 2, 61 % of the mean attention)."
     )
-    choose(ribbon, "Head 2")
+    ribbon.get_by_role("button", name="Head 2").click()
     point(ribbon, "query", *ITEMS)
     expect(sentence(ribbon)).to_contain_text(
-        "where head 2 looks whatever is asked; more than on average to"
+        "an attention sink of head 2; most above its average is"
     )
-    choose(ribbon, "Against the average")
+    choose_more(ribbon, "Relative to average")
     point(ribbon, "query", *ITEMS)
-    assert "“m”" not in told(ribbon)
-    choose(ribbon, "Head 1")
-    expect(ribbon.locator(".sinks")).to_be_hidden()
+    assert told(ribbon)[1] != "“m”"
+    ribbon.get_by_role("button", name="Head 1").click()
+    ribbon.get_by_role("button", name="Head 2").click()
+    expect(ribbon.locator(".sinks")).to_have_text("")
 
 
 def test_the_grid_reads_alike(page: Page, tmp_path: Path) -> None:
@@ -113,12 +111,12 @@ def test_the_grid_reads_alike(page: Page, tmp_path: Path) -> None:
     grid = page.locator(".grid[data-ready]")
     for button, fields in (
         ("Coverage", {"reading": "coverage"}),
-        ("Densest area", {"reading": "densest"}),
-        ("Against the average", {"against": "average"}),
+        ("Smallest area", {"reading": "densest"}),
+        ("Relative to average", {"against": "average"}),
     ):
-        choose(grid, button)
+        choose_more(grid, button)
         point(grid, "query", 1)
-        expect(sentence(grid)).not_to_contain_text("Point at")
+        expect(sentence(grid)).not_to_contain_text("Hover over")
         rows = grid_table(trace, Focus(SITE, items=(1,), **fields)).rows  # type: ignore[arg-type]
         heads = range(1, trace.maps[SITE].heads + 1)
         tops = [next(row for row in rows if row[1] == head) for head in heads]

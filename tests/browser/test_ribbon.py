@@ -7,14 +7,17 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.ribbon_table import items_text, ribbon_table
 from areaviz.trace.query import top_areas, words
 from areaviz.trace.request import Focus
 from tests import fakes
 from tests.browser.conftest import App, settled
+from tests.browser.more import choose_more
 
 SCRIPT = "tests/browser/ribbon_app.py"
-IDLE = "Point at an item"
+LIT = "“E”"
+"""What is shown while nothing is pointed at: the item chosen by `first_item`."""
 
 
 @pytest.fixture
@@ -38,28 +41,30 @@ def sentence(ribbon: Locator) -> Locator:
     return ribbon.locator(".say")
 
 
-def ink(ribbon: Locator, side: str) -> int:
-    """How many points of a side's canvas are painted."""
-    count = ribbon.locator(f"[data-side={side}] canvas").evaluate(
-        "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4"
-        " == 3 && v).length"
-    )
-    return int(count)
+def bars(ribbon: Locator) -> int:
+    """Return how many bars are drawn."""
+    return ribbon.locator(".threads .band").count()
+
+
+def tinted(ribbon: Locator, side: str) -> int:
+    """Return how many items of a side are tinted."""
+    items = ribbon.locator(f"[data-side={side}] .item")
+    script = "all => all.filter(e => parseInt(e.style.getPropertyValue('--depth'))).length"
+    return int(items.evaluate_all(script))
 
 
 def test_pointing_at_a_query_shows_every_heads_strongest_span(
     ribbons: tuple[Locator, Locator],
 ) -> None:
     _, area = ribbons
-    assert ink(area, "memory") == 0
-    point(area, "query", 4)
-    expect(sentence(area)).to_contain_text("“k” attends most to")
+    point(area, "query", 5)
+    expect(sentence(area)).to_contain_text("To write “l”,")
     trace = fakes.trace(layers=1)
     attention = trace.maps["encoder-decoder"]
     lines = area.locator(".legend li")
     expect(lines).to_have_count(4)
     for head in range(4):
-        top = top_areas(attention, 0, head, 4, 1)[0]
+        top = top_areas(attention, 0, head, 5, 1)[0]
         text = items_text(
             trace.fields["source"], range(top.area.left, top.area.left + top.area.width)
         )
@@ -68,16 +73,67 @@ def test_pointing_at_a_query_shows_every_heads_strongest_span(
         assert lines.nth(head).locator(".share").text_content() == (
             f"{top.weight * 100:.0f} %" if top.weight >= 0.1 else f"{top.weight * 100:.1f} %"
         )
-    assert ink(area, "memory") > 200
+    assert bars(area) >= 4 and area.locator(".threads .thread").count() == 4
+    assert tinted(area, "memory") > 0 and tinted(area, "query") == 0
 
 
-def test_leaving_clears_the_picture(ribbons: tuple[Locator, Locator]) -> None:
+def test_thread_is_as_thick_as_its_weight(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
+    attention = fakes.trace(layers=1).maps["encoder-decoder"]
+    point(area, "query", 5)
+    expect(sentence(area)).to_contain_text("“l”")
+    weights = sorted(top_areas(attention, 0, head, 5, 1)[0].weight for head in range(4))
+    threads = area.locator(".threads .thread").all()
+    widths = sorted(float(one.get_attribute("stroke-width") or 0) for one in threads)
+    assert widths == pytest.approx([max(2.5, 12 * weight) for weight in weights], abs=0.01)
+
+
+def test_ribbon_opens_lit_and_returns_to_it(ribbons: tuple[Locator, Locator]) -> None:
+    _, area = ribbons
+    trace = fakes.trace(layers=1)
+    (item,) = first_item(trace.maps["encoder-decoder"], 0, trace.fields["target"])
+    lit = area.locator("[data-lit]")
+    expect(lit).to_have_id(f"query-{item}")
+    expect(sentence(area)).to_contain_text(f"To write {LIT}")
+    assert area.locator("[aria-selected=true]").count() == 0
     point(area, "query", 4)
-    expect(sentence(area)).to_contain_text("attends")
+    expect(lit).to_have_id("query-4")
     area.page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text(IDLE)
-    assert ink(area, "memory") == 0
+    expect(lit).to_have_id(f"query-{item}")
+    assert bars(area) >= 4
+
+
+def test_seams_are_drawn_only_in_the_unit_of_pieces(app: App, page: Page) -> None:
+    page.goto(app(SCRIPT, RIBBON_TOKENS="1"))
+    area = page.locator(".ribbon[data-ready]").nth(1)
+    expect(area.locator(".item.seam").first).to_be_visible()
+    choose_more(area, "Words")
+    expect(area.locator(".item.seam")).to_have_count(0)
+
+
+def test_chips_fill_the_width(app: App, page: Page) -> None:
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.goto(app(SCRIPT, RIBBON_SOURCE="A small dog runs across the wet grass."))
+    area = page.locator(".ribbon[data-ready]").nth(1)
+    expect(area).to_be_visible()
+    inner = area.bounding_box()
+    boxes = [item.bounding_box() for item in area.locator("[data-side=memory] .item").all()]
+    right = max(box["x"] + box["width"] for box in boxes if box)
+    assert inner and right - inner["x"] >= 0.85 * inner["width"]
+
+
+def test_many_heads_draw_three_until_others_are_chosen(app: App, page: Page) -> None:
+    page.goto(app(SCRIPT, RIBBON_HEADS="16"))
+    area = page.locator(".ribbon[data-ready]").nth(1)
+    expect(area.locator(".threads .thread")).to_have_count(3)
+    expect(area.locator(".legend li")).to_have_count(16)
+    expect(area.locator(".hint")).to_contain_text("Bars show the three heads")
+    area.get_by_role("button", name="Head 16").click()
+    expect(area.get_by_role("button", name="Head 16")).to_have_attribute("aria-pressed", "true")
+    expect(area.get_by_role("button", name="Head 15")).to_have_attribute("aria-pressed", "false")
+    area.get_by_role("button", name="Head 15").click()
+    expect(area.locator(".threads .thread")).to_have_count(2)
+    expect(area.locator(".hint")).not_to_contain_text("Bars show")
 
 
 def test_pointing_at_a_memory_item_shows_who_attends_to_it(
@@ -85,18 +141,18 @@ def test_pointing_at_a_memory_item_shows_who_attends_to_it(
 ) -> None:
     _, area = ribbons
     point(area, "memory", 3)
-    expect(sentence(area)).to_contain_text("“m” is attended to most by")
-    assert ink(area, "query") > 50
+    expect(sentence(area)).to_contain_text("“m” receives most attention from")
+    assert bars(area) >= 4 and tinted(area, "query") > 0 and tinted(area, "memory") == 0
 
 
 def test_the_other_ribbon_lights_up_the_same_characters(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     point(area, "memory", 8)
-    expect(sentence(regular)).to_contain_text("“d” is attended to")
-    point(regular, "query", 0)
-    expect(sentence(area)).to_contain_text("“E” attends most to")
+    expect(sentence(regular)).to_contain_text("“d” receives")
+    point(regular, "query", 4)
+    expect(sentence(area)).to_contain_text("To write “k”")
     area.page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text(IDLE)
+    expect(sentence(area)).to_contain_text(LIT)
 
 
 def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
@@ -113,14 +169,15 @@ def test_a_click_locks_and_tells_the_server_and_escape_lets_go(
         )
     ).to_be_visible()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("“k” attends")
+    expect(sentence(area)).to_contain_text("To write “k”")
     expect(area.locator("#query-4")).to_have_attribute("aria-selected", "true")
     page.keyboard.press("Escape")
-    expect(sentence(area)).to_contain_text(IDLE)
+    expect(sentence(area)).to_contain_text(LIT)
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=None,")
     ).to_be_visible()
-    expect(sentence(regular)).to_contain_text(IDLE)
+    expect(area.locator("#query-4")).to_have_attribute("aria-selected", "false")
+    expect(regular.locator("#query-4[data-lit]")).to_have_count(0)
 
 
 def test_a_second_click_unlocks(ribbons: tuple[Locator, Locator]) -> None:
@@ -146,7 +203,7 @@ def test_shift_click_averages_several(ribbons: tuple[Locator, Locator]) -> None:
     page.keyboard.up("Shift")
     page.mouse.move(2, 2)
     expect(page.get_by_text("items=(4, 6)")).to_be_visible()
-    expect(sentence(area)).to_contain_text("“k”, “e” attends most to")
+    expect(sentence(area)).to_contain_text("To write “k” and “e”,")
     expect(sentence(area)).to_contain_text("on average over 2 characters")
 
 
@@ -154,26 +211,34 @@ def test_head_chips_switch_at_once_and_are_told(ribbons: tuple[Locator, Locator]
     _, area = ribbons
     page = area.page
     point(area, "query", 4)
-    expect(sentence(area)).to_contain_text("attends")
     area.get_by_role("button", name="Head 2").click()
     expect(area.locator(".caption")).to_contain_text("head 2 of 4")
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=1, unit='item'")
     ).to_be_visible()
     point(area, "query", 4)
-    assert area.locator(".legend .who").all_text_contents() == ["head 2"] * 4
+    assert pressed(area) == ["Head 2"]
+    expect(area.locator(".legend .ranked")).to_have_count(3)
+    expect(sentence(area)).to_contain_text("head 2 attends most to")
     area.get_by_role("button", name="Head 4").click(modifiers=["Shift"])
     expect(area.locator(".caption")).to_contain_text("heads 2, 4 of 4")
     expect(page.get_by_text("area has Selection(side='query', items=(), head=None")).to_be_visible()
-    assert area.locator(".legend .who").all_text_contents() == ["head 2", "head 4"]
+    assert pressed(area) == ["Head 2", "Head 4"]
     area.get_by_role("button", name="All heads").click()
     expect(area.locator(".caption")).to_contain_text("all heads")
+    expect(area.get_by_role("button", name="All heads")).to_have_count(0)
+    assert len(pressed(area)) == 4
+
+
+def pressed(ribbon: Locator) -> list[str]:
+    """Return the names of the heads that are shown."""
+    return ribbon.locator(".legend [aria-pressed=true] .who").all_text_contents()
 
 
 def test_unit_and_areas_are_told_while_nothing_is_locked(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
-    area.get_by_role("button", name="Words").click()
-    area.get_by_role("button", name="2+ characters").click()
+    choose_more(area, "Words")
+    choose_more(area, "2+ characters")
     expect(
         area.page.get_by_text("items=(), head=None, unit='word', areas='several',")
     ).to_be_visible()
@@ -188,17 +253,17 @@ def test_pointing_asks_nothing_of_the_server(app: App, page: Page) -> None:
     settled(page)
     before = len(sent)
     point(area, "query", 4)
-    expect(sentence(area)).to_contain_text("attends")
+    expect(sentence(area)).to_contain_text("To write")
     point(area, "memory", 3)
-    expect(sentence(area)).to_contain_text("is attended to")
+    expect(sentence(area)).to_contain_text("receives most")
     assert len(sent) == before
 
 
 def test_words_act_as_one_and_spans_snap_to_them(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
-    area.get_by_role("button", name="Words").click()
+    choose_more(area, "Words")
     point(area, "query", 6)
-    expect(sentence(area)).to_contain_text("“kleiner” attends most to")
+    expect(sentence(area)).to_contain_text("To write “kleiner”,")
     words = fakes.SENTENCE.split()
     for text in area.locator(".legend .what").all_text_contents():
         parts = (
@@ -212,10 +277,10 @@ def test_what_is_said_of_several_items_and_of_words_is_what_the_table_says(
 ) -> None:
     _, area = ribbons
     trace = fakes.trace(layers=1)
-    area.get_by_role("button", name="Words").click()
+    choose_more(area, "Words")
     for side, name, item in (("query", "target", 6), ("memory", "source", 3)):
         point(area, side, item)
-        expect(sentence(area)).to_contain_text("attend")
+        expect(sentence(area)).to_contain_text("atten")
         run = next(range(*run) for run in words(trace.fields[name]) if item in range(*run))
         rows = ribbon_table(
             trace, Focus("encoder-decoder", side=side, items=tuple(run), unit="word")
@@ -234,12 +299,14 @@ def test_what_was_not_sent_is_said(app: App, page: Page) -> None:
     page.goto(app(SCRIPT, RIBBON_TIMES="60"))
     area = page.locator(".ribbon[data-ready]").nth(1)
     point(area, "query", 4)
-    expect(sentence(area)).to_contain_text("attends most to")
-    assert "at least" not in (sentence(area).text_content() or "")
-    area.get_by_role("button", name="Words").click()
+    expect(sentence(area)).to_contain_text("To write “k”")
+    assert "≥" not in "".join(area.locator(".legend .share").all_text_contents())
+    choose_more(area, "Words")
+    point(area, "query", 6)
+    expect(area.locator(".legend .share").first).to_contain_text("≥")
+    area.get_by_role("button", name="Head 1", exact=False).first.click()
     point(area, "query", 6)
     expect(sentence(area)).to_contain_text("at least")
-    expect(area.locator(".legend .share").first).to_contain_text("≥")
 
 
 def shown(part: Locator) -> str:
@@ -250,7 +317,7 @@ def shown(part: Locator) -> str:
 def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Locator]) -> None:
     regular, area = ribbons
     assert regular.locator(".areas button").count() == 0
-    area.get_by_role("button", name="2+ characters").click()
+    choose_more(area, "2+ characters")
     point(area, "query", 4)
     trace = fakes.trace(layers=1)
     lines = area.locator(".legend li")
@@ -268,17 +335,17 @@ def test_areas_of_two_or_more_items_can_be_asked_for(ribbons: tuple[Locator, Loc
 def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) -> None:
     _, area = ribbons
     page = area.page
-    area.get_by_role("button", name="Words").focus()
-    page.keyboard.press("Tab")
-    expect(sentence(area)).to_contain_text("“E” attends")
+    area.locator("[data-side=query] .scroller").focus()
+    page.keyboard.press("Home")
+    expect(sentence(area)).to_contain_text("To write “E”")
     for _ in range(4):
         page.keyboard.press("ArrowRight")
-    expect(sentence(area)).to_contain_text("“k” attends")
+    expect(sentence(area)).to_contain_text("To write “k”")
     expect(area.locator("[data-side=query] .scroller")).to_have_attribute(
         "aria-activedescendant", "query-4"
     )
     page.keyboard.press("End")
-    expect(sentence(area)).to_contain_text("“⟨end⟩” attends")
+    expect(sentence(area)).to_contain_text("To write “⟨end⟩”")
     page.keyboard.press("Home")
     page.keyboard.press("Enter")
     expect(page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
@@ -286,7 +353,10 @@ def test_the_keyboard_moves_locks_and_lets_go(ribbons: tuple[Locator, Locator]) 
     expect(
         page.get_by_text("area has Selection(side='query', items=(), head=None,")
     ).to_be_visible()
-    expect(area.locator(".live")).to_contain_text("“E” attends")
+    expect(area.locator(".live")).to_contain_text("To write “E”")
+    expect(area.locator(".live")).to_contain_text("Head 4:")
+    page.keyboard.press("Escape")
+    expect(sentence(area)).to_contain_text(LIT)
 
 
 def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
@@ -295,14 +365,14 @@ def test_the_page_can_move_the_ribbon_and_it_survives_being_hidden(
     _, area = ribbons
     page = area.page
     page.get_by_role("button", name="Choose the fifth item").click()
-    expect(sentence(area)).to_contain_text("“k” attends")
+    expect(sentence(area)).to_contain_text("To write “k”")
     area.locator("[data-side=query] .scroller").click(position={"x": 5, "y": 12})
     expect(page.get_by_text("area has Selection(side='query', items=(0,)")).to_be_visible()
     page.get_by_text("Show ribbons").click()
     expect(page.locator(".ribbon")).to_have_count(0)
     page.get_by_text("Show ribbons").click()
     page.mouse.move(2, 2)
-    expect(sentence(area)).to_contain_text("“E” attends")
+    expect(sentence(area)).to_contain_text("To write “E”")
 
 
 def test_a_click_sends_no_data_again(app: App, page: Page) -> None:
@@ -348,8 +418,7 @@ def test_right_to_left_marks_and_breaks(app: App, page: Page) -> None:
     assert texts[:6] == ["a", "◌\u0301", "b", "↵", "c", "␣"] and "<" in texts
     first, second = (area.locator(f"#memory-{i}").bounding_box() for i in (0, 1))
     assert first and second and first["x"] > second["x"]
-    area.get_by_role("button", name="Words").focus()
-    page.keyboard.press("Tab")
+    area.locator("[data-side=query] .scroller").focus()
     page.keyboard.press("Tab")
     page.keyboard.press("ArrowLeft")
-    expect(sentence(area)).to_contain_text("“ל” is attended to")
+    expect(sentence(area)).to_contain_text("“ל” receives")

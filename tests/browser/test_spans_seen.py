@@ -32,8 +32,8 @@ def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page,
     view = page.locator(".ribbon[data-ready], .grid[data-ready]").first
     expect(view).to_be_visible()
     settled(page)
-    expect(view.locator(".readings button[aria-pressed=true]")).to_have_text("Heaviest areas")
-    expect(view.locator(".areas button[aria-pressed=true]")).to_have_text("Any area")
+    expect(view.locator(".readings button[aria-pressed=true]")).to_have_text("Top areas")
+    expect(view.locator(".areas button[aria-pressed=true]")).to_have_text("Any size")
     assert len(several_seen(view)) >= WANTED
 
 

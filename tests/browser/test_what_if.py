@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import App, settled
+from tests.browser.conftest import App, open_tab, settled
 
 SENTENCE = "A small dog runs across the wet grass."
 ASKED = {
@@ -27,8 +27,7 @@ def test_words_are_hidden_and_the_sentence_decoded_again(app: App, page: Page, w
     page.goto(f"{app('app.py')}/translate?{urlencode(ASKED)}")
     ribbons = page.locator(".ribbon[data-ready]")
     expect(ribbons).to_have_count(1)
-    page.get_by_text("What if", exact=True).click()
-    panel = page.locator(".st-key-translate_what_if")
+    panel = open_tab(page, "What if", "what_if")
     panel.get_by_text("Hide words").click()
     panel.get_by_role("button", name="small").click()
     panel.get_by_role("button", name="Add this change").click()

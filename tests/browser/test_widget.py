@@ -138,7 +138,7 @@ def test_a_picture_is_pointed_at(page: Page, show: Show) -> None:
     grid.locator("[data-kind=text] #query-1").click()
     page.wait_for_function("() => model.get('focus').selection.items[0] === 1")
     assert widget.focus is not None and widget.focus.items == (1,)
-    expect(grid.locator(".say")).to_contain_text("attends most to row")
+    expect(grid.locator(".say")).to_contain_text("most to row")
 
 
 def test_a_notebook_whose_process_ended_says_what_to_run(page: Page, show: Show) -> None:

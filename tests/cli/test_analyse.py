@@ -32,6 +32,7 @@ from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 from tests.notes.test_store import fill, may_mount, small_disk
 from tests.pages import folder
+from tests.rated_files import WMT_2025, lines_of
 
 
 class Backend:
@@ -195,6 +196,24 @@ def test_errors_that_were_marked_in_the_app_are_there_without_a_file(
     judgement = Judgement(digest, 1, "one.txt", "Ada", "=A cat.", "Ein Katze.", (span,))
     Judgements.open(notes_address()).save(judgement)
     assert run(*asked) == 0 and "MQM, mean: 5" in capsys.readouterr().out
+
+
+def test_ratings_in_the_files_of_a_set_are_used(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (place / "humeval.jsonl").write_bytes(lines_of(WMT_2025))
+    asked = [str(place / "humeval.jsonl")]
+    assert run(*asked, "--report", str(place / "r.html")) == 0
+    said = capsys.readouterr()
+    assert "MQM, mean: 0.5, 15" in said.out and "Judged, mean: 80, 47.75" in said.out
+    assert '"humeval.jsonl" holds ratings and errors, too.' in said.err
+    assert ">Hund</mark>" in (place / "r.html").read_text()
+    marked = "alpha\td\t1\t1\tAda\tThe dog runs.\tDer <v>Hund</v> rennt.\tStyle\tMajor\t{}\n"
+    (place / "mqm.tsv").write_text(marked)
+    assert run(*asked, "--errors", str(place / "mqm.tsv")) == 0
+    said = capsys.readouterr()
+    assert "MQM, mean: 5, –" in said.out
+    assert 'The errors of "humeval.jsonl" are not used, because of --errors.' in said.err
 
 
 def test_a_model_joins_the_outputs_of_others(place: Path) -> None:

@@ -63,3 +63,18 @@ def test_what_is_no_model_is_refused_in_one_sentence(
     with pytest.raises(SystemExit):
         main([*command, str(tmp_path), *more])
     assert "has no config.json; choose the folder" in capsys.readouterr().err
+
+
+def test_home_folder_is_expanded_in_options(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A shell leaves the "~" of `--picture=~/dog.png`, because it is inside a word."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "dog.png").write_bytes(b"no picture")
+    arguments = ["trace", "scene-captions-regular", "", str(tmp_path / "a.npz")]
+    with pytest.raises(SystemExit):
+        main([*arguments, "--picture=~/dog.png"])
+    assert "The file is not a JPEG" in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main([*arguments, "--picture=~/cat.png"])
+    assert f'There is no picture "{tmp_path}'[:40] in capsys.readouterr().err

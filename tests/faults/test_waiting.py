@@ -16,11 +16,9 @@ from benchmarks.waiting import BEAM, COOKIES, EXPENSIVE, expensive_text, wait_be
 from tests.faults.client import Session, Shown
 from tests.faults.served import Served, served
 
-# Processor seconds of the app until a short question is answered. Usually they are the page, the
-# question itself and at most one step of a long question. The app may also be drawing the page of a
-# long answer meanwhile, which takes up to 2 s. A long question as a whole takes 3.5 s, and a reader
-# who waits for all three of them 10 s.
-USUAL_SECONDS, FAIR_SECONDS = 1.0, 3.0
+# Processor seconds of the app until a short question is answered: the page and the question itself,
+# and at most one step of a long question. A long question as a whole takes more.
+USUAL_SECONDS, FAIR_SECONDS = 1.0, 1.5
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +56,10 @@ def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
+# Sometimes the app draws the page of a long answer during a short question, and that processor time
+# counts, too. A second try tells this from a fault: a reader who waits for long questions waits in
+# every try.
+@pytest.mark.flaky(reruns=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("cookies", COOKIES)
 def test_reader_is_answered_beside_three_expensive_questions(

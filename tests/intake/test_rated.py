@@ -45,7 +45,8 @@ def test_wmt_2025_has_outputs_scores_and_documents() -> None:
     documents = ("en-de_DE_#_news_#_paper.1",) * 2
     assert found.dataset.metadata["doc"] == (*documents, "en-de_DE_#_chat_#_talk")
     assert found.dataset.examples[1].name == "en-de_DE_#_news_#_paper.1_#_1"
-    assert any("holds ratings and errors" in note for note in found.notes)
+    assert '"humeval.jsonl" holds ratings and errors, too.' in found.notes
+    assert list(found.marked) == ["humeval.jsonl"]
 
 
 def test_wmt_2025_control_tasks_have_lists_of_ratings() -> None:
@@ -199,3 +200,19 @@ def test_long_first_line_is_not_parsed_to_find_the_kind(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(rated_files, "json_object", refuse)
     assert rated_files.first_object("x.jsonl", b'{"a": "' + b"x" * 2**18 + b'"}\n{}\n') is None
+
+
+def test_files_of_marked_errors_beside_a_table_are_named() -> None:
+    head = "system\tdoc\tdocSegId\tglobalSegId\trater\tsource\ttarget\tcategory\tseverity\tmetadata"
+    errors = head + "\nalpha\td\t1\t1\tAda\tA dog.\t<v>Ein</v> Hund.\tStyle\tminor\t{}\n"
+    files = {
+        "set.csv": b"source,output_alpha\nA dog.,Ein Hund.\n",
+        "mqm.tsv": errors.encode(),
+        "mqm.csv": errors.replace("\t", ",").encode(),
+    }
+    found = read_set(files)
+    assert list(found.marked) == ["mqm.tsv"] and list(found.outputs) == ["alpha"]
+    assert '"mqm.tsv" holds errors that raters marked in a set.' in found.notes
+    assert any("It is not used. Save it as Marot's TSV" in note for note in found.notes)
+    unrated = [{**WMT_2025[1]}]
+    assert not read("humeval.jsonl", lines_of(unrated)).marked

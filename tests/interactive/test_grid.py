@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.patches import Rectangle
 from PIL import Image
 
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.grid import (
     KEPT,
     OVERLAPS,
@@ -153,7 +154,9 @@ def test_message_contains_what_the_browser_needs() -> None:
         "digest": picture.digest,
         "coarse": True,
     }
-    assert header["lit"] == {"many": 2, "most": 5, "listed": 4, "overlap": 0.5, "step": 0.25}
+    items = list(first_item(attention, 0, trace.fields[attention.query]))
+    expected = {"many": 2, "most": 5, "listed": 4, "overlap": 0.5, "items": items, "step": 0.25}
+    assert header["lit"] == expected and len(items) == 1
     assert "read" not in arrays
     sizes = attention.grid.sizes()
     assert (sizes[arrays["several"][arrays["several_weight"] > 0]] > 1).all()
@@ -301,7 +304,7 @@ def test_print_shows_pictures_frames_and_words(focus: Focus, panels: int, title:
     assert len([text for text in texts if text.startswith("head ")]) == heads * panels
     tinted = not (focus.side == "memory" and focus.site == "encoder-decoder")
     assert len(axes.images) == panels * (1 + tinted)
-    assert len(axes.patches) > heads * panels
+    assert len(axes.patches) + len(axes.lines) > heads * panels
     assert any("cells of 4×4" in text for text in texts)
     assert not any(text.get_parse_math() for text in figure.findobj(matplotlib.text.Text))
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.interactive.first_look import first_item
 from areaviz.interactive.message import narrow, packed, quantised
 from areaviz.interactive.ribbon import ribbon_payload, top_queries
 from areaviz.interactive.ribbon_print import ribbon_print
@@ -97,7 +98,11 @@ def test_message_contains_what_the_browser_needs() -> None:
     rest = (arrays["several_rest"].reshape(index.shape[:2]) / 65535) ** 2
     larger = attention.weights[0][..., attention.grid.sizes() > 1].sum(-1)
     np.testing.assert_allclose(several.sum(-1) + rest, larger, atol=2e-3)
-    assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5}
+    lit = first_item(attention, 0, trace.fields["target"])
+    assert header["lit"] == {"many": 4, "listed": 4, "overlap": 0.5, "items": list(lit)}
+    assert header["written"] is True and len(lit) == 1
+    unsure = np.flatnonzero(trace.output.probabilities < 0.5).tolist()
+    assert header["fields"][0]["unsure"] == unsure and "unsure" not in header["fields"][1]
     assert [field["raw"] for field in header["fields"]] == [
         trace.fields[name].raw for name in ("target", "source")
     ]
@@ -283,5 +288,5 @@ def test_print_of_long_text_keeps_relevant_lines() -> None:
     trace = fakes.trace(source="many words stand here " * 40, heads=1, layers=1)
     figure = ribbon_print(trace, replace(FOCUS, items=(0,)))
     notes = [text.get_text() for text in figure.findobj(matplotlib.text.Text)]
-    assert any("lines with the heaviest spans" in note for note in notes)
+    assert any("lines with the heaviest spans" in note.replace("\n", " ") for note in notes)
     assert figure.get_size_inches()[1] < 8

@@ -68,6 +68,43 @@ def test_changed_judgement_keeps_its_other_lines() -> None:
     assert [one.words() for one in read("\n".join(lines).encode())][0] == changed.words()
 
 
+def test_segments_that_look_alike_are_examples_of_their_own() -> None:
+    """Two documents share their name, their first source and, with the second rater, nothing."""
+    head = "a\tdoc\t1\t{}\t{}\tIt rains.\t{}\tStyle\tminor\t{{}}"
+    lines = [
+        head.format("1", "r1", "Es <v>regnet</v>."),
+        head.format("9", "r1", "Es <v>schneit</v>."),
+        head.format("9", "r1", "<v>Es</v> schneit."),
+        head.format("9", "r2", "Es <v>schneit</v>."),
+    ]
+    data = "\n".join([HEAD, *lines, ""]).encode()
+    found = read(data)
+    said = [(one.example, one.rater, one.output, len(one.spans)) for one in found]
+    assert said == [
+        (1, "r1", "Es regnet.", 1),
+        (2, "r1", "Es schneit.", 2),
+        (2, "r2", "Es schneit.", 1),
+    ]
+    assert to_marot(found, "set") == data
+    # Without an overall number, the outputs tell the segments apart.
+    assert [one.example for one in read(data.replace(b"\t9\t", b"\t1\t"))] == [1, 2, 2]
+
+
+def test_overall_numbers_of_lines_are_no_segments() -> None:
+    rows = [
+        ROWS[0],
+        ROWS[0].replace("\t7\tr1", "\t8\tr2"),
+        ROWS[0].replace("a\tdoc\t1\t7", "b\tdoc\t1\t9"),
+    ]
+    assert {one.example for one in read("\n".join([HEAD, *rows, ""]).encode())} == {0}
+
+
+def test_repeated_segments_that_the_set_lacks_are_refused() -> None:
+    row = ROWS[0].replace("\t7\t", "\t9\t")
+    with pytest.raises(InputError, match='Line 3 .* "A dog runs.", which this set has less often'):
+        read("\n".join([HEAD, ROWS[0], row, ""]).encode())
+
+
 OWN = Judgement(
     SET.digest,
     1,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -68,6 +70,32 @@ def shown(app: AppTest) -> str:
         app.warning,
     )
     return "\n".join(element.value for kind in kinds for element in kind).replace("\\", "")
+
+
+def drawn_texts(app: AppTest) -> list[str]:
+    """Return the texts that ribbons and grids on the page draw, and the page's own output texts."""
+    found = [element.value for element in app.text]
+    for element in app.get("bidi_component"):
+        message = element.proto.bytes
+        if message:
+            length = int.from_bytes(message[:4], "little")
+            header = json.loads(message[4 : 4 + length])
+            # A ribbon has two texts; a grid has one, or none between the cells of a picture.
+            texts = header.get("fields") or [header.get("text") or {}]
+            found += [text["raw"] for text in texts if "raw" in text]
+    return found
+
+
+def open_tab(app: AppTest, page: str, name: str) -> None:
+    """Have a tab below the result open when the page is drawn next."""
+    app.session_state[page] = replace(app.session_state[page], tabs=[name])
+
+
+def with_tab(app: AppTest, name: str) -> AppTest:
+    """Open a tab below the result, as a click on its title does."""
+    tabs = next(one for one in app.segmented_control if one.label == "Further views of this result")
+    opened: list[str] = list(tabs.value or ())
+    return tabs.set_value([*opened, name]).run()
 
 
 def errors(app: AppTest) -> list[str]:

@@ -124,7 +124,7 @@ def test_a_model_without_attention_leaves_the_address_as_it_is(
     use_backend(Pictured())
     app = open_page("analyse", set="Scenes to describe", model="scene-none")
     opened_first(ran(app))
-    assert not app.exception and not app.error and "attends to nothing" in shown(app)
+    assert not app.exception and not app.error and "no attention to show" in shown(app)
     assert address(app)["set"] == "Scenes to describe" and "example" in address(app)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 from areaviz.analysis.rows import SETTING
 from areaviz.notes.annotations import Annotation
 from areaviz.notes.error_spans import ErrorSpan, Judgement
-from areaviz.ui.analyse import blind, dataset_form, judging
+from areaviz.ui.analyse import blind, dataset_form, examples, judging
 from areaviz.ui.analyse.categories import offered_categories
 from areaviz.ui.analyse.stored import note_store
 from areaviz.ui.components.judging import Sheet
@@ -72,6 +73,23 @@ def test_two_of_three_systems_are_chosen_to_be_compared(open_page: Open) -> None
     assert seen["chrF, change"].astype(float).tolist() == pytest.approx(changes.tolist(), abs=0.6)
     said = shown(hold(app, search="")).replace("\\", "")
     assert "Changes, wins and losses are those of the first of these against the second" in said
+
+
+def test_table_as_csv_says_which_systems_a_change_is_of(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offered: list[Callable[[], bytes]] = []
+
+    def note(make: Callable[[], bytes]) -> Callable[[], bytes]:
+        offered.append(make)
+        return make
+
+    monkeypatch.setattr(examples, "while_shared", note)
+    app = given(open_page, "hyp.a.txt", "hyp.b.txt", "hyp.c.txt")
+    app = app.selectbox(key="analyse_second").set_value(2).run()
+    assert not app.exception
+    header = offered[-1]().decode("utf-8-sig").partition("\r\n")[0].split(",")
+    assert "chrf_change_0_2" in header and "chrf_change" not in header
 
 
 def test_systems_can_be_left_out(open_page: Open) -> None:

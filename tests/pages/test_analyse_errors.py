@@ -19,6 +19,7 @@ from areaviz.ui.analyse import blind, dataset_form, judging
 from areaviz.ui.analyse.stored import note_store
 from tests.pages.analysed import Translating, hold, listed, opened_first, ran, uploading
 from tests.pages.conftest import Open, shown
+from tests.rated_files import WMT_2025, lines_of
 from tests.sets import read_lines
 
 Use = Callable[[Backend], None]
@@ -191,6 +192,16 @@ def test_errors_of_a_program_are_apart_and_can_be_taken_over(
     assert sheet(app)["version"] == 0, "nothing is saved before the rater saves"
     app.text_input(key=blind.RATER).set_value("x (automatic)").run()
     assert "belong to programs" in shown(app) and not sheet(app)
+
+
+def test_ratings_in_the_files_of_a_set_come_with_a_click(open_page: Open, use_backend: Use) -> None:
+    use_backend(Translating())
+    app = given(open_page, {"humeval.jsonl": lines_of(WMT_2025)})
+    assert not app.error and "MQM (1)" not in listed(app).columns
+    app = app.button(key="set_marks").click().run()
+    assert not app.error and not app.exception
+    assert listed(app).loc[0, "MQM (1)"] == "0.5" and listed(app).loc[0, "Judged (1)"] == "80"
+    assert not [one for one in app.button if one.key == "set_marks"]
 
 
 def test_ratings_and_campaigns_are_downloads(open_page: Open, use_backend: Use) -> None:

@@ -1,4 +1,4 @@
-"""The switch "Attribution beside attention": what it asks for, says, and puts into the link."""
+"""The switch "Compare with attribution": what it asks for, says, and puts into the link."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.trace.request import Progress, Request
 from areaviz.trace.rollout import rollout_maps
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 
 LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder"}
 
@@ -41,8 +41,8 @@ def test_the_switch_asks_for_it_and_the_page_says_how_far_it_agrees(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(Attributing())
-    app = open_page("translate", **LINK)
-    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    app = with_tab(open_page("translate", **LINK), "attribution")
+    (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     assert not switch.value and "rank correlation" not in shown(app)
     switch.set_value(True).run()
     assert not app.exception
@@ -56,7 +56,7 @@ def test_a_link_restores_it_and_says_what_is_no_attention(
     use_backend(Attributing())
     app = open_page("translate", **{**LINK, "site": "encoder-decoder rollout", "attribution": "1"})
     assert not app.exception
-    assert "This map is attribution, not attention" in shown(app)
+    assert "This is an attribution map, not attention" in shown(app)
 
 
 class Glancing(fakes.FakeBackend):
@@ -81,9 +81,9 @@ def test_every_sight_is_asked_for_it_and_a_link_restores_it(
     use_backend: Callable[[Backend], None], open_page: Open
 ) -> None:
     use_backend(backend := Glancing())
-    app = open_page("translate_picture")
+    app = with_tab(open_page("translate_picture"), "attribution")
     assert not any(one.attribution for one in backend.asked)
-    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     before = len(backend.asked)
     switch.set_value(True).run()
     assert not app.exception and not app.error
@@ -92,5 +92,5 @@ def test_every_sight_is_asked_for_it_and_a_link_restores_it(
     given = dict(app.query_params)
     assert given["attribution"] in ("1", ["1"])
     restored = open_page("translate_picture", attribution="1")
-    (switch,) = [one for one in restored.toggle if one.label == "Attribution beside attention"]
+    (switch,) = [one for one in restored.toggle if one.label == "Compare with attribution"]
     assert switch.value

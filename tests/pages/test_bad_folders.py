@@ -123,7 +123,7 @@ def test_weights_that_grew_too_large_leave_the_result_before(
     app = app.selectbox(key="read_model").set_value("large").run()
     said(app, r"needs 24\.0 GB of memory in bfloat16, but 8\.0 GB are free; ")
     assert app.session_state["result"].traces == (before,)
-    assert "still the result of what you asked before" in shown(app)
+    assert "The result below is from your previous input" in shown(app)
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_a_picture_that_has_too_many_cells_has_advice_without_a_text(
 def test_a_picture_goes_to_no_model_of_texts(reader: Path, serve: Serve, open_page: Open) -> None:
     serve(str(reader))
     app = open_page("caption", model="reader", picture="scene-34")
-    said(app, "No model here does what this page is for")
+    said(app, "No installed model supports this page")

@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
@@ -26,7 +26,7 @@ def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, P
 def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     assert not app.exception and not app.error
-    assert "a small red circle" in shown(app)
+    assert "a small red circle" in drawn_texts(app)
     assert [(request.model, request.text) for request in backend.asked] == [("scene-area", "")]
     assert (
         backend.asked[0].picture is not None
@@ -46,28 +46,30 @@ def test_a_page_without_a_model_of_its_task_says_what_to_do(
         False: "fetch the models of this release: set AREAVIZ_MODELS_ADDRESS, then areaviz data get"
         " models.",
     }
-    said = f"No model here does what this page is for; {wanted[is_clone]}"
+    said = f"No installed model supports this page; {wanted[is_clone]}"
     assert [error.value.replace("\\", "") for error in app.error] == [said] and not app.exception
 
 
 def test_two_models_are_compared_on_the_same_picture(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
+    app = with_tab(app, "compare")
     app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
-    assert "a large blue ring" in shown(app)
+    assert "a large blue ring" in drawn_texts(app)
     assert backend.asked[-1].picture == backend.asked[0].picture
 
 
 def test_a_model_without_attention_shows_what_it_wrote(open_page: Open, use_backend: Use) -> None:
     app, _ = opened(open_page, use_backend, model="scene-none", picture="scene-1")
     assert not app.exception and not app.error
-    assert "a plain sentence" in shown(app) and "attends to nothing" in shown(app)
-    assert "reads the whole picture once" in shown(app)
+    assert "a plain sentence" in shown(app) and "no attention to show" in shown(app)
+    assert "encodes the whole picture once" in shown(app)
     assert [chart.key for chart in app.get("plotly_chart")] == ["chart_blind_0"]
     assert app.query_params["model"] == "scene-none"
+    app = with_tab(app, "compare")
     app.selectbox(key="caption_compare").set_value("scene-regular").run()
     assert not app.exception and not app.error
-    assert "a large blue ring" in shown(app) and app.get("plotly_chart")
+    assert "a large blue ring" in drawn_texts(app) and app.get("plotly_chart")
     assert (app.query_params["model"], app.query_params["compare"]) == (
         "scene-none",
         "scene-regular",
@@ -161,7 +163,7 @@ def test_the_link_of_an_upload_says_that_the_picture_is_missing(
     app, _ = opened(open_page, use_backend, model="scene-area", picture="upload-0123456789ab")
     assert not app.exception
     assert len(app.error) == 1 and "upload" in app.error[0].value
-    assert "a small red circle" in shown(app), "a sample stands in"
+    assert "a small red circle" in drawn_texts(app), "a sample stands in"
 
 
 def test_a_picture_name_that_cannot_be_is_refused_in_a_sentence(

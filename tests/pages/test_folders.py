@@ -15,7 +15,7 @@ from areaviz.data.places import FOLDERS_SETTING
 from areaviz.evaluation.contrast import output_words
 from areaviz.trace.request import Request
 from tests import marian
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, drawn_texts, shown
 
 TEXT = "a small dog runs."
 
@@ -55,7 +55,7 @@ def served(
 def test_a_translator_stands_on_translate(open_page: Open) -> None:
     app = open_page("translate", model="small-marian", text=marian.SENTENCE)
     assert not app.exception and not app.error
-    assert marian.GERMAN in shown(app)
+    assert marian.GERMAN in drawn_texts(app)
     # Its derived areas have no other size.
     assert "Largest area" not in [slider.label for slider in app.select_slider]
 
@@ -117,7 +117,11 @@ def test_a_word_that_a_decoder_reads_is_compared_with_another(
 
 def test_their_cards_say_what_is_known(open_page: Open) -> None:
     app = open_page("models")
+    assert not app.exception and not app.error
+    tasks = app.button_group(key="models_task").options
+    assert any(task.startswith("Language models") for task in tasks)
+    app = open_page("model", model="decoder")
     said = shown(app)
     assert not app.exception and not app.error
-    assert "Language models" in said and "A model of others" in said
+    assert "A model of others" in said
     assert "Trained on" not in said

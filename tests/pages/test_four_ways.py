@@ -14,10 +14,12 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
 from areaviz.ui.look import result_page
+from areaviz.ui.look.kinds import WHAT_DIFFERS
 from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from tests import fakes
 from tests.models.test_digits import reader
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
@@ -48,11 +50,10 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     assert not app.exception and not app.error
     assert shown(app).count("Digits read: **") == 2
     assert "A frame is what was read" in shown(app) and "soft attention read" not in shown(app)
-    assert "After look 2 of 2" in shown(app)
-    assert "cut out, look 2 of 2" in shown(app)
-    app.slider(key="four_ways_look").set_value(1).run()
-    assert not app.exception and not app.error
     assert "After look 1 of 2" in shown(app) and "cut out, look 1 of 2" in shown(app)
+    app.segmented_control(key="four_ways_look").set_value(2).run()
+    assert not app.exception and not app.error
+    assert "After look 2 of 2" in shown(app) and "cut out, look 2 of 2" in shown(app)
 
 
 def test_a_digit_anywhere_has_samples_of_its_own() -> None:
@@ -70,19 +71,22 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
     assert len({request.picture for request in backend.asked}) == 1
     assert {escaped(way.title) for way in WAYS} <= {element.value for element in app.header}
     assert "Bright is what soft attention read. A frame is" in shown(app)
+    assert not app.table, "tabs are drawn when they are opened"
+    with_tab(app, COSTS)
+    assert not app.exception and not app.error
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
 
 
 def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     app = open_page("four_ways")
-    assert "After look 3 of 3: **8**" in shown(app)
-    app.slider(key="four_ways_look").set_value(1).run()
-    assert not app.exception
     assert (
         shown(app).count("After look 1 of 3: **3**") == 3
         and shown(app).count("After its only look") == 1
     )
+    app.segmented_control(key="four_ways_look").set_value(3).run()
+    assert not app.exception
+    assert "After look 3 of 3: **8**" in shown(app)
 
 
 def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use) -> None:
@@ -150,8 +154,9 @@ def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
     assert not app.exception and not app.error
     titles = [card.title, "Glimpses, one layer", "Glimpses, one layer (2)", "Location-wise, soft"]
     assert {*map(escaped, titles)} <= {element.value for element in app.header}
-    assert len(app.table[0].value) == len(WAYS) + 2
     assert app.segmented_control(key="four_ways_reading").value == "other"
+    with_tab(app, COSTS)
+    assert len(app.table[0].value) == len(WAYS) + 2
 
 
 def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: Use) -> None:
@@ -166,7 +171,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     app = open_page("four_ways", **params)
     assert not app.exception and not app.error
     assert (
-        app.slider(key="four_ways_look").value == 2
+        app.segmented_control(key="four_ways_look").value == 2
         and app.segmented_control(key="four_ways_reading").value == "location-wise-soft"
     )
     assert (
@@ -191,3 +196,19 @@ def test_a_stored_trace_of_places_can_be_opened_again(
     app = open_page("four_ways")
     assert not app.exception and not app.error
     assert f"Stored trace of {trace.request.model}" in shown(app) and app.get("plotly_chart")
+
+
+def test_four_kinds_are_a_tab(open_page: Open, use_backend: Use) -> None:
+    use_backend(Pictured())
+    app = open_page("four_ways")
+    assert WHAT_DIFFERS not in shown(app)
+    with_tab(app, KINDS)
+    assert not app.exception and WHAT_DIFFERS in shown(app)
+
+
+def test_link_names_the_reading_while_its_tab_is_open(open_page: Open, use_backend: Use) -> None:
+    use_backend(Pictured())
+    app = open_page("four_ways")
+    assert "reading" not in app.query_params and app.query_params["look"] in ("1", ["1"])
+    with_tab(app, VIEW)
+    assert app.query_params["reading"] in ("item-wise-soft", ["item-wise-soft"])

@@ -1,6 +1,4 @@
-"""Home: the picture, the examples and the four kinds of attention, with no link that
-leads nowhere.
-"""
+"""Home: the lit hero, six ways in, three doors, and no link that leads nowhere."""
 
 from __future__ import annotations
 
@@ -8,22 +6,55 @@ from pathlib import Path
 
 import pytest
 from streamlit.runtime.pages_manager import PagesManager
+from streamlit.testing.v1 import AppTest
 
-from areaviz.data.places import CARDS
+from areaviz.data.places import CARDS, HERO
+from areaviz.interactive.ribbon import ribbon_payload
+from areaviz.trace import codec
 from areaviz.trace.link import from_params
 from areaviz.trace.request import Focus
+from areaviz.ui.forms.example_links import examples_of, link_of, stored_examples
 from areaviz.ui.forms.samples import EXAMPLES, SAMPLES, Example
-from areaviz.ui.home.sections import KINDS, link_of, stored_examples
+from areaviz.ui.home.doors import DOORS
+from areaviz.ui.home.hero import WHAT_IT_DOES
+from areaviz.ui.home.tile_pictures import PICTURES
+from areaviz.ui.home.ways_in import WAYS_IN
+from areaviz.ui.look.kinds import KINDS
 from areaviz.ui.shell.engine import missing_models
+from areaviz.ui.shell.page import GROUPS, TITLES
 from tests.pages import folder
 from tests.pages.conftest import APP, Open, shown
 
+MOST_WORDS, WORDS_OF_RIBBON = 250, 95
 
-def test_home_shows_a_stored_example_and_says_what_this_is(open_page: Open) -> None:
+
+def labels(app: AppTest) -> list[str]:
+    """The texts of the page's links."""
+    return [element.proto.label for element in app.get("page_link")]
+
+
+def test_home_says_what_this_is_in_two_sentences(open_page: Open) -> None:
     app = open_page("home")
     assert not app.exception and not app.error
-    assert "Every head has a colour" in shown(app)
-    assert "point at a word" in shown(app).lower()
+    assert [title.value for title in app.title] == ["See what a model attends to"]
+    assert WHAT_IT_DOES in shown(app) and WHAT_IT_DOES.count(". ") == 1
+
+
+def test_hero_opens_with_a_span_lit() -> None:
+    trace = codec.load(HERO)
+    payload = ribbon_payload(trace, Focus("encoder-decoder", 1))
+    (item,) = payload["header"]["lit"]["items"]
+    assert trace.fields["target"].labels[item].strip().isalpha()
+    assert trace.fields["target"].raw == "Ein Mädchen mit einem roten Schal füttert die Enten."
+
+
+def test_home_has_few_words(open_page: Open) -> None:
+    app = open_page("home")
+    said = [element.value for element in app.markdown if not element.value.startswith("<style")]
+    said += [element.value for element in (*app.title, *app.subheader, *app.caption)]
+    words = " ".join([*said, *labels(app), *GROUPS, "Home"]).split()
+    # The browser writes the ribbon, which adds its texts, two sentences and a legend.
+    assert len(words) <= MOST_WORDS - WORDS_OF_RIBBON
 
 
 def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open) -> None:
@@ -33,37 +64,46 @@ def test_the_first_link_into_a_fresh_server_goes_through_the_app(open_page: Open
     )
 
 
-def test_every_kind_of_attention_has_a_card_and_a_page(open_page: Open) -> None:
+def test_home_has_six_ways_in_and_three_doors(open_page: Open) -> None:
     app = open_page("home")
-    kinds = [kind for row in KINDS for kind in row]
-    assert {kind.title for kind in kinds} <= {element.value for element in app.subheader}
-    assert all(kind.page for kind in kinds)
+    assert len(WAYS_IN) == 6 and len(DOORS) == 3
+    assert {f"**{TITLES[way.page]}**" for way in WAYS_IN} <= set(labels(app))
+    assert {door.title for door in DOORS} <= {element.value for element in app.subheader}
 
 
 def test_no_link_leads_nowhere(open_page: Open) -> None:
     links = [element.proto.page for element in open_page("home").get("page_link")]
-    assert len(links) == len(EXAMPLES) + 6
+    assert len(links) == 1 + len(WAYS_IN) + sum(len(door.links) for door in DOORS)
     pages = {path.stem for path in (APP.parent / "pages").glob("*.py")}
     assert {Path(link).stem or "home" for link in links} <= pages
 
 
-def test_a_card_whose_models_are_not_here_says_so_instead_of_leading_there(
+def test_every_way_in_has_a_small_picture_or_a_text() -> None:
+    for way in WAYS_IN:
+        if way.page in (*PICTURES, "four_ways"):
+            assert way.picture.read_text("utf-8").startswith("<svg")
+            assert way.picture.stat().st_size < 60_000
+        else:
+            assert way.example is not None and way.example.text
+    pictures = [CARDS / f"{kind.slug}.png" for row in KINDS for kind in row]
+    assert max(path.stat().st_size for path in pictures) < 20_000
+
+
+def test_way_in_without_its_model_says_so_and_has_no_link(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    needed = {slug: stored.models for slug, stored in stored_examples().items()}
-    tree = needed["a-tree-grows-over-its-sentence"]
-    for model in {model for models in needed.values() for model in models} - set(tree):
+    needed = {stored.models for stored in stored_examples().values()}
+    models = {model for names in needed for model in names} | {way.model for way in WAYS_IN}
+    for model in models - {"memory-stories", ""}:
         (tmp_path / model).mkdir()
         (tmp_path / model / "card.json").touch()
     monkeypatch.setenv("AREAVIZ_BACKEND", "local")
     monkeypatch.setenv("AREAVIZ_CHECKPOINTS", str(tmp_path))
     app = open_page("home")
     assert not app.exception and not app.error
-    assert f"1 of {len(EXAMPLES)} need models that are not here; restore the folder" in shown(app)
-    assert f"Not here: `{tree[0]}`" in shown(app)
-    labels = [element.proto.label for element in app.get("page_link")]
-    assert len([label for label in labels if label.startswith("Open “")]) == len(EXAMPLES) - 1
-    assert "Open “A tree grows over its sentence”" not in labels
+    assert "1 of 6 need models that are not installed; restore the folder" in shown(app)
+    assert "Missing model: `memory-stories`" in shown(app)
+    assert "**Reason**" not in labels(app) and "**Caption**" in labels(app)
 
 
 def test_every_example_knows_the_models_it_was_opened_with() -> None:
@@ -83,18 +123,11 @@ def test_the_link_of_an_example_is_its_text_and_focus(example: Example) -> None:
         assert focus == example.focus
 
 
-def test_every_card_has_a_small_picture_of_its_own() -> None:
-    kinds = [kind for row in KINDS for kind in row]
-    slugs = [one.slug for one in (*EXAMPLES, *kinds)]
-    assert len(set(slugs)) == len(slugs)
-    sizes = [(CARDS / f"{slug}.png").stat().st_size for slug in slugs]
-    assert max(sizes) < 80_000
-
-
-def test_links_are_named_after_their_example(open_page: Open) -> None:
-    labels = [element.proto.label for element in open_page("home").get("page_link")]
-    assert {f"Open “{example.title}”" for example in EXAMPLES} <= set(labels)
-    assert len([label for label in labels if label.startswith("Open “")]) == len(EXAMPLES)
+def test_examples_are_offered_on_their_pages(open_page: Open) -> None:
+    app = open_page("translate")
+    examples = [example.title for example in examples_of("translate")]
+    assert len(examples) == 4 and set(examples) <= set(labels(app))
+    assert sum(len(examples_of(page)) for page in TITLES) == len(EXAMPLES)
 
 
 def test_an_example_opens_with_whatever_model_there_is(open_page: Open) -> None:

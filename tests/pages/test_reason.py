@@ -101,7 +101,6 @@ def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasone
     assert not app.exception and not app.error
     text = shown(app)
     assert STORIES[0].question in text and "The last hop reads" in text
-    assert "How to read this" in text
     assert backend.asked[0].text == STORIES[0].text
     # The only question is looked at without a click.
     assert app.query_params["items"] == "1"
@@ -123,9 +122,8 @@ def test_a_story_is_edited_and_asked_again(open_page: Open, backend: Reasoners) 
 
 def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
-    app.selectbox(key="reason_sample").set_value(STORIES[2].title).run()
+    app.button(key=f"reason_try {STORIES[2].title}").click().run()
     assert backend.asked[-1].text == STORIES[2].text
-    assert app.selectbox(key="reason_sample").value is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +137,7 @@ def test_what_cannot_be_read_keeps_the_answer_before_it(
     app.text_area(key="reason_facts").set_value(facts).run()
     assert not app.exception
     assert sentence in shown(app)
-    assert "still the result of what you asked before" in shown(app)
+    assert "The result below is from your previous input" in shown(app)
 
 
 @pytest.mark.parametrize("bad", [bad for bad in BAD.values() if bad.kind == "points" and bad.text])
@@ -150,7 +148,7 @@ def test_points_that_are_none_keep_the_answer_before_them(
     asked = len(backend.asked)
     app.text_input(key="reason_points").set_value(bad.text).run()
     assert not app.exception and [bad.says in said for said in errors(app)] == [True]
-    assert "still the result of what you asked before" in shown(app)
+    assert "The result below is from your previous input" in shown(app)
     assert {one.text for one in backend.asked[asked:]} <= {bad.text}
 
 
@@ -160,7 +158,6 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("pointer-tour", POINTS, method="beam")
     assert "the shortest" in shown(app)
-    assert "9 points" in [one.value.split(" · ")[0] for one in app.markdown]
     slider = next(one for one in app.slider if one.label == "Step")
     assert slider.value == 10
     slider.set_value(2).run()
@@ -172,7 +169,7 @@ def test_points_are_placed_and_stepped_through(open_page: Open, backend: Reasone
     many = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
     app.text_input(key="reason_points").set_value(many).run()
     assert not app.exception and "There are 200 points, at most" in shown(app)
-    assert "still the result of what you asked before" in shown(app)
+    assert "The result below is from your previous input" in shown(app)
 
 
 def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: Reasoners) -> None:
@@ -184,7 +181,6 @@ def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: 
     assert backend.asked[-1] == Request("parser", "The old man saw a dog in the park .")
     assert app.text_input(key="reason_sentence").value == SENTENCES[0]
     assert "a whole tree: 1 bracket around 10 words" in shown(app)
-    assert "bracket that it opens" in shown(app), "how to read a growing tree"
     app.text_input(key="reason_sentence").set_value("Don't wait, Ida!").run()
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("parser", "Do n't wait , Ida !")
@@ -193,12 +189,10 @@ def test_a_sentence_is_asked_for_with_its_marks_apart(open_page: Open, backend: 
 
 def test_a_sample_takes_the_place_of_the_sentence(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason", model="parser", text=SENTENCE)
-    assert app.selectbox(key="reason_sample").options == list(SENTENCES)
-    app.selectbox(key="reason_sample").set_value(SENTENCES[5]).run()
+    app.button(key=f"reason_try {SENTENCES[5]}").click().run()
     assert not app.exception and not app.error
     assert backend.asked[-1].text == "If it rains , we will stay at home ."
     assert app.text_input(key="reason_sentence").value == SENTENCES[5]
-    assert app.selectbox(key="reason_sample").value is None
 
 
 @pytest.mark.parametrize("text", [SENTENCE, "Olaf left . Did Ida stay ?", "5,5 7,7"])
@@ -235,7 +229,7 @@ def test_a_sentence_without_words_keeps_the_tree_before_it(
     app = open_page("reason", model="parser", text=SENTENCE)
     app.text_input(key="reason_sentence").set_value(" ").run()
     assert not app.exception and "type a sentence" in shown(app)
-    assert "still the result of what you asked before" in shown(app)
+    assert "The result below is from your previous input" in shown(app)
 
 
 def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) -> None:

@@ -18,6 +18,8 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller
 from areaviz.cards.card import Card
 from areaviz.trace import codec
 from areaviz.trace.errors import BackendError
+from areaviz.trace.intervention_text import to_text
+from areaviz.trace.interventions import Gate
 from areaviz.trace.link import to_params
 from areaviz.trace.record import VERSION, Trace
 from areaviz.trace.request import Focus, Progress, Request
@@ -26,33 +28,19 @@ from areaviz.ui.look.downloads import files
 from areaviz.views import VIEWS
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, drawn_texts, shown, with_tab
 
 TEXT = "translate_text"
-OLDER = "still the result of what you asked before"
+OLDER = "The result below is from your previous input."
 AREA, REGULAR = "Ein kleiner Hund rennt.", "Ein kleiner Hund läuft."
-
-
-def texts(app: AppTest) -> list[str]:
-    return [element.value for element in app.text]
 
 
 def control(app: AppTest, label: str) -> object:
     return next(element for element in app.segmented_control if element.label == label)
 
 
-def form_line(app: AppTest) -> str:
-    """The one line that says what was asked."""
-    return asked_line(app).replace("\\", "")
-
-
-def asked_line(app: AppTest) -> str:
-    """The same as Markdown."""
-    return str(next(one.value for one in app.markdown if one.value.startswith("“")))
-
-
 def ask(app: AppTest, text: str) -> AppTest:
-    return app.text_area(key=TEXT).set_value(text).run()
+    return app.text_input(key=TEXT).set_value(text).run()
 
 
 class Faked(fakes.FakeBackend):
@@ -78,38 +66,92 @@ class Faked(fakes.FakeBackend):
         return folder.trace(request)
 
 
-def test_the_first_sentence_is_translated_at_once_and_the_form_is_folded(
+def test_the_first_sentence_is_translated_at_once(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(faked := Faked())
     app = open_page("translate")
     assert not app.exception and not app.error
-    assert AREA in texts(app) and [request.text for request in faked.asked] == [SAMPLES[0]]
-    assert not app.session_state["translate_form"]
-    assert SAMPLES[0] in form_line(app)
+    assert AREA in drawn_texts(app) and [request.text for request in faked.asked] == [SAMPLES[0]]
 
 
-def test_the_form_folds_after_a_run_and_stays_open_where_something_is_wrong(
-    open_page: Open,
-) -> None:
-    app = open_page("translate", text=folder.TEXT)
-    app.session_state["translate"] = replace(app.session_state["translate"], is_form_open=True)
-    app = ask(app, "There is no trace of this.")
-    assert app.session_state["translate_form"] and app.error
-    app = ask(app, folder.TEXT)
-    assert not app.error and folder.TEXT in form_line(app)
-    app = app.select_slider(key="translate_area_size").set_value(1).run()
-    assert not app.session_state["translate_form"] and "single items" in form_line(app)
+def test_input_stays_in_sight_after_a_run(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    assert not app.error and app.text_input(key=TEXT).value == folder.TEXT
+    assert not app.expander
+    # The model, its options and the samples are next to the input.
+    assert app.selectbox(key="translate_model").value == "char-area"
+    assert app.select_slider(key="translate_area_size").value == 0
+    assert SAMPLES[1][:20] in [one.label[:20] for one in app.button]
 
 
-def test_hostile_text_is_text_in_the_line_of_the_form(
+def test_hostile_text_is_drawn_as_text_only(
     open_page: Open, use_backend: Callable[[Backend], None]
 ) -> None:
     use_backend(Faked())
     text = "**bold** :red[x] [l](http://a.example) <script>alert(1)</script>"
     app = ask(open_page("translate"), text)
-    raw = asked_line(app)
-    assert text not in raw and r"\[l\]\(http" in raw and r"\<script\>" in raw
+    assert not app.exception and app.text_input(key=TEXT).value == text
+    assert not any(text in one.value for one in (*app.markdown, *app.caption))
+
+
+def test_nothing_is_said_twice(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    said = shown(app)
+    assert "How to read this" not in said and "Mean probability" not in said
+    assert drawn_texts(app).count(AREA) == 1
+    labels = [one.label for one in (*app.button, *app.segmented_control, *app.selectbox)]
+    assert len(labels) == len(set(labels))
+
+
+def test_tabs_are_closed_at_first_and_one_click_opens_one(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    tabs = control(app, "Further views of this result")
+    assert tabs.options == [
+        "What if", "All words at once", "As a table", "Attribution", "Another model",
+    ]  # fmt: skip
+    assert not tabs.value and not app.get("plotly_chart") and not app.dataframe
+    app = with_tab(app, "view")
+    assert len(app.get("plotly_chart")) == 1
+    app = with_tab(app, "table")
+    assert not app.get("plotly_chart") and len(app.dataframe) == 1
+    assert "char-area, greedy" in shown(app)
+    app = control(app, "Further views of this result").set_value([]).run()
+    assert not app.dataframe
+
+
+@pytest.mark.parametrize(
+    ("params", "tabs"),
+    [
+        ({}, []),
+        ({"view": "matrix"}, ["view"]),
+        ({"compare": "1"}, ["compare"]),
+        ({"view": "matrix", "compare": "1"}, ["view", "compare"]),
+        ({"changes": "gate encoder-decoder 1 1 0", "view": "matrix"}, ["what_if", "view"]),
+        ({"foil": "1.der"}, ["what_if"]),
+    ],
+)
+def test_link_opens_the_tabs_that_show_its_values(
+    open_page: Open,
+    use_backend: Callable[[Backend], None],
+    params: dict[str, str],
+    tabs: list[str],
+) -> None:
+    use_backend(Faked())
+    if "changes" in params:
+        params = {**params, "changes": to_text((Gate("encoder-decoder", 0, 0),))}
+    app = open_page("translate", model="char-area", text=folder.TEXT, **params)
+    assert not app.exception and not app.error
+    assert control(app, "Further views of this result").value == tabs
+    if "compare" in params:
+        assert app.selectbox(key="translate_compare").value == "char-regular"
+        assert {AREA, REGULAR} <= set(drawn_texts(app))
+
+
+def test_linked_options_are_shown_in_the_options(open_page: Open) -> None:
+    app = open_page("translate", model="char-area", text=folder.TEXT, area="1", method="beam")
+    assert app.select_slider(key="translate_area_size").value == 1
+    assert app.segmented_control(key="translate_method").value == "beam"
 
 
 def test_german_and_unsure_outputs_are_doubted_beside_the_output(
@@ -136,15 +178,10 @@ def test_german_and_unsure_outputs_are_doubted_beside_the_output(
 def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     assert not app.exception and not app.error
-    assert AREA in texts(app)
-    assert "Mean probability" in shown(app)
-    of_files = ("Width of the picture", "Letters, in points")
-    labels = [element.label for element in app.segmented_control]
-    assert [label for label in labels if label not in ("Decoding", *of_files)] == [
-        "Attention", "Layer", "Head", "View",
-    ]  # fmt: skip
-    assert set(of_files) <= set(labels)
-    assert len(app.get("plotly_chart")) == 1
+    assert AREA in drawn_texts(app)
+    labels = {element.label for element in app.segmented_control}
+    # The legend of the ribbon is the choice of heads.
+    assert {"Attention type", "Layer"} <= labels and "Head" not in labels
 
 
 def test_the_button_asks_and_a_sample_asks(
@@ -155,12 +192,12 @@ def test_the_button_asks_and_a_sample_asks(
     assert not faked.asked, "the link cannot be followed"
     next(button for button in app.button if button.label == "Translate").click().run()
     assert [request.text for request in faked.asked] == [folder.TEXT]
-    app.selectbox(key="translate_sample").select_index(3).run()
-    assert faked.asked[-1].text == SAMPLES[3] == app.text_area(key=TEXT).value
+    app.button(key=f"translate_try {SAMPLES[3]}").click().run()
+    assert faked.asked[-1].text == SAMPLES[3] == app.text_input(key=TEXT).value
 
 
 def test_only_the_chosen_view_is_computed_and_all_can_be_chosen(open_page: Open) -> None:
-    app = ask(open_page("translate"), folder.TEXT)
+    app = with_tab(ask(open_page("translate"), folder.TEXT), "view")
     for name in control(app, "View").options:
         app = control(app, "View").set_value(name).run()
         assert not app.exception and not app.error
@@ -184,13 +221,12 @@ def test_every_setting_belongs_to_what_is_shown(
         replace(area, area_size=1, method="beam", beam=2),
         replace(area, model="char-regular", area_size=1, method="beam", beam=2),
     ]
-    assert REGULAR in texts(app) and AREA not in texts(app)
+    assert REGULAR in drawn_texts(app) and AREA not in drawn_texts(app)
 
 
 def test_single_items_are_explained(open_page: Open) -> None:
     app = open_page("translate", model="char-area", text=folder.TEXT, area="1")
     assert "Single items only, by the same weights" in shown(app)
-    assert "single items" in shown(app)
 
 
 def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
@@ -200,11 +236,11 @@ def test_a_text_that_cannot_be_used_leaves_the_older_result_and_says_what_it_is(
     assert OLDER not in shown(app)
     for text in ("There is no trace of this.", "a" * 4097):
         app = ask(app, text)
-        assert len(app.error) == 1 and OLDER in shown(app) and AREA in texts(app)
-        assert app.text_area(key=TEXT).value == text
+        assert len(app.error) == 1 and OLDER in shown(app) and AREA in drawn_texts(app)
+        assert app.text_input(key=TEXT).value == text
         assert app.query_params["text"] == folder.TEXT
     app = ask(app, folder.TEXT)
-    assert AREA in texts(app) and not app.error and OLDER not in shown(app)
+    assert AREA in drawn_texts(app) and not app.error and OLDER not in shown(app)
 
 
 def test_a_failure_never_shows_an_older_result_for_a_newer_text(
@@ -214,15 +250,16 @@ def test_a_failure_never_shows_an_older_result_for_a_newer_text(
     app = ask(open_page("translate"), folder.TEXT)
     faked.error = BackendError("The model cannot be reached.")
     app = ask(app, "Another text.")
-    assert len(app.error) == 1 and AREA not in texts(app) and not app.get("plotly_chart")
+    assert len(app.error) == 1 and AREA not in drawn_texts(app) and not app.get("plotly_chart")
 
 
 def test_the_pair_stands_side_by_side(open_page: Open) -> None:
-    app = ask(open_page("translate"), folder.TEXT)
+    app = with_tab(ask(open_page("translate"), folder.TEXT), "compare")
     app = app.selectbox(key="translate_compare").set_value("char-regular").run()
     assert not app.exception and not app.error
-    assert {AREA, REGULAR} <= set(texts(app))
-    assert len(app.get("plotly_chart")) == 2
+    assert {AREA, REGULAR} <= set(drawn_texts(app))
+    assert app.selectbox(key="translate_compare").value == "char-regular"
+    assert len(with_tab(app, "view").get("plotly_chart")) == 2
     assert app.query_params["compare"] == "char-regular"
 
 
@@ -243,31 +280,30 @@ def test_a_link_restores_everything_in_a_fresh_session(open_page: Open) -> None:
     params = {**to_params(request, focus), "compare": "0"}
     app = open_page("translate", **params)
     assert not app.exception and not app.error
-    assert AREA in texts(app)
-    assert app.text_area(key=TEXT).value == folder.TEXT
+    assert AREA in drawn_texts(app)
+    assert app.text_input(key=TEXT).value == folder.TEXT
     assert app.segmented_control(key="translate_method").value == "beam"
     assert app.segmented_control(key="translate_site").value == "encoder self"
-    assert (control(app, "Layer").value, control(app, "Head").value) == (1, 2)
+    assert control(app, "Layer").value == 1 and app.query_params["head"] == "3"
     assert {name: app.query_params[name] for name in to_params(request, focus)} == to_params(
         request, focus
     )
 
 
 def test_the_link_on_the_page_opens_the_same_view_elsewhere(open_page: Open) -> None:
-    app = ask(open_page("translate"), folder.TEXT)
-    app = control(app, "Head").set_value(3).run()
+    app = with_tab(open_page("translate", text=folder.TEXT, head="4", site="encoder self"), "view")
     app = control(app, "View").set_value(control(app, "View").options[-1]).run()
     again = open_page("translate", **app.query_params)
-    assert again.query_params == app.query_params
-    assert control(again, "Head").value == 3
-    assert again.code[0].value == app.code[0].value
+    assert again.query_params == app.query_params and again.query_params["head"] == "4"
+    assert control(again, "View").value == control(app, "View").value
+    assert [one.value for one in again.code] == [one.value for one in app.code]
 
 
-def test_the_address_follows_the_focus(open_page: Open) -> None:
+def test_the_address_follows_the_layer(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
-    assert "head" not in app.query_params
-    app = control(app, "Head").set_value(1).run()
-    assert app.query_params["head"] == "2"
+    assert "layer" not in app.query_params and "view" not in app.query_params
+    app = control(app, "Layer").set_value(1).run()
+    assert app.query_params["layer"] == "2"
 
 
 @pytest.mark.parametrize(
@@ -288,8 +324,8 @@ def test_a_bad_link_gives_one_sentence_and_a_usable_page(
     app = open_page("translate", **params)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=TEXT).value == params["text"]
-    assert AREA in texts(ask(app.text_area(key=TEXT).set_value("").run(), folder.TEXT))
+    assert app.text_input(key=TEXT).value == params["text"]
+    assert AREA in drawn_texts(ask(app.text_input(key=TEXT).set_value("").run(), folder.TEXT))
 
 
 def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: Open) -> None:
@@ -304,18 +340,18 @@ def test_a_link_to_what_the_trace_does_not_have_shows_what_there_is(open_page: O
     app = open_page("translate", **asked)
     assert not app.exception and not app.error
     for said in (
-        "Attention “encoder nothing”",
+        "Attention type “encoder nothing”",
         "Layer “9”",
         "Head “40”",
-        "There is no view “none”",
+        "View “none” does not exist",
     ):
         assert said in shown(app)
-    assert AREA in texts(app)
+    assert AREA in drawn_texts(app)
 
 
 def test_items_beyond_the_end_are_left_out_and_told(open_page: Open) -> None:
     app = open_page("translate", text=folder.TEXT, site="encoder-decoder", items="2,400")
-    assert "beyond the end" in shown(app)
+    assert "past the end" in shown(app)
     assert app.query_params["items"] == "2"
 
 
@@ -332,7 +368,7 @@ def test_text_that_cannot_be_used_gives_one_sentence(open_page: Open, text: str,
     app = ask(open_page("translate"), text)
     assert not app.exception
     assert len(app.error) == 1 and said in shown(app)
-    assert app.text_area(key=TEXT).value == text
+    assert app.text_input(key=TEXT).value == text
 
 
 @pytest.mark.parametrize(
@@ -354,9 +390,9 @@ def test_unusual_text_is_shown_as_text(
     use_backend(faked := Faked())
     app = ask(open_page("translate"), text)
     assert not app.exception and not app.error
-    assert AREA in texts(app)
+    assert AREA in drawn_texts(app)
     assert faked.asked[1:] == [Request("char-area", text).checked()]
-    assert len(app.get("plotly_chart")) == 1
+    assert len(with_tab(app, "view").get("plotly_chart")) == 1
 
 
 def test_markup_in_a_message_stays_text(
@@ -375,7 +411,7 @@ def test_an_unforeseen_failure_is_logged_and_told_without_a_traceback(
     assert not app.exception and len(app.error) == 1
     assert "written to the app's log" in shown(app) and "secret detail" not in shown(app)
     assert "secret detail" in caplog.text
-    assert app.text_area(key=TEXT).value == folder.TEXT
+    assert app.text_input(key=TEXT).value == folder.TEXT
 
 
 def test_damaged_checkpoints_are_told_and_the_others_work(
@@ -385,7 +421,7 @@ def test_damaged_checkpoints_are_told_and_the_others_work(
     use_backend(Faked(damaged=damaged))
     app = ask(open_page("translate"), folder.TEXT)
     assert [element.value.replace("\\", "") for element in app.error] == list(damaged)
-    assert AREA in texts(app)
+    assert AREA in drawn_texts(app)
 
 
 def test_without_any_model_the_page_says_so(
@@ -407,9 +443,11 @@ def test_an_unknown_setting_is_one_sentence(
 def test_all_files_are_offered_for_each_trace(open_page: Open) -> None:
     app = ask(open_page("translate"), folder.TEXT)
     labels = ["Interactive page (.html)", "SVG", "PDF", "PNG", "CSV", "JSON", "Trace"]
-    assert sorted(button.label for button in app.download_button) == sorted(labels * 2)
-    app = app.selectbox(key="translate_compare").set_value("char-regular").run()
-    assert len(app.download_button) == 28
+    assert sorted(button.label for button in app.download_button) == sorted(labels)
+    app = open_page("translate", text=folder.TEXT, compare="1")
+    assert sorted(button.label for button in app.download_button) == sorted(labels)
+    app = control(app, "From").set_value(control(app, "From").options[1]).run()
+    assert {button.key.split("_trace")[0] for button in app.download_button}, "of the other model"
 
 
 def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
@@ -417,7 +455,7 @@ def test_a_stored_trace_can_be_opened_instead(open_page: Open) -> None:
     content = codec.to_bytes(folder.trace(Request("char-regular", "Two cats sleep.")))
     app = app.file_uploader(key="stored_file").upload("mine.npz", content).run()
     assert not app.exception and not app.error
-    assert REGULAR in texts(app) and "Stored trace" in shown(app)
+    assert REGULAR in drawn_texts(app) and "Stored trace" in shown(app)
     assert not any("http" in code.value for code in app.code), "a stored trace has no link"
 
 
@@ -472,7 +510,7 @@ def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_sessions_are_kept_apart(open_page: Open) -> None:
     first, second = open_page("translate"), open_page("translate", text=folder.TEXT)
-    assert folder.TEXT in form_line(second) and folder.TEXT not in form_line(first)
+    assert folder.TEXT in drawn_texts(second) and folder.TEXT not in drawn_texts(first)
 
 
 def test_a_session_keeps_the_traces_of_its_last_question_alone(
@@ -537,7 +575,8 @@ def test_a_model_without_attention_shows_its_output_and_how_sure_it_was(
     use_backend(Blind())
     app = open_page("translate", model="blind", text="A dog.")
     assert not app.exception and not app.error
-    assert "reads the whole sentence once" in shown(app) and "Ein kleiner Hund" in shown(app)
+    assert "encodes the whole sentence once" in shown(app) and "Ein kleiner Hund" in shown(app)
     assert [chart.key for chart in app.get("plotly_chart")] == ["chart_blind_0"]
+    app = with_tab(app, "compare")
     app.selectbox(key="translate_compare").set_value("char-area").run()
-    assert not app.exception and not app.error and len(app.get("plotly_chart")) > 1
+    assert not app.exception and not app.error and AREA in drawn_texts(app)

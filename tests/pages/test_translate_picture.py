@@ -65,17 +65,27 @@ def test_three_sights_are_translated_at_once(open_page: Open, use_backend: Use) 
     true, none, wrong = backend.asked
     assert true.picture is not None and none.picture is None and wrong.picture is not None
     assert true.picture.name != wrong.picture.name
-    assert {one.text for one in backend.asked} == {sentence(true.picture.name)}
+    assert {one.text for one in backend.asked} == {
+        sentence(true.picture.name).replace("black", "?", 1)
+    }
     assert "ein blauer Stern" in shown(app) and "“blauer” instead of “" in shown(app)
+
+
+def test_page_opens_with_a_hidden_colour(open_page: Open, use_backend: Use) -> None:
+    app, _ = opened(open_page, use_backend)
+    words = app.session_state[TEXT].split()
+    assert [words[place] for place in app.button_group(key=HIDDEN).value] == ["black"]
+    app.button_group(key=HIDDEN).set_value([]).run()
+    assert not app.exception and app.button_group(key=HIDDEN).value == []
 
 
 def test_a_hidden_word_is_hidden_from_every_sight(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     words = app.session_state[TEXT].split()
-    app.button_group(key=HIDDEN).set_value([2]).run()
+    app.button_group(key=HIDDEN).set_value([1]).run()
     assert not app.exception and not app.error
-    assert {one.text for one in backend.asked[3:]} == {" ".join([*words[:2], "?", *words[3:]])}
-    app.text_area(key=TEXT).set_value("a star").run()
+    assert {one.text for one in backend.asked[3:]} == {" ".join([words[0], "?", *words[2:]])}
+    app.text_input(key=TEXT).set_value("a star").run()
     assert backend.asked[-1].text == "a star", "a new sentence hides nothing"
 
 
@@ -83,7 +93,7 @@ def test_a_sentence_of_ones_own_stays_when_the_picture_changes(
     open_page: Open, use_backend: Use
 ) -> None:
     app, backend = opened(open_page, use_backend)
-    app.text_area(key=TEXT).set_value("my own words").run()
+    app.text_input(key=TEXT).set_value("my own words").run()
     app.query_params.update(
         {"model": "scene-translation", "picture": "scene-1", "text": "my own words"}
     )
@@ -105,7 +115,7 @@ def test_every_sight_can_be_chosen_and_looked_into(open_page: Open, use_backend:
 def test_without_a_sentence_the_picture_is_described(open_page: Open, use_backend: Use) -> None:
     app, backend = opened(open_page, use_backend)
     before = len(backend.asked)
-    app.text_area(key=TEXT).set_value("").run()
+    app.text_input(key=TEXT).set_value("").run()
     assert not app.exception and not app.error
     assert all(one.picture is not None and not one.text for one in backend.asked[before:])
 
@@ -157,7 +167,7 @@ def test_words_are_offered_as_plain_text_and_only_in_a_sentence_of_some_length(
         r"\*\*b\*\*",
         r"\:red\[c\]",
     ]
-    app.text_area(key=TEXT).set_value("star " * 60).run()
+    app.text_input(key=TEXT).set_value("star " * 60).run()
     assert not app.exception and not app.error
     assert "up to 40 words" in shown(app) and backend.asked[-1].text.count("star") == 60
 
@@ -166,9 +176,9 @@ def test_a_sentence_that_is_too_long_leaves_the_older_translations(
     open_page: Open, use_backend: Use
 ) -> None:
     app, backend = opened(open_page, use_backend)
-    app.text_area(key=TEXT).set_value("a" * 4097).run()
+    app.text_input(key=TEXT).set_value("a" * 4097).run()
     assert len(app.error) == 1 and len(backend.asked) == 3 and not app.exception
-    assert "still the result of what you asked before" in shown(
+    assert "The result below is from your previous input" in shown(
         app
     ) and "ein blauer Stern" in shown(app)
 

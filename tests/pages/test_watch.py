@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -17,17 +18,18 @@ from areaviz.data.clip_files import decode_clip, gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
+from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
-from areaviz.trace.record import Trace
+from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.clip_input import UPLOAD
-from areaviz.ui.look.watch import conclusion, with_gold
+from areaviz.ui.look.watch import areas_said, conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, errors, shown
+from tests.pages.conftest import Open, errors, open_tab, shown, with_tab
 from tests.test_bad_input import BAD
 from tests.trace.test_clip import clip_trace
 
@@ -81,8 +83,8 @@ def backend(tmp_path: Path, use_backend: Use) -> Watchers:
 
 
 def act(app: AppTest, used: Any) -> AppTest:
-    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
-    app.session_state["watch_what_if"] = True
+    """The page after a widget was used; the tab of the panel is open."""
+    open_tab(app, "watch", "what_if")
     app = used.run()
     assert not app.exception
     return app
@@ -98,8 +100,9 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert backend.asked == [Request("watcher", "", clip=clip_sample(FIRST))]
     text = shown(app)
     assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
-    assert SAMPLES[FIRST].title in text and "How to read this" in text
-    assert (app.query_params["clip"], app.query_params["view"]) == (FIRST, "watching")
+    assert app.selectbox(key="watch_clip_sample").value == FIRST
+    assert app.query_params["clip"] == FIRST and "view" not in app.query_params
+    assert [chart.key for chart in app.get("plotly_chart")] == ["chart_card_0"]
     assert len(app.get("image")) == 1
 
 
@@ -119,7 +122,8 @@ def test_attribution_stands_beside_the_attention_to_frames(
     open_page: Open, backend: Watchers
 ) -> None:
     app = open_page("watch")
-    (switch,) = [one for one in app.toggle if one.label == "Attribution beside attention"]
+    app = with_tab(app, "attribution")
+    (switch,) = [one for one in app.toggle if one.label == "Compare with attribution"]
     app = switch.set_value(True).run()
     assert not app.exception and not app.error
     assert backend.asked[-1].attribution and app.query_params["attribution"] == "1"
@@ -127,7 +131,7 @@ def test_attribution_stands_beside_the_attention_to_frames(
     assert sites == "encoder-decoder" and "Agreement with this map" in shown(app)
     again = open_page("watch", clip=FIRST, attribution="1", site="encoder-decoder gradient")
     assert not again.exception and not again.error
-    assert "This map is attribution, not attention" in shown(again)
+    assert "This is an attribution map, not attention" in shown(again)
 
 
 def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -> None:
@@ -218,7 +222,7 @@ def test_whatever_is_wrong_with_a_clip_is_one_sentence_and_the_last_one_stays(
 
 def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch")
-    app.session_state["watch_what_if"] = True
+    open_tab(app, "watch", "what_if")
     app = app.run()
     kinds = app.segmented_control(key="watch_kind_of_change")
     assert kinds.options == ["Hide frames", "Weigh an area", "Switch heads off"]
@@ -281,6 +285,7 @@ def test_changes_wait_for_the_clip_that_their_link_is_about(
 
 def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> None:
     app = open_page("watch", clip=OTHER)
+    app = with_tab(app, "compare")
     app.selectbox(key="watch_compare").set_value("other").run()
     assert not app.exception and not app.error
     clip = clip_sample(OTHER)
@@ -301,8 +306,8 @@ def test_a_model_without_attention_has_nothing_to_look_at(
     app.selectbox(key="watch_model").set_value("blind").run()
     assert not app.exception and not app.error
     assert backend.asked[-1] == Request("blind", "", clip=clip_sample(FIRST))
-    assert "There is nothing to look at" in shown(app)
-    assert "reads the whole clip once, before it writes" in shown(app)
+    assert "no attention to show" in shown(app)
+    assert "encodes the whole clip once" in shown(app)
     assert "Seen:" in shown(app) and not app.get("image")
     assert app.query_params["model"] == "blind" and app.query_params["clip"] == FIRST
 
@@ -322,7 +327,7 @@ def test_decoding_is_part_of_the_request_and_of_the_link(
 def test_conclusions_say_what_happens() -> None:
     sample = SAMPLES[FIRST]
     seen = clip_trace(sample.text)
-    assert conclusion(seen) == f"Seen: **{sample.text}**"
+    assert conclusion(seen) == f"Seen: **{sample.text}**."
     named = replace(seen, request=replace(seen.request, clip=clip_sample(FIRST)))
     assert conclusion(named) == f"Seen: **{sample.text}**, which is right."
     wrong = replace(clip_trace("the two grows"), request=named.request)
@@ -339,3 +344,20 @@ def test_the_frames_of_the_apps_own_clips_are_known() -> None:
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
     assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details
+
+
+def test_areas_are_said_for_the_words_that_watched_them() -> None:
+    made = clip_trace("3141")
+    grid = AreaGrid(1, 6, 1, 3)
+    weights = np.zeros((1, 1, 5, grid.count), np.float32)
+    # Two words in a row watch the first two frames as one area, another word the last three.
+    for word, area in enumerate((Area(0, 0, 1, 2), Area(0, 0, 1, 2), Area(0, 4, 1, 1))):
+        weights[0, 0, word, grid.index(area)] = 1.0
+    weights[0, 0, 3, grid.index(Area(0, 3, 1, 3))] = 0.6
+    # An area with less than half of the attention is not said.
+    weights[0, 0, 4, grid.index(Area(0, 1, 1, 3))] = 0.4
+    attention = AttentionMap("encoder-decoder", "target", "clip", grid, weights)
+    trace = replace(made, maps={attention.site: attention})
+    said = "It watched several frames as one area: for **3 1** frames 1 to 2 and for **1** frames"
+    assert areas_said(trace) == f"{said} 4 to 6."
+    assert areas_said(replace(trace, maps={})) == ""

@@ -25,7 +25,7 @@ from areaviz.trace.request import Progress, Request
 from areaviz.ui.what_if.result import CAVEAT
 from tests import fakes
 from tests.pages import folder
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, drawn_texts, open_tab, shown
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
@@ -56,9 +56,10 @@ class Changing(fakes.FakeBackend):
 
 
 def open_panel(app: AppTest) -> None:
-    """Open the panel, which `AppTest` cannot click."""
+    """Open the tab of the panel."""
     for page in ("translate", "caption"):
-        app.session_state[f"{page}_what_if"] = True
+        if page in app.session_state:
+            open_tab(app, page, "what_if")
 
 
 def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Changing]:
@@ -97,7 +98,7 @@ def add(app: AppTest) -> AppTest:
 def test_a_closed_panel_costs_nothing(open_page: Open, use_backend: Use) -> None:
     use_backend(Changing())
     app = open_page("translate", **LINK)
-    assert ORIGINAL in shown(app) and not any(
+    assert ORIGINAL in drawn_texts(app) and not any(
         button.label == "Add this change" for button in app.button
     )
 
@@ -164,9 +165,9 @@ def test_another_sentence_has_no_changes_and_the_first_keeps_its_own(
     open_page: Open, use_backend: Use
 ) -> None:
     app, _ = opened(open_page, use_backend, changes="gate:encoder self")
-    app = act(app, app.text_area(key="translate_text").set_value("Two cats sleep."))
+    app = act(app, app.text_input(key="translate_text").set_value("Two cats sleep."))
     assert CHANGED not in shown(app) and "changes" not in app.query_params
-    app = act(app, app.text_area(key="translate_text").set_value(folder.TEXT))
+    app = act(app, app.text_input(key="translate_text").set_value(folder.TEXT))
     assert CHANGED in shown(app)
 
 
@@ -178,7 +179,7 @@ def test_a_change_that_cannot_be_made_is_one_sentence_and_loses_nothing(
     assert [error.value for error in app.error] == [
         "Head 4 cannot be changed\\; choose another head\\."
     ]
-    assert ORIGINAL in shown(app)
+    assert ORIGINAL in drawn_texts(app)
     app = act(app, app.button(key="translate_start_over").click())
     assert not app.error
 
@@ -197,7 +198,7 @@ def test_changes_of_a_link_that_cannot_be_followed_are_not_those_of_the_next_sen
         use_backend(backend := Changing())
         app = open_page("translate", **{**LINK, "changes": "gate:encoder self", **wrong})
         assert not app.exception and len(app.error) == 1
-        app = act(app, app.text_area(key="translate_text").set_value("Two cats sleep."))
+        app = act(app, app.text_input(key="translate_text").set_value("Two cats sleep."))
         assert "changes" not in app.query_params
         assert [
             request.changes for request in backend.asked if request.text == "Two cats sleep."

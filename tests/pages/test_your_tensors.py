@@ -18,7 +18,7 @@ from areaviz.trace.arrays_file import example_file
 from areaviz.trace.derived import sums_map
 from areaviz.trace.record import AttentionMap, Trace
 from tests import fakes
-from tests.pages.conftest import Open, shown
+from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.test_translate import control
 from tests.trace.test_arrays import weights
 
@@ -35,25 +35,20 @@ def upload(app: AppTest, content: bytes) -> AppTest:
     return app.file_uploader(key=FILE).upload("mine.npz", content).run()
 
 
-def test_nothing_is_shown_before_a_file_is_chosen(open_page: Open) -> None:
-    app = open_page("your_tensors")
-    assert not app.exception and not app.error and not app.get("plotly_chart")
-    assert app.button[0].label == "Show an example"
-
-
-def test_the_example_is_shown_and_can_be_taken_along(open_page: Open) -> None:
+def test_page_opens_with_the_example(open_page: Open) -> None:
     app = open_page("your_tensors")
     assert app.download_button[0].label == "Download the example"
-    app = app.button[0].click().run()
     assert not app.exception and not app.error
+    assert "Example: " in shown(app)
+    assert "Show an example" not in [button.label for button in app.button]
     assert "2 layers, 4 heads, 9 queries, 10 items" in shown(app)
-    assert control(app, "Attention").options == ["Weights", "Weights, area sums"]
-    assert len(app.get("plotly_chart")) == 1
-    assert "The model wrote nothing" not in shown(app)
+    assert control(app, "Attention type").options == ["Weights", "Weights, area sums"]
+    assert len(with_tab(app, "view").get("plotly_chart")) == 1
+    assert "The model produced no output" not in shown(app)
 
 
 def test_every_view_shows_a_file_of_arrays(open_page: Open) -> None:
-    app = upload(open_page("your_tensors"), example_file())
+    app = with_tab(upload(open_page("your_tensors"), example_file()), "view")
     for site in ("attention", "attention sums"):
         app = app.segmented_control(key="your_tensors_site").set_value(site).run()
         for name in control(app, "View").options:
@@ -67,7 +62,7 @@ def test_areas_can_be_larger_or_left_out(open_page: Open) -> None:
     app = app.select_slider(key=SIZE).set_value(1).run()
     assert (
         not app.exception
-        and [one.label for one in app.segmented_control if one.label == "Attention"] == []
+        and [one.label for one in app.segmented_control if one.label == "Attention type"] == []
     )
 
 
@@ -110,6 +105,7 @@ def test_a_file_that_cannot_be_read_gives_one_sentence(
 def test_labels_are_text_whatever_they_hold(open_page: Open) -> None:
     labels = np.array(["<b>x</b>", "**bold**", "$a$", "שלום"])
     app = upload(open_page("your_tensors"), saved(weights=weights(1, 1, 4, 4), memory=labels))
+    app = with_tab(app, "view")
     assert not app.exception and not app.error and len(app.get("plotly_chart")) == 1
 
 
@@ -133,6 +129,7 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
         *("Within the translation", "Within the translation, area sums"),
     ]
     app = app.selectbox(key="your_tensors_site").set_value("encoder self sums").run()
+    app = with_tab(app, "table")
     assert (
         not app.exception
         and not app.error

@@ -128,3 +128,24 @@ def test_invalid_attribution_is_refused(tmp_path: Path) -> None:
         load_inseq(file(tmp_path / "f.json", lists(np.ones((3, 2), np.float32))), example=3)
     with pytest.raises(InputError, match="needs a map"):
         save_inseq(fakes.caption_trace().from_arrays(np.ones((1, 1, 2, 1), np.float32)), "x")
+
+
+@pytest.mark.parametrize("given", [None, 7, b"a.json", "", "\0", object()])
+def test_what_is_no_path_is_refused(given: Any) -> None:
+    with pytest.raises(InputError, match="A path is needed"):
+        load_inseq(given)
+    with pytest.raises(InputError, match="A path is needed"):
+        save_inseq(fakes.trace(), given)
+
+
+def test_wrong_arguments_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert save_inseq(fakes.trace(), "~/a.json") == tmp_path / "a.json"
+    number: Any = "first"
+    with pytest.raises(InputError, match="there is no number 'first'"):
+        load_inseq("~/a.json", number)
+    with pytest.raises(InputError, match="The layer must be a whole number"):
+        save_inseq(fakes.trace(), tmp_path / "b.json", number)
+    no_trace: Any = None
+    with pytest.raises(InputError, match="A trace is needed"):
+        save_inseq(no_trace, tmp_path / "b.json")

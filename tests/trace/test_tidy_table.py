@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,13 +39,24 @@ def test_table_keeps_the_chosen_part() -> None:
 
 @pytest.mark.parametrize(
     ("sites", "layers", "says"),
-    [(["nowhere"], None, 'no site "nowhere"'), (None, [99], "there is no layer 99")],
+    [
+        (["nowhere"], None, 'no site "nowhere"'),
+        (None, [99], "there is no layer 99"),
+        ("encoder self", None, "sites= must list names"),
+        ([None], None, "sites= must list names"),
+        (None, 0, "layers= must list whole numbers"),
+        (None, ["first"], "layers= must list whole numbers but has 'first'"),
+    ],
 )
-def test_missing_part_is_refused(
-    sites: list[str] | None, layers: list[int] | None, says: str
-) -> None:
+def test_missing_part_is_refused(sites: Any, layers: Any, says: str) -> None:
     with pytest.raises(InputError, match=says):
         fakes.trace().to_frame(sites, layers)
+
+
+@pytest.mark.parametrize("weight", [None, "0.1", 2, float("nan")])
+def test_minimum_weight_is_a_share(weight: Any) -> None:
+    with pytest.raises(InputError, match='"min_weight" is'):
+        fakes.trace().to_frame(min_weight=weight)
 
 
 def test_trace_without_maps_has_an_empty_table() -> None:

@@ -1,11 +1,11 @@
 // The grid's controls, legend and tools, on top of those of the ribbon. All text enters through textContent.
 
+function capitalised(text) { return text.replace(/^\w/, (letter) => letter.toUpperCase()); }
+
 class GridControls extends Controls {
-  load(data, colours) {
-    super.load(data.heads, 'token', colours, data.hasSeveral, data.readings);
-    this.areas.replaceChildren(...(data.hasSeveral ? choices([['Any area', 'any'], ['2+ cells', 'several']]) : []));
-    const splits = data.text && data.text.words.length < data.text.count;
-    if (!splits) this.units.replaceChildren();
+  load(data) {
+    const splits = Boolean(data.text && data.text.words.length < data.text.count);
+    super.load('token', 'cells', data.hasSeveral, data.readings, splits);
   }
 }
 
@@ -15,8 +15,8 @@ class GridLegend extends Legend {
   load(data, colours) {
     super.load(data.header, colours, data.readings, 'cells');
     this.data = data;
-    const what = data.text ? 'a word, or at the picture' : 'a cell of either picture';
-    this.idle = `Point at ${what}. Drag to take several, click to keep, Escape to let go.`;
+    const what = data.text ? 'a word or the picture' : 'a cell of either picture';
+    this.idle = `Hover over ${what}. Drag to select several, click to pin, press Escape to clear.`;
   }
 
   named(mark) {
@@ -27,11 +27,11 @@ class GridLegend extends Legend {
   phrase(scene) {
     const { side, spans: marks, weighed } = scene;
     const top = heaviest(marks);
-    const what = scene.what.replace(/^\w/, (letter) => letter.toUpperCase());
+    const what = capitalised(scene.what);
     const several = weighed > 1 && !(side === 'query' && this.data.text);
-    if (side === 'query' && top && !top.read && !several) return super.phrase({ ...scene, what });
+    if (side === 'query' && top && !top.read && !several) return capitalised(super.phrase(scene));
     if (!top) return `${what} ${side === 'query' ? 'attends to nothing here' : 'is hardly attended to'}.`;
-    if (scene.isDensest) return this.densestPhrase({ ...scene, what });
+    if (scene.isDensest) return this.smallestPhrase(scene);
     const place = top.query === undefined ? areaText(top.area) : this.named(top);
     const [is, attends, reads] = several ? ['are', 'attend', 'read'] : ['is', 'attends', 'reads'];
     const verb = side === 'memory' ? `${is} attended to most by` : top.read ? reads : `${attends} most to`;
@@ -40,7 +40,9 @@ class GridLegend extends Legend {
     return `${what} ${verb} ${place} (${this.head(top)}${weight}${mean}).`.replaceAll(' %', '\u00a0%');
   }
 
-  averaged({ weighed }) { return weighed > 1 ? ` on average over ${weighed} items` : ''; }
+  averaged({ weighed }) { return weighed > 1 ? `, on average over ${weighed} items` : ''; }
+
+  isTakenAsOne(span) { return +this.extent(span) > 1; }
 
   itemOf({ area }) { return area.height * area.width === 1 ? area.top * this.data.columns + area.left : -1; }
 }

@@ -29,8 +29,8 @@ class Grid extends PointedView {
       side.load(this.data, header.colours);
       entitle(side, side instanceof Chips ? header.text.title : header.picture.title);
     }
-    this.controls.load(this.data, header.colours);
     this.legend.load(this.data, header.colours);
+    this.controls.load(this.data);
     this.tools.load(header);
     this.decode(message);
   }
@@ -110,8 +110,7 @@ class Grid extends PointedView {
     globalThis.dispatchEvent(new CustomEvent(LINK_EVENT, { detail: { from: this, link: this.header.link, held: !this.hover, ...what } }));
   }
 
-  follow({ from, link, side, raw, ranges, digest, boxes, held }) {
-    if (from === this || !this.header?.link || link !== this.header.link) return;
+  follow({ side, raw, ranges, digest, boxes, held }) {
     const { text, header } = this.data;
     let found = null;
     const matches = this.header.matches?.[raw];

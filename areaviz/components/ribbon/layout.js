@@ -1,13 +1,17 @@
-// One text laid out in rows of equal height by its own measure, so that every item's place is known without asking the
-// page, and only the rows in view need elements.
+// One text laid out as chips of whole words, in rows of equal height. Every item's place is known without asking the page,
+// so only the rows in view need elements.
 
-const TEXT_HEIGHT = 26;
-const ROW_GAP = 8;
-const PITCH = [[4, 6], [8, 4.5], [12, 3.5], [Infinity, 3]]; // up to so many heads: pixels from one band to the next
 const SYMBOLS = { ' ': '␣', '\n': '↵', '\r': '↵', '\t': '⇥' };
-const CHIP_PADDING = 6;
+/** Measures in pixels: of a short text in a wide place, and of a long text or a narrow place. */
+const ROOMY = { font: 22, symbol: 15, chip: 42, padding: 11, gap: 8, rowGap: 10 };
+const COMPACT = { font: 17, symbol: 14, chip: 34, padding: 7, gap: 6, rowGap: 6 };
+const NARROW = 600; // up to this width a text is set in `COMPACT`
+const LONG = 320; // from this number of characters on, too
+const WIDEST_GAP = 48;
+const SEAM = 7; // between the pieces of a word, in the unit of pieces
 const MARKS_WIDTH = 14;
 const BLANK_OVERHANG = 10;
+const MOST_BARS = 4;
 
 /** What an item shows: blanks, breaks and invisible characters as quiet signs, a lone mark on a dotted circle. */
 function shown(label) {
@@ -15,80 +19,140 @@ function shown(label) {
   if (/^\s+$/u.test(label)) return { text: '␣', quiet: true };
   if (/^[\p{Cc}\p{Cf}]*$/u.test(label)) return { text: '·', quiet: true };
   if (/^\p{M}/u.test(label)) return { text: `◌${label}`, quiet: false };
-  return { text: label, quiet: false };
+  return { text: label.trim(), quiet: false };
+}
+
+/** The runs [first, last] of items that share a chip: words, without the punctuation at their ends. */
+function chipsOf(items) {
+  const isLetter = (item) => /[\p{L}\p{N}\p{M}]/u.test(items.labels[item]);
+  return Array.from(items.words, (first, word) => [first, (items.words[word + 1] ?? items.count) - 1]).flatMap(([first, last]) => {
+    let [from, to] = [first, last];
+    while (from < last && !isLetter(from)) from += 1;
+    while (to > from && !isLetter(to)) to -= 1;
+    if (!isLetter(from)) return [[first, last]];
+    const alone = (start, end) => Array.from({ length: end - start }, (_, i) => [start + i, start + i]);
+    return [...alone(first, from), [from, to], ...alone(to + 1, last + 1)];
+  });
 }
 
 class Layout {
-  constructor(items, heads) {
-    this.items = items;
+  constructor(items, heads, isBelow) {
+    Object.assign(this, { items, isBelow, bars: Math.min(heads, MOST_BARS), chips: chipsOf(items) });
+    this.chipOf = new Uint32Array(items.count);
+    this.chips.forEach(([first, last], chip) => this.chipOf.fill(chip, first, last + 1));
     this.kinds = items.labels.map((label, i) => {
       const look = shown(label);
-      const chip = items.isSymbol(i) ? 'symbol' : items.level === 'token' ? 'chip' : '';
-      return { ...look, chip, breaks: look.text === '↵' };
+      return { ...look, symbol: items.isSymbol(i), breaks: look.text === '↵' };
     });
-    this.bands = Math.max(heads * PITCH.find(([upTo]) => heads <= upTo)[1], 8) + 4;
-    this.rowHeight = Math.round(TEXT_HEIGHT + this.bands + ROW_GAP);
     this.x = new Float32Array(items.count);
     this.width = new Float32Array(items.count);
     this.row = new Uint32Array(items.count);
   }
 
-  get height() { return this.firsts.length * this.rowHeight; }
+  get height() { return this.firsts.length * this.rowHeight - this.sizes.rowGap; }
+
+  /** From the top of a row to its chips: bars lie between a text and the text it is joined to. */
+  get above() { return this.isBelow ? this.bands : 0; }
 
   last(row) { return (this.firsts[row + 1] ?? this.items.count) - 1; }
 
-  /** Place every item in rows of `width` pixels; words stay whole where they fit. */
-  place(width, measure) {
+  isFirst(item) { return this.chips[this.chipOf[item]][0] === item; }
+
+  isLast(item) { return this.chips[this.chipOf[item]][1] === item; }
+
+  /** Place every item in rows of `width` pixels; words stay whole where they fit. `measure(text, size)` is in pixels. */
+  place(width, measure, hasSeams) {
+    const isLong = this.items.characters.length > LONG;
+    this.sizes = width < NARROW || isLong ? COMPACT : ROOMY;
+    this.seam = hasSeams && this.items.level === 'token' ? SEAM : 0;
+    const widths = this.items.labels.map((_, item) => this.itemWidth(item, measure));
+    this.breakRows(width, widths);
+    const spare = this.firsts.length === 1 ? this.spare(width, widths) : 0;
+    for (let row = 0; row < this.firsts.length; row += 1) this.setRow(row, widths, spare);
+    if (this.items.rightToLeft) for (let i = 0; i < this.items.count; i += 1) this.x[i] = width - this.x[i] - this.width[i];
+    this.pitch = this.firsts.length > 1 ? 6 : 9; // rows stay close to each other
+    this.bands = this.bars * this.pitch + 5;
+    this.rowHeight = this.sizes.chip + this.bands + this.sizes.rowGap;
+  }
+
+  /** The width of an item, with its part of the chip's padding. */
+  itemWidth(item, measure) {
+    const { text, quiet, symbol } = this.kinds[item];
+    const own = measure(text, symbol ? this.sizes.symbol : this.sizes.font);
+    if (quiet && !symbol) return Math.max(own, this.sizes.gap + 6);
+    const ends = this.isFirst(item) + this.isLast(item);
+    return Math.max(own, 5) + ends * this.sizes.padding;
+  }
+
+  /** Space before an item that does not begin a row. Blanks between words are items themselves. */
+  gap(item) {
+    if (!this.isFirst(item)) return this.seam;
+    return this.isBlank(item) || this.isBlank(item - 1) ? 0 : this.sizes.gap;
+  }
+
+  isBlank(item) { return item >= 0 && this.kinds[item].quiet && !this.kinds[item].symbol; }
+
+  breakRows(width, widths) {
     this.firsts = [0];
     let x = 0;
     const newRow = (item) => { this.firsts.push(item); x = 0; };
-    for (let i = 0; i < this.items.count; i += 1) this.width[i] = this.itemWidth(i, measure);
-    this.items.words.forEach((first, word) => {
-      const last = (this.items.words[word + 1] ?? this.items.count) - 1;
-      if (x > 0 && x + this.runWidth(first, last) > width && !this.kinds[first].quiet) newRow(first);
+    const runWidth = (first, last) => {
+      let sum = 0;
+      for (let i = first; i <= last; i += 1) sum += widths[i] + this.gap(i);
+      return sum;
+    };
+    for (const [first, last] of this.chips) {
+      if (x > 0 && x + runWidth(first, last) > width && !this.isBlank(first)) newRow(first);
       for (let i = first; i <= last; i += 1) {
-        const gap = x > 0 ? this.gap(i) : 0;
-        const room = this.kinds[i].quiet ? width + BLANK_OVERHANG : width; // a blank stays at the end of its line
-        if (x > 0 && x + gap + this.width[i] > room) newRow(i);
-        this.x[i] = x + (x > 0 ? gap : 0);
+        const room = this.isBlank(i) ? width + BLANK_OVERHANG : width; // a blank stays at the end of its line
+        if (x > 0 && x + this.gap(i) + widths[i] > room) newRow(i);
         this.row[i] = this.firsts.length - 1;
-        x = this.x[i] + this.width[i];
+        x += (x > 0 ? this.gap(i) : 0) + widths[i];
         if (this.kinds[i].breaks && i + 1 < this.items.count) newRow(i + 1);
       }
-    });
-    if (this.items.rightToLeft) for (let i = 0; i < this.items.count; i += 1) this.x[i] = width - this.x[i] - this.width[i];
+    }
   }
 
-  itemWidth(item, measure) {
-    const { text, chip } = this.kinds[item];
-    return Math.max(measure(text, chip), 5) + (chip ? 2 * CHIP_PADDING : 1);
+  /** How much wider every gap of the only row can be. */
+  spare(width, widths) {
+    let [used, gaps] = [0, 0];
+    for (let i = 0; i < this.items.count; i += 1) {
+      used += widths[i] + (i > 0 ? this.gap(i) : 0);
+      if (this.stretches(i)) gaps += 1;
+    }
+    return gaps ? Math.min(Math.max((width - used) / gaps, 0), WIDEST_GAP - this.sizes.gap) : 0;
   }
 
-  /** Space before an item: tokens of one word stand close, words apart; characters need none. */
-  gap(item) {
-    if (item === 0 || (!this.kinds[item].chip && !this.kinds[item - 1].chip)) return 0;
-    return this.items.level === 'token' && this.items.start[item] === this.items.end[item - 1] && !this.items.isSymbol(item) ? 1 : 7;
+  /** Whether free width goes before this item, or into it where it is a blank. */
+  stretches(item) {
+    return this.isBlank(item) || (item > 0 && this.isFirst(item) && !this.isBlank(item - 1));
   }
 
-  runWidth(first, last) {
-    let width = this.gap(first);
-    for (let i = first; i <= last; i += 1) width += this.width[i] + (i > first ? this.gap(i) : 0);
-    return width;
+  /** Whole pixels, so that the pieces of a chip meet without a slit. */
+  setRow(row, widths, spare) {
+    let x = 0;
+    for (let i = this.firsts[row]; i <= this.last(row); i += 1) {
+      const free = this.stretches(i) ? spare : 0;
+      if (i > this.firsts[row]) x += this.gap(i) + (this.isBlank(i) ? 0 : free);
+      this.x[i] = Math.round(x);
+      x += widths[i] + (this.isBlank(i) ? free : 0);
+      this.width[i] = Math.round(x) - this.x[i];
+    }
   }
 
-  /** The item under a point, or -1; a point beyond a row's ends finds its nearest item. */
+  /** The item under a point, or -1; a point close to an item, or in the gap after it, finds the nearest one. */
   hit(x, y) {
     const row = Math.floor(y / this.rowHeight);
     if (row < 0 || row >= this.firsts.length) return -1;
     const last = this.last(row);
-    for (let i = this.firsts[row], best = -1, nearest = 12; ; i += 1) {
+    for (let i = this.firsts[row], best = -1, nearest = 16; ; i += 1) {
       if (i > last) return best;
       const distance = Math.max(this.x[i] - x, x - this.x[i] - this.width[i], 0);
       if (distance < nearest) [best, nearest] = [i, distance];
     }
   }
 
-  /** The item of a neighbouring row that stands closest below or above `item`. */
+  /** The item of a neighbouring row that is closest below or above `item`. */
   vertical(item, step) {
     const row = this.row[item] + step;
     if (row < 0 || row >= this.firsts.length) return item;
@@ -101,14 +165,14 @@ class Layout {
     return best;
   }
 
-  /** The boxes {x, y, width} that the items first..last fill, one a row. */
+  /** The boxes {x, y, width} of the chips that the items first..last fill, one per row. */
   boxes(first, last) {
     const boxes = [];
     for (let i = first; i <= last;) {
       const end = Math.min(last, this.last(this.row[i]));
       const left = Math.min(this.x[i], this.x[end]);
       const right = Math.max(this.x[i] + this.width[i], this.x[end] + this.width[end]);
-      boxes.push({ x: left, y: this.row[i] * this.rowHeight, width: right - left });
+      boxes.push({ x: left, y: this.row[i] * this.rowHeight + this.above, width: right - left });
       i = end + 1;
     }
     return boxes;

@@ -1,132 +1,133 @@
-// Draws what lights up behind one text: every head's spans as bands below the letters, the head's strongest span also
-// as a tint behind them, and the items pointed at or locked as outlines.
+// Draws what joins the two texts, behind both: a bar over the span that a head took, and a thread from the bar's middle to
+// what is pointed at, as thick as the span's weight.
 
-const TINT = 0.2;
-const FAINTEST = 0.3;
+const THICKEST = 12;
+const THINNEST = 2.5;
+const FAINT = 0.35;
+const FROM_CHIP = 7; // from a chip to the middle of the nearest bar
 
 class Painter {
-  constructor(pen, side, size) {
-    const style = getComputedStyle(side.section);
-    const read = (name, otherwise) => style.getPropertyValue(name).trim() || otherwise;
-    Object.assign(this, { pen, side, size, layout: side.layout, top: side.scroller.scrollTop });
-    this.ink = read('--st-text-color', style.color);
-    this.accent = read('--st-primary-color', this.ink);
+  constructor(svg) { this.svg = svg; }
+
+  /** Draw {pointed, bars} over `sides`; bars are {head, lane, isFirst, start, length, share}, the first of a lane foremost. */
+  draw(sides, { pointed, bars }, colours) {
+    this.colours = colours;
+    this.origin = this.svg.getBoundingClientRect();
+    this.svg.replaceChildren();
+    if (!pointed) return;
+    const [own, other] = [sides[pointed.side], sides[OTHER[pointed.side]]];
+    const first = bars.filter(({ isFirst }) => isFirst);
+    this.threads(first.map((bar) => ({ ...bar, ...this.middle(other, bar) })), this.end(own, pointed.items));
+    for (const bar of [...bars].reverse()) this.bar(other, bar);
+    this.marks(other, bars);
+    this.marks(own, pointed.items.map((start) => ({ start })));
   }
 
-  /** Bands for spans that come heaviest first within each head; heads share the space below a row. */
-  spans(spans) {
-    const heads = [...new Set(spans.map((span) => span.head))];
-    const shown = Math.max(this.side.activeHeads?.length ?? heads.length, 1);
-    const order = this.side.activeHeads ?? heads;
-    const pitch = Math.min(this.layout.bands / shown, 9);
-    const strongest = new Map();
-    for (const span of spans) if (!strongest.has(span.head)) strongest.set(span.head, span);
-    for (const span of strongest.values()) this.tint(span);
-    for (const span of [...spans].reverse()) {
-      this.band(span, order.indexOf(span.head) * pitch, pitch - 1.5, strongest.get(span.head) === span);
+  /** The corner of a side's view. */
+  frame(side) {
+    const box = side.scroller.getBoundingClientRect();
+    const [left, top] = [box.left - this.origin.left, box.top - this.origin.top];
+    return { left, top, bottom: top + box.height };
+  }
+
+  /** The boxes of a run of items that are in view. */
+  boxes(side, start, length) {
+    const { left, top, bottom } = this.frame(side);
+    const { chip } = side.layout.sizes;
+    const boxes = side.layout.boxes(start, start + length - 1);
+    const placed = boxes.map(({ x, y, width }) => ({ x: x + left, y: y + top - side.scroller.scrollTop, width }));
+    return placed.filter(({ y }) => y + chip > top + 1 && y < bottom - 1);
+  }
+
+  barHeight(side) { return side.layout.pitch - 3; }
+
+  /** The height of a lane above, or below, the chips of a row. */
+  laneOf(side, box, lane) {
+    const { isBelow, pitch, sizes } = side.layout;
+    return isBelow ? box.y - FROM_CHIP - lane * pitch : box.y + sizes.chip + FROM_CHIP + lane * pitch;
+  }
+
+  /** The edge of a side that faces the other text. */
+  facing(side) { return side.layout.isBelow ? this.frame(side).top : this.frame(side).bottom; }
+
+  /** Where a thread begins: at the middle of a bar, or at the edge of the text where the bar is out of view. */
+  middle(side, { start, length, lane }) {
+    const [box] = this.boxes(side, start, length);
+    const { layout } = side;
+    if (box) return { x: box.x + box.width / 2, y: this.laneOf(side, box, lane) };
+    return { x: this.frame(side).left + layout.x[start] + layout.width[start] / 2, y: this.facing(side), isOut: true, isDown: layout.isBelow };
+  }
+
+  /** Where threads end: at the chip pointed at, or at the edge of its text. */
+  end(side, items) {
+    const [first, last] = side.items.runs(items)[0];
+    const [box] = this.boxes(side, first, last - first + 1);
+    const { isBelow, sizes, x, width } = side.layout;
+    if (box) return { x: box.x + box.width / 2, y: isBelow ? box.y - 1 : box.y + sizes.chip + 1 };
+    return { x: this.frame(side).left + x[first] + width[first] / 2, y: this.facing(side), isOut: true, isDown: isBelow };
+  }
+
+  /** Threads that begin at one place stand side by side, and all end in the order in which they begin. */
+  threads(begun, end) {
+    const thick = ({ share }) => Math.max(THINNEST, THICKEST * Math.min(share, 1));
+    const ordered = begun.map((one) => ({ ...one, thick: thick(one) })).sort((a, b) => a.x - b.x || a.lane - b.lane);
+    const places = groupedBy(ordered, ({ x }) => Math.round(x / 24));
+    for (const together of places.values()) setApart(together, together[0].x, 'x');
+    setApart(ordered, end.x, 'to');
+    for (const { head, share, x, y, to, thick: width, isOut, isDown } of ordered) {
+      const bend = (y + end.y) / 2;
+      const made = this.add('path', 'thread', head, { d: `M${x},${y}C${x},${bend} ${to},${bend} ${to},${end.y}`, 'stroke-width': width });
+      made.style.strokeOpacity = FAINT + 0.5 * Math.min(share, 1);
+      if (isOut) this.arrow(head, x, y, isDown);
+      if (end.isOut) this.arrow(head, to, end.y, end.isDown);
     }
   }
 
-  /** Items against the average: one colour for more, one for less, the deeper the further from it. */
-  signed(values) {
-    values.forEach((value, item) => {
-      const deep = Math.min(Math.abs(value) / this.side.steepest, 1);
-      if (deep < 0.02) return;
-      this.pen.globalAlpha = 0.8 * deep;
-      this.pen.fillStyle = this.side.signed[value > 0 ? 1 : 0];
-      for (const box of this.boxes({ start: item, length: 1 })) this.block(box.x, box.y + 1, box.width, TEXT_HEIGHT - 2, 4);
-    });
-    this.pen.globalAlpha = 1;
+  /** A head that shows that a thread goes on to a place out of view. */
+  arrow(head, x, y, isDown) {
+    const step = isDown ? 7 : -7;
+    this.add('path', 'arrow', head, { d: `M${x - 6},${y - step}H${x + 6}L${x},${y + step / 2}Z` });
   }
 
-  tint(span) {
-    this.pen.globalAlpha = TINT * (0.4 + 0.6 * Math.sqrt(Math.min(span.weight, 1)));
-    this.pen.fillStyle = this.colour(span.head);
-    for (const box of this.boxes(span)) this.block(box.x, box.y + 1, box.width, TEXT_HEIGHT - 2, 4);
-    this.pen.globalAlpha = 1;
-  }
-
-  /** Thickness and opacity grow with the root of the weight; the strongest span of a head is solid. */
-  band(span, offset, thickest, strongest) {
-    const strength = Math.sqrt(Math.min(span.weight, 1));
-    const thickness = strongest ? thickest : Math.max(thickest * (0.4 + 0.5 * strength), 1.5);
-    this.pen.globalAlpha = strongest ? 1 : FAINTEST + 0.5 * strength;
-    this.pen.fillStyle = this.colour(span.head);
-    for (const box of this.boxes(span)) {
-      const y = box.y + TEXT_HEIGHT + 2 + offset + (thickest - thickness) / 2;
-      this.block(box.x + 0.5, y, Math.max(box.width - 1, 2), thickness, thickness / 2);
-      if (strongest) this.edge();
-      if (span.head >= this.side.colours.length) this.notches(box, y, thickness);
-    }
-    this.pen.globalAlpha = 1;
-  }
-
-  /** A fine line around the shape just drawn, so that pale colours keep a shape on any page. */
-  edge() {
-    this.pen.strokeStyle = this.ink;
-    this.pen.lineWidth = 0.75;
-    this.pen.globalAlpha = 0.45;
-    this.pen.stroke();
-    this.pen.globalAlpha = 1;
-  }
-
-  /** Heads beyond the palette repeat its colours with gaps. */
-  notches(box, y, thickness) {
-    for (let x = box.x + 4; x < box.x + box.width - 2; x += 6) this.pen.clearRect(x, y, 2, thickness);
-  }
-
-  outline(items, locked) {
-    this.pen.strokeStyle = this.accent;
-    this.pen.fillStyle = this.accent;
-    this.pen.lineWidth = locked ? 2 : 1.5;
-    for (const [start, last] of this.side.items.runs(items)) {
-      for (const box of this.boxes({ start, length: last - start + 1 })) {
-        this.pen.globalAlpha = locked ? 0.22 : 0.12;
-        this.block(box.x - 1, box.y + 1, box.width + 2, TEXT_HEIGHT - 2, 5);
-        this.pen.globalAlpha = 1;
-        this.pen.stroke();
-      }
+  bar(side, { head, lane, isFirst, start, length, share }) {
+    const height = this.barHeight(side);
+    for (const box of this.boxes(side, start, length)) {
+      const y = this.laneOf(side, box, lane);
+      const inset = Math.min(height / 2, box.width / 2 - 0.5);
+      const d = `M${box.x + inset},${y}H${box.x + box.width - inset}`;
+      if (isFirst) this.add('path', 'edge', head, { d, 'stroke-width': height + 1 });
+      const made = this.add('path', 'band', head, { d, 'stroke-width': isFirst ? height : height / 2 });
+      if (!isFirst) made.style.strokeOpacity = FAINT + 0.4 * Math.min(share, 1);
     }
   }
 
-  ring(item) {
-    this.pen.strokeStyle = this.ink;
-    this.pen.lineWidth = 2;
-    for (const box of this.boxes({ start: item, length: 1 })) {
-      this.pen.beginPath();
-      this.pen.roundRect(box.x - 2, box.y + 1, box.width + 4, TEXT_HEIGHT - 2, 6);
-      this.pen.stroke();
+  /** Where spans and pointed items are in the whole of a long text, next to its scroll bar. */
+  marks(side, spans) {
+    if (!side.isLong) return;
+    const { left, top, bottom } = this.frame(side);
+    const { firsts, row } = side.layout;
+    const x = left + side.scroller.clientWidth - MARKS_WIDTH + 5;
+    for (const { head, start } of spans) {
+      const y = top + (row[start] / firsts.length) * (bottom - top);
+      this.add('path', 'mark', head, { d: `M${x},${y}h${MARKS_WIDTH - 6}`, 'stroke-width': 3 });
     }
   }
 
-  /** Where spans and pointed items lie in the whole text, beside the scroll bar. */
-  marks(spans, pointed) {
-    const x = this.side.scroller.clientWidth - MARKS_WIDTH + 5;
-    const place = (item) => (this.layout.row[item] / this.layout.firsts.length) * this.size.height;
-    for (const span of [...spans].reverse()) {
-      this.pen.globalAlpha = FAINTEST + 0.7 * Math.sqrt(Math.min(span.weight, 1));
-      this.pen.fillStyle = this.colour(span.head);
-      this.pen.fillRect(x, place(span.start), MARKS_WIDTH - 6, 3);
-    }
-    this.pen.globalAlpha = 1;
-    this.pen.fillStyle = this.accent;
-    for (const item of pointed) this.pen.fillRect(x, place(item), MARKS_WIDTH - 6, 3);
+  add(tag, name, head, attributes) {
+    const made = document.createElementNS(this.svg.namespaceURI, tag);
+    made.setAttribute('class', head >= this.colours.length ? `${name} again` : name);
+    if (head !== undefined) made.style.setProperty('--head', this.colours[head % this.colours.length]);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    this.svg.append(made);
+    return made;
   }
+}
 
-  /** A span's boxes that are in view, in canvas coordinates. */
-  boxes({ start, length }) {
-    const boxes = this.layout.boxes(start, start + length - 1);
-    for (const box of boxes) box.y -= this.top;
-    return boxes.filter((box) => box.y + this.layout.rowHeight > 0 && box.y < this.size.height);
-  }
-
-  block(x, y, width, height, radius) {
-    this.pen.beginPath();
-    this.pen.roundRect(x, y, width, height, Math.min(radius, width / 2, height / 2));
-    this.pen.fill();
-  }
-
-  colour(head) {
-    return this.side.colours[head % this.side.colours.length];
+/** Put the middles of some threads next to each other, around `middle`, into their property `name`. */
+function setApart(threads, middle, name) {
+  let left = middle - threads.reduce((sum, { thick }) => sum + thick + 2, -2) / 2;
+  for (const thread of threads) {
+    thread[name] = left + thread.thick / 2;
+    left += thread.thick + 2;
   }
 }

@@ -12,7 +12,7 @@ class PointedView {
     this.clicks = 0;
     this.listeners = new AbortController();
     root.addEventListener('keydown', (event) => this.escape(event));
-    globalThis.addEventListener(LINK_EVENT, (event) => this.follow(event.detail), this.listeners);
+    globalThis.addEventListener(LINK_EVENT, (event) => this.hear(event.detail), this.listeners);
   }
 
   /** What the controls call when the reader chooses heads, a unit, or how the map is read. */
@@ -100,9 +100,14 @@ class PointedView {
 
   settle() {}
 
+  /** Let go of what is pinned; where nothing is, of what the keyboard points at. */
   escape(event) {
-    if (event.key !== 'Escape' || !this.locked) return;
+    if (event.key !== 'Escape' || !(this.locked || this.hover)) return;
     event.stopPropagation();
+    if (!this.locked) {
+      this.leave();
+      return;
+    }
     this.locked = null;
     this.share();
     this.schedule();
@@ -130,12 +135,12 @@ class PointedView {
 
   everyHead() { return Array.from({ length: this.header.heads }, (_, head) => head); }
 
+  /** Show a head alone where all are shown, else show or hide it next to others; null shows all. */
   chooseHead(head, adding) {
-    let next = head === null ? this.everyHead() : [head];
-    if (adding && head !== null) {
-      const several = this.active.length === this.header.heads ? [] : this.active;
-      next = several.includes(head) ? several.filter((h) => h !== head) : [...several, head].sort((a, b) => a - b);
-    } else if (this.active.length === 1 && this.active[0] === head) next = this.everyHead();
+    const isAlone = this.active.length === this.header.heads && !adding;
+    let next = this.active.includes(head) ? this.active.filter((one) => one !== head) : [...this.active, head].sort((a, b) => a - b);
+    if (head === null) next = this.everyHead();
+    else if (isAlone) next = [head];
     this.setHeads(next.length ? next : this.everyHead());
     this.schedule();
     this.report();
@@ -173,7 +178,22 @@ class PointedView {
   /** What to light up for: what the pointer is on here, else elsewhere, else what is locked here, else elsewhere. */
   pointed() {
     if (this.hover) return this.hover;
-    return this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
+    const kept = this.linked && !this.linked.held ? this.linked : this.locked ?? this.linked;
+    return kept ?? (this.isLed ? null : this.opening());
+  }
+
+  /** What the header says to show while nothing is pointed at or kept. */
+  opening() {
+    const { items = [] } = this.header.lit;
+    const side = this.sides.query;
+    return items.length ? { side: 'query', items: [...new Set(items.flatMap((item) => this.unitOf(side, item)))] } : null;
+  }
+
+  /** Follow a linked view; while it shows something, this one shows that or nothing, but not its opening. */
+  hear(detail) {
+    if (detail.from === this || !this.header?.link || detail.link !== this.header.link) return;
+    this.isLed = Boolean(detail.side);
+    this.follow(detail);
   }
 
   /** What is said of what is pointed at, beside its spans. */
@@ -183,10 +203,11 @@ class PointedView {
     const attends = pointed.side === 'query';
     const runs = unit === 'word' ? this.readings.runs(pointed.items, true) : [];
     return {
-      spans, mass, side: pointed.side, what: this.nameOf(pointed.side, pointed.items), weighed: pointed.items.length,
+      spans, mass, unit, side: pointed.side, what: this.nameOf(pointed.side, pointed.items), weighed: pointed.items.length,
       name: ([first, last]) => this.nameOf('query', Array.from({ length: last - first + 1 }, (_, i) => first + i)),
       isWord: attends && runs.length === 1 && runs[0][1] - runs[0][0] + 1 === pointed.items.length,
       isRaised: attends && against === 'average',
+      isCovered: attends && against !== 'average' && reading === 'coverage',
       isDensest: attends && against !== 'average' && reading === 'densest',
     };
   }
@@ -223,7 +244,7 @@ function rangesHere(ranges, matches) {
 function entitle(side, title) {
   const role = side.name === 'query' ? 'attends' : 'is attended to';
   side.title.replaceChildren(element('b', '', title), ` ${role}`);
-  side.scroller.setAttribute('aria-label', `${title}, ${role}`);
+  side.scroller.setAttribute('aria-label', `${title} ${role}`);
 }
 
 /** The pen of a canvas of a size in page pixels, wiped clean. */

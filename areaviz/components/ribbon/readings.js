@@ -1,13 +1,13 @@
-// The readings of a map: heaviest areas, coverage, densest area; and the map against the head's average. What they are is
-// found by Python (areaviz/trace/reading.py); here is what was sent of them, and how they are chosen.
+// The displays of a map: top areas, coverage, smallest area; and the map relative to the head's average. Python computes them
+// (areaviz/trace/reading.py). This file reads what was sent of them, and lets users choose one.
 
 const READINGS = [
-  ['Heaviest areas', 'heaviest', 'What the softmax chose: the areas with most weight'],
-  ['Coverage', 'coverage', 'What items received, by all areas that hold them; the shares of all items sum to 100 %'],
-  ['Densest area', 'densest', 'Where most of it lies: the smallest area that holds at least so much of the attention'],
+  ['Top areas', 'heaviest', 'The areas with the largest attention weights'],
+  ['Coverage', 'coverage', 'Attention per item, summed over all areas that contain it; normalised to 100 %'],
+  ['Smallest area', 'densest', 'The smallest area that contains at least the chosen share of the attention'],
 ];
 
-/** What was sent of densest areas, averages and sinks; `text` is the side that attends, where it is a text. */
+/** What was sent of smallest areas, averages and sinks; `text` is the side that attends, where it is a text. */
 class Readings {
   constructor({ header, arrays }, queries, text) {
     Object.assign(this, { header, arrays, queries, text, masses: header.masses });
@@ -23,13 +23,13 @@ class Readings {
 
   get hasShares() { return 'item' in this.arrays || 'share' in this.arrays; }
 
-  /** The runs [first, last] that have a densest area of their own: pointed items, or the words they are part of. */
+  /** The runs [first, last] that have a smallest area of their own: pointed items, or the words they are part of. */
   runs(items, byWord) {
     if (!byWord || !this.text) return items.map((item) => [item, item]);
     return [...new Map(items.map((item) => this.text.word(item)).map((word) => [word[0], word])).values()];
   }
 
-  /** The densest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
+  /** The smallest area of every head for each run: {head, first, last, weight, of}, the run in `of`. */
   densest(items, heads, { unit, mass }) {
     const { densest, densest_weight: weight } = this.arrays;
     const away = this.masses.map((one) => Math.abs(one - mass));
@@ -56,13 +56,13 @@ class Readings {
     return resting.includes(head) ? head : resting[0];
   }
 
-  /** In words, what every query looks at, in some of these heads; `name` makes an item's name. */
+  /** Name the attention sinks of some heads; `name` gives an item's name. */
   sinkWords(heads, name) {
     const byItem = new Map();
     for (const [head, item, share] of this.header.sinks) {
       if (heads.includes(head)) byItem.set(item, [...(byItem.get(item) ?? []), `head ${head + 1}, ${percent(share)}`]);
     }
-    return Array.from(byItem, ([item, who]) => `All queries look at ${name(item)} (${who.join('; ')} of the mean map).`).join(' ');
+    return Array.from(byItem, ([item, who]) => `Attention sink: ${name(item)} (${who.join('; ')} of the mean attention).`).join(' ');
   }
 }
 
@@ -72,7 +72,7 @@ function times(doublings) {
   return `${ratio >= 10 ? ratio.toFixed(0) : ratio.toFixed(1)} times`;
 }
 
-/** The switch of the reading, the share a densest area holds, and whether the average is taken out. */
+/** The choice of the display, the share that a smallest area contains, and whether maps are relative to the average. */
 class ReadingControls {
   constructor(root, onChoice) {
     const find = (name) => root.querySelector(name);

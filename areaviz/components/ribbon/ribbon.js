@@ -1,12 +1,15 @@
-// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. The parts above are joined
-// with this one by areaviz/components/parts.py. The server is asked nothing; it gets only what is locked, and the heads,
-// unit and areas chosen.
+// The token ribbon: pointer and keyboard, and the link to other ribbons on the page. areaviz/components/parts.py joins the
+// parts above with this one. Pointing sends nothing to the server. It gets only what is pinned, and the choice of heads,
+// unit and display.
+
+const DRAWN_OF_MANY = 3; // of more than `MOST_BARS` heads
 
 class Ribbon extends PointedView {
   constructor(root) {
     super(root, new Legend(root));
     this.controls = new Controls(root, ...this.choosers);
     this.pen = document.createElement('canvas').getContext('2d');
+    this.painter = new Painter(root.querySelector('.threads'));
     this.sides = Object.fromEntries(Object.keys(OTHER).map((name) => {
       const side = new Side(root.querySelector(`[data-side=${name}]`), name);
       this.listen(side);
@@ -23,18 +26,19 @@ class Ribbon extends PointedView {
     this.readings = this.attention.readings;
     Object.assign(this, { hover: null, linked: null, locked: null, focus: null });
     const { heads, colours, height } = this.header;
+    const texts = Object.values(this.attention.sides);
     for (const side of Object.values(this.sides)) {
       const items = this.attention.sides[side.name];
-      side.load(items, heads, this.header);
+      side.load(items, heads);
       entitle(side, items.title);
     }
     this.tallest = Math.max(height / 2, 60);
-    this.controls.load(heads, this.attention.sides.query.level, colours, this.attention.hasSeveral, this.readings);
-    // Where every item is a word of its own, or more than one, there is nothing to switch.
-    const splits = Object.values(this.attention.sides).some((items) => items.words.length < items.count);
-    if (!splits) this.controls.units.replaceChildren();
+    // Where every item is a word, or several words, the unit cannot be chosen.
+    const splits = texts.some((items) => items.words.length < items.count);
     const plural = this.attention.sides.memory.level === 'token' ? 'tokens' : 'characters';
     this.legend.load(this.header, colours, this.readings, plural);
+    this.legend.mention({ hasUnsure: texts.some((items) => items.unsure.length) });
+    this.controls.load(this.attention.sides.query.level, plural, this.attention.hasSeveral, this.readings, splits);
     this.fit(true);
     performance.mark('areaviz:ribbon');
     this.root.dataset.ready = this.header.id;
@@ -42,23 +46,31 @@ class Ribbon extends PointedView {
 
   // Layout
 
-  fit(anew) {
+  /** Lay both texts out where the width, or `isChanged` something else, makes it necessary. */
+  fit(isChanged) {
     const width = this.root.clientWidth;
-    if (!this.header || (!anew && width === this.width)) return;
+    if (!this.header || (!isChanged && width === this.width)) return;
     const family = getComputedStyle(this.root).fontFamily;
     const widths = new Map();
-    const sizes = { '': 17, chip: 15, symbol: 12 };
-    const measure = (text, kind) => {
-      const key = `${kind}${text}`;
+    const measure = (text, size) => {
+      const key = `${size} ${text}`;
       if (!widths.has(key)) {
-        this.pen.font = `${sizes[kind]}px ${family}`;
+        this.pen.font = `${size}px ${family}`;
         widths.set(key, this.pen.measureText(text).width);
       }
       return widths.get(key);
     };
-    const placed = Object.values(this.sides).map((side) => side.resize(this.tallest, measure));
+    this.hasSeams = this.chosen?.unit === 'item';
+    const placed = Object.values(this.sides).map((side) => side.resize(this.tallest, measure, this.hasSeams));
     if (placed.every(Boolean)) this.width = width;
     this.schedule();
+  }
+
+  /** Seams between the pieces of a word take place, in the unit of pieces. */
+  setHeads(heads) {
+    super.setHeads(heads);
+    this.legend.mention({ drawsFew: heads.length > MOST_BARS });
+    if (this.hasSeams !== (this.how.unit === 'item')) this.fit(true);
   }
 
   // Pointing
@@ -69,7 +81,7 @@ class Ribbon extends PointedView {
     scroller.addEventListener('pointerdown', (event) => { if (event.pointerType === 'touch') this.point(side, side.hit(event)); });
     for (const name of ['pointerleave', 'pointercancel']) scroller.addEventListener(name, () => this.point(side, -1));
     scroller.addEventListener('click', (event) => this.lock(side, side.hit(event), isAdding(event)));
-    scroller.addEventListener('scroll', () => { side.render(); }, { passive: true });
+    scroller.addEventListener('scroll', () => { side.render(); this.schedule(); }, { passive: true });
     scroller.addEventListener('keydown', (event) => this.key(side, event));
     scroller.addEventListener('focus', () => { if (scroller.matches(':focus-visible')) this.focusOn(side, this.focus?.[side.name] ?? this.firstInView(side)); });
     scroller.addEventListener('blur', () => this.leave());
@@ -115,8 +127,7 @@ class Ribbon extends PointedView {
     globalThis.dispatchEvent(new CustomEvent(LINK_EVENT, { detail }));
   }
 
-  follow({ from, link, side, raw, ranges, held }) {
-    if (from === this || !this.header?.link || link !== this.header.link) return;
+  follow({ side, raw, ranges, held }) {
     const matches = this.header.matches?.[raw];
     const same = [side, OTHER[side]].find((candidate) => candidate && this.attention.sides[candidate].raw === raw);
     const name = same ?? (matches && side);
@@ -132,20 +143,62 @@ class Ribbon extends PointedView {
 
   nameOf(side, items) {
     const text = this.attention.sides[side];
-    return text.runs(items).map(([first, last]) => quoted(text.run(first, last))).join(', ');
+    const names = text.runs(items).map(([first, last]) => quoted(text.run(first, last)));
+    return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`;
   }
 
   draw() {
     if (!this.width) return;
+    this.root.classList.toggle('dark', this.isDark());
     const pointed = this.pointed();
-    const spans = pointed ? this.spansOf(pointed) : [];
-    const signed = pointed && this.how.against === 'average' ? this.attention.against(pointed.side, pointed.items, this.active) : null;
+    const listed = pointed ? this.attention.spans(pointed.side, pointed.items, this.everyHead(), this.how) : [];
+    const spans = listed.filter(({ head }) => this.active.includes(head));
+    const isSigned = pointed?.side === 'query' && this.how.against === 'average';
+    const drawn = this.drawnHeads(spans);
+    const bars = isSigned ? [] : this.barsOf(spans, drawn);
     for (const side of Object.values(this.sides)) {
-      const lit = pointed?.side === side.name ? { spans: [], signed: null } : { spans: signed ? [] : spans, signed };
-      side.show({ ...lit, ...this.outlined(side, pointed) });
+      const isOwn = !pointed || pointed.side === side.name;
+      const tints = isOwn ? new Map() : isSigned ? this.signedTints(pointed) : coverageTints(bars, drawn.length);
+      side.show({ tints, ...this.outlined(side, pointed), pointed: pointed?.side === side.name ? pointed.items : [] });
     }
-    this.legend.show({ ...this.scene(pointed, spans), ...(pointed ? this.beside(pointed, spans) : {}) });
+    this.painter.draw(this.sides, { pointed, bars }, this.header.colours);
+    this.legend.show({ ...this.scene(pointed, spans), listed, drawn, ...(pointed ? this.beside(pointed, spans) : {}) });
     this.tell(spans, 'spans');
+  }
+
+  isDark() {
+    this.pen.fillStyle = getComputedStyle(this.root).getPropertyValue('--st-background-color').trim() || '#ffffff';
+    const [red, green, blue] = this.pen.fillStyle.match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16));
+    return red + green + blue < 384;
+  }
+
+  /** The heads with bars: the active ones, or the three with the heaviest spans where more would not stay readable. */
+  drawnHeads(spans) {
+    if (this.active.length <= MOST_BARS) return this.active;
+    const tops = this.active.flatMap((head) => spans.find((span) => span.head === head) ?? []);
+    return tops.sort((a, b) => b.weight - a.weight).slice(0, DRAWN_OF_MANY).map(({ head }) => head).sort((a, b) => a - b);
+  }
+
+  /** The spans that get bars, heaviest first. A head has a lane; a single head has one per span. */
+  barsOf(spans, drawn) {
+    const onlyTops = drawn.length > 1 && this.how.reading === 'heaviest';
+    return drawn.flatMap((head, lane) => {
+      const own = spans.filter((span) => span.head === head).slice(0, onlyTops ? 1 : MOST_BARS);
+      return own.map((span, rank) => ({
+        ...span, share: span.weight, lane: drawn.length > 1 ? lane : rank, isFirst: drawn.length === 1 || rank === 0,
+      }));
+    });
+  }
+
+  /** Colours of more and less than on average, on the side that is attended to. */
+  signedTints({ side, items }) {
+    const { signed, steepest } = this.header;
+    const tints = new Map();
+    this.attention.against(side, items, this.active).forEach((value, item) => {
+      const deep = Math.min(Math.abs(value) / steepest, 1);
+      if (deep >= 0.02) tints.set(item, { depth: 0.6 * deep, colour: signed[value > 0 ? 1 : 0] });
+    });
+    return tints;
   }
 
   /** What the sentence needs of other readings: the heaviest single item, and what stands out against the average. */
@@ -158,6 +211,15 @@ class Ribbon extends PointedView {
     const any = top && this.spansOf({ side, items }, { ...this.how, areas: 'any' }).filter(({ head }) => head === top.head);
     return { other, raised, alone: any && { ...heaviest(any) } };
   }
+}
+
+/** How deep the chips under some bars are tinted: by the mean over heads of the weight of the bars above them. */
+function coverageTints(bars, heads) {
+  const received = new Map();
+  for (const { start, length, share, isFirst } of bars) {
+    for (let item = start; isFirst && item < start + length; item += 1) received.set(item, (received.get(item) ?? 0) + share / heads);
+  }
+  return new Map(Array.from(received, ([item, weight]) => [item, { depth: 0.08 + 0.26 * Math.min(weight, 1), isStrong: weight > 0.2 }]));
 }
 
 function mount(given) { return mountView(Ribbon, '.ribbon', given); }

@@ -1,5 +1,5 @@
-// One of the two texts on the page: a scroller that holds elements for the rows in view, and behind it a canvas with
-// everything that lights up.
+// One of the two texts on the page: a scroller that holds elements for the rows in view. What joins the texts is drawn by
+// painter.js behind both.
 
 const OVERSCAN = 1;
 
@@ -9,35 +9,41 @@ class Side {
     this.section = section;
     this.title = section.querySelector('.title');
     this.view = section.querySelector('.view');
-    this.canvas = section.querySelector('canvas');
     this.scroller = section.querySelector('.scroller');
     this.list = section.querySelector('.rows');
-    this.scene = { spans: [], signed: null, pointed: [], locked: [], focus: -1 };
     this.rows = new Map();
+    this.forget();
   }
 
-  load(items, heads, { colours, signed, steepest }) {
-    Object.assign(this, { items, colours, heads, signed, steepest, layout: new Layout(items, heads) });
-    this.scene = { spans: [], signed: null, pointed: [], locked: [], focus: -1 };
+  forget() { this.scene = { tints: new Map(), pointed: [], locked: [], focus: -1 }; }
+
+  load(items, heads) {
+    Object.assign(this, { items, layout: new Layout(items, heads, this.name === 'memory') });
+    this.forget();
     this.scroller.scrollTop = 0;
     this.scroller.dir = 'ltr';
     this.section.dataset.level = items.level;
   }
 
-  /** Lay the text out anew in the width there is, at most `tallest` pixels high. */
-  resize(tallest, measure) {
-    const width = this.scroller.clientWidth - MARKS_WIDTH;
+  /** Lay the text out in the width there is, at most `tallest` pixels high. */
+  resize(tallest, measure, hasSeams) {
+    const { layout } = this;
+    const width = this.scroller.clientWidth;
     if (width < 40) return false;
-    this.layout.place(width, measure);
-    this.view.style.height = `${Math.min(this.layout.height, Math.max(tallest, this.layout.rowHeight * 1.5))}px`;
-    this.list.style.height = `${this.layout.height}px`;
+    layout.place(width, measure, hasSeams);
+    const room = Math.max(tallest, layout.rowHeight * 1.5);
+    this.isLong = layout.height > room;
+    if (this.isLong) layout.place(width - MARKS_WIDTH, measure, hasSeams);
+    this.view.style.height = `${Math.min(layout.height, room)}px`;
+    this.list.style.height = `${layout.height}px`;
+    this.section.classList.toggle('compact', layout.sizes === COMPACT);
     this.list.replaceChildren();
     this.rows.clear();
     this.render();
     return true;
   }
 
-  /** Make the rows in view the only ones with elements, then paint. */
+  /** Make the rows in view the only ones with elements. */
   render() {
     const { rowHeight, firsts } = this.layout;
     const from = Math.max(Math.floor(this.scroller.scrollTop / rowHeight) - OVERSCAN, 0);
@@ -46,32 +52,53 @@ class Side {
       if (row < from || row >= to) { element.remove(); this.rows.delete(row); }
     }
     for (let row = from; row < to; row += 1) if (!this.rows.has(row)) this.rows.set(row, this.addRow(row));
-    this.paint();
   }
 
   addRow(row) {
-    const element = document.createElement('div');
-    element.className = 'row';
-    element.setAttribute('role', 'presentation');
-    element.style.transform = `translateY(${row * this.layout.rowHeight}px)`;
-    for (let i = this.layout.firsts[row]; i <= this.layout.last(row); i += 1) element.append(this.addItem(i));
-    this.list.append(element);
-    return element;
+    const made = element('div', 'row');
+    made.setAttribute('role', 'presentation');
+    made.style.transform = `translateY(${row * this.layout.rowHeight + this.layout.above}px)`;
+    for (let i = this.layout.firsts[row]; i <= this.layout.last(row); i += 1) made.append(this.addItem(i));
+    this.list.append(made);
+    return made;
   }
 
   addItem(item) {
-    const element = document.createElement('span');
-    const { text, quiet, chip } = this.layout.kinds[item];
-    element.className = `item ${chip} ${quiet ? 'quiet' : ''}`;
-    element.id = this.elementId(item);
-    element.textContent = text;
-    element.style.left = `${this.layout.x[item]}px`;
-    element.style.width = `${this.layout.width[item]}px`;
-    element.setAttribute('role', 'option');
-    element.setAttribute('aria-selected', this.scene.locked.includes(item));
-    element.setAttribute('aria-posinset', item + 1);
-    element.setAttribute('aria-setsize', this.items.count);
-    return element;
+    const { text } = this.layout.kinds[item];
+    const made = element('span', this.classOf(item), text);
+    made.id = this.elementId(item);
+    made.style.left = `${this.layout.x[item]}px`;
+    made.style.width = `${this.layout.width[item]}px`;
+    made.setAttribute('role', 'option');
+    made.setAttribute('aria-posinset', item + 1);
+    made.setAttribute('aria-setsize', this.items.count);
+    this.paint(made, item);
+    return made;
+  }
+
+  classOf(item) {
+    const { layout } = this;
+    const { quiet, symbol } = layout.kinds[item];
+    const [first, last] = layout.chips[layout.chipOf[item]];
+    const ends = [layout.isFirst(item) && 'first', layout.isLast(item) && 'last'];
+    const isUnsure = !layout.isBlank(item) && this.items.unsure.some((one) => one >= first && one <= last);
+    const seam = layout.seam > 0 && !layout.isFirst(item) && 'seam';
+    return ['item', symbol && 'symbol', layout.isBlank(item) ? 'blank' : quiet && 'quiet', isUnsure && 'unsure', seam, ...ends]
+      .filter(Boolean).join(' ');
+  }
+
+  /** Show on an item's element whether it is pointed at, and how much of the attention it gets. */
+  paint(made, item) {
+    const { tints, pointed, locked, focus } = this.scene;
+    const tint = tints.get(item);
+    made.style.setProperty('--depth', `${Math.round((tint?.depth ?? 0) * 100)}%`);
+    if (tint?.colour) made.style.setProperty('--over', tint.colour);
+    else made.style.removeProperty('--over');
+    made.classList.toggle('strong', Boolean(tint?.isStrong));
+    made.classList.toggle('pointed', pointed.includes(item));
+    made.classList.toggle('ring', focus === item);
+    made.toggleAttribute('data-lit', pointed.includes(item));
+    made.setAttribute('aria-selected', locked.includes(item));
   }
 
   elementId(item) { return `${this.name}-${item}`; }
@@ -82,36 +109,22 @@ class Side {
     return this.layout.hit(event.clientX - box.left, event.clientY - box.top + this.scroller.scrollTop);
   }
 
-  /** Show a scene: {spans, signed, pointed, locked, focus}. Only what is in view is drawn. */
+  /** Show a scene: {tints, pointed, locked, focus}. Only elements in view change. */
   show(scene) {
-    const before = this.scene.locked;
     this.scene = scene;
-    if (before.join() !== scene.locked.join()) {
-      for (const item of [...before, ...scene.locked]) {
-        this.scroller.querySelector(`#${this.elementId(item)}`)?.setAttribute('aria-selected', scene.locked.includes(item));
-      }
+    for (const [row, made] of this.rows) {
+      const first = this.layout.firsts[row];
+      for (let i = 0; i < made.children.length; i += 1) this.paint(made.children[i], first + i);
     }
-    this.paint();
   }
 
   reveal(item) {
     const top = this.layout.row[item] * this.layout.rowHeight;
     const { scrollTop } = this.scroller;
-    const inView = top >= scrollTop && top + this.layout.rowHeight <= scrollTop + this.view.clientHeight;
+    const inView = top >= scrollTop && top + this.layout.rowHeight <= scrollTop + this.view.clientHeight + this.layout.bands;
     if (inView) return;
     const smooth = !matchMedia('(prefers-reduced-motion: reduce)').matches;
     const middle = top - (this.view.clientHeight - this.layout.rowHeight) / 2;
     this.scroller.scrollTo({ top: middle, behavior: smooth ? 'smooth' : 'auto' });
-  }
-
-  paint() {
-    const { clientWidth: width, clientHeight: height } = this.view;
-    const painter = new Painter(clearedPen(this.canvas, width, height), this, { width, height });
-    if (this.scene.signed) painter.signed(this.scene.signed);
-    painter.spans(this.scene.spans);
-    painter.outline(this.scene.pointed, false);
-    painter.outline(this.scene.locked, true);
-    if (this.layout.height > height) painter.marks(this.scene.spans, this.scene.pointed);
-    if (this.scene.focus >= 0) painter.ring(this.scene.focus);
   }
 }

@@ -54,6 +54,7 @@ class ChosenSet:
         outputs: outputs of systems from files, by the names of the systems.
         scores: scores of these outputs from files, by system and metric.
         corpus: word frequencies from a file, None for those of the references.
+        marked: the files with ratings or marked errors.
     """
 
     dataset: Dataset
@@ -63,6 +64,7 @@ class ChosenSet:
     outputs: Outputs = field(default_factory=dict)
     scores: Mapping[str, Mapping[str, Sequence[float]]] = field(default_factory=dict)
     corpus: Frequency | None = None
+    marked: Files = field(default_factory=dict)
 
 
 def dataset_form(page: AnalysePage) -> ChosenSet | None:
@@ -249,7 +251,8 @@ def _set_of(brought: Brought, files: Files, chosen: Chosen) -> ChosenSet:
     corpus = read_corpus(brought.corpus, files) if brought.corpus else None
     scores = {system: score_columns(one) for system, one in brought.scores.items()}
     dataset = brought.dataset
-    return ChosenSet(dataset, set_id(dataset), files, chosen, brought.outputs, scores, corpus)
+    found = brought.outputs, scores, corpus, brought.marked
+    return ChosenSet(dataset, set_id(dataset), files, chosen, *found)
 
 
 @st.cache_resource(scope="session", max_entries=2, show_spinner="Reading the examples")

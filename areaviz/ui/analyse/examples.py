@@ -110,11 +110,12 @@ def _turn_pages(page: AnalysePage, first: int, count: int) -> None:
         st.caption(f"Rows {first + 1:,} to {last:,} of {count:,}", width="content")
 
 
-def table_button(table: pd.DataFrame) -> None:
+def table_button(page: AnalysePage, table: pd.DataFrame, runs: int) -> None:
     """Draw a button that downloads the listed examples with texts, outputs and metrics."""
+    pair = (page.state.first, page.state.second) if runs > 2 else None
     st.download_button(
         "Table as CSV",
-        while_shared(lambda: table_csv(table)),
+        while_shared(lambda: table_csv(table, pair)),
         "areaviz-analysis.csv",
         "text/csv",
         key="analyse_csv",

@@ -19,6 +19,7 @@ from areaviz.ui.analyse.guest import see_by
 from areaviz.ui.analyse.ownership import show_ownership
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.running import progress
+from areaviz.ui.analyse.set_marks import offer_marks
 from areaviz.ui.analyse.shared import shared_analysis
 from areaviz.ui.analyse.state import AnalysePage
 from areaviz.ui.analyse.stored import Analysis, model_analysis, outputs_analysis, remove_old_work
@@ -173,6 +174,8 @@ def _show(
     with show_errors("keeping the analysis"):
         keep(page, chosen, analyses)
     keep_address(page, chosen, analyses)
+    with show_errors("reading the ratings"):
+        offer_marks(chosen, analyses)
     shown = blind_rating(page, analyses, runs)
     if shown is not None:
         result(page, backend, *shown, chosen.corpus)

@@ -69,7 +69,7 @@ def result(
             if can_write():
                 save_slice(dataset.digest, chosen)
             if not page.state.is_blind:
-                table_button(chosen)
+                table_button(page, chosen, len(runs))
                 report_button(page, analyses, runs, judgements, found, corpus, themes)
     open_example(page, backend, analyses, runs, [int(place) for place in chosen.index], whole)
     if not page.state.is_blind:

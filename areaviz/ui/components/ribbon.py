@@ -18,7 +18,7 @@ from areaviz.interactive.message import packed
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.look.payloads import Payload, payloads
+from areaviz.ui.components.payloads import Payload, payloads
 from areaviz.ui.shell.component import component
 
 HEIGHT = 480

@@ -1,4 +1,4 @@
-"""A clip on a page: it plays, and the user chooses words of the description under it."""
+"""A clip on a page: it plays, and the user chooses words of the description next to it."""
 
 from __future__ import annotations
 
@@ -7,18 +7,15 @@ from dataclasses import replace
 import streamlit as st
 
 from areaviz.data.clip_files import gif
-from areaviz.drawing.base import Takeaway
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import told_apart
-from areaviz.views.watching import VIEW, watching
+from areaviz.views.watching import watching
 
-WATCHED = Takeaway(name=VIEW.name, table=VIEW.table, print=VIEW.print)
-"""The film strip for downloads; how to read it is explained where it is drawn."""
-_WIDTH = 192
+_WIDTH = 128
 
 
 def watched(
@@ -36,22 +33,24 @@ def watched(
     drawn = watching(trace, focus)
     clip = trace.request.clip
     assert clip is not None
-    st.image(_gif(clip), width=_WIDTH, alt=f"The clip. {drawn.title}")
     asked = list(focus.items) if focus.side == "query" else []
     known = f"{key}:asked"
     if st.session_state.get(known) != asked or key not in st.session_state:
         st.session_state[key] = st.session_state[known] = asked
     names = told_apart([escaped(word) for word in drawn.words])
-    chosen = st.pills(
-        "Words that were written",
-        range(len(names)),
-        selection_mode="multi",
-        format_func=names.__getitem__,
-        key=key,
-    )
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        st.image(_gif(clip), width=_WIDTH, alt=f"The clip. {drawn.title}")
+        with st.container():
+            chosen = st.pills(
+                "Words that were written",
+                range(len(names)),
+                selection_mode="multi",
+                format_func=names.__getitem__,
+                key=key,
+            )
+            for number in chosen:
+                st.caption(escaped(looked_at(trace, focus, number)))
     st.session_state[known] = chosen
-    for number in chosen:
-        st.caption(escaped(looked_at(trace, focus, number)))
     return Selection.of(replace(focus, side="query", items=tuple(sorted(chosen))))
 
 

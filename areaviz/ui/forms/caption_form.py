@@ -10,8 +10,15 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.trace.request import Request
+from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import PictureModelState, fitting_picture
-from areaviz.ui.forms.options import pickers, with_options
+from areaviz.ui.forms.options import (
+    compared_model,
+    model_picker,
+    options_popover,
+    run_options,
+    with_options,
+)
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
 from areaviz.ui.what_if.state import WhatIfState
@@ -35,8 +42,15 @@ class CaptionState(PictureModelState, WhatIfState):
 
 def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, () while there is no picture."""
-    picture = fitting_picture(page, cards)
-    card, other = pickers(page, cards, LARGEST_AREA, CELLS)
+    row = input_row(page)
+    with row:
+        source = st.container()
+    picture = fitting_picture(page, cards, source)
+    with row:
+        card = model_picker(page, cards)
+        with options_popover(page):
+            run_options(page, card, LARGEST_AREA, CELLS)
+    other = compared_model(page, card, cards)
     models = [one for one in (card, other) if one is not None]
     _question(page, models)
     if picture is None:

@@ -60,11 +60,20 @@ ClipPage = Page[ClipState]
 
 def clip_input(page: ClipPage) -> Clip:
     """Draw the widget; return the chosen clip: the last uploaded one, or a sample."""
-    source = page.segments("Clip", "clip_source", {SAMPLE: SAMPLE, UPLOAD: UPLOAD})
+    source = page.segments(
+        "Clip", "clip_source", {SAMPLE: SAMPLE, UPLOAD: UPLOAD}, label_visibility="collapsed"
+    )
     own = page.state.own_clip
     if source == SAMPLE:
         titles = {name: one.title for name, one in SAMPLES.items()}
-        name = page.choose(st.selectbox, "What happens", "clip_sample", titles, then=page.unlock)
+        name = page.choose(
+            st.selectbox,
+            "What happens",
+            "clip_sample",
+            titles,
+            label_visibility="collapsed",
+            then=page.unlock,
+        )
         return clip_sample(name)
     key = page.key("clip_file")
     # Accept all file types: Streamlit would otherwise reject files without advice.

@@ -9,7 +9,15 @@ import streamlit as st
 
 from areaviz.trace.interventions import Share
 from areaviz.trace.request import Request
-from areaviz.ui.forms.options import ModelState, pickers, with_options
+from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.options import (
+    ModelState,
+    compared_model,
+    model_picker,
+    options_popover,
+    run_options,
+    with_options,
+)
 from areaviz.ui.forms.sound_input import SoundState, sound_input
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
@@ -57,9 +65,14 @@ def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
 
     If a switch is set and no other model was chosen, the comparison is with the model as trained.
     """
-    sound = sound_input(page)
-    card, other = pickers(page, cards)
-    share = _switches(page)
+    with input_row(page):
+        with st.container():
+            sound = sound_input(page)
+        card = model_picker(page, cards)
+        with options_popover(page):
+            run_options(page, card)
+            share = _switches(page)
+    other = compared_model(page, card, cards)
     trained = with_options(page, Request(card.name, "", sound=sound), other)
     if share == Share(SITE):
         return trained

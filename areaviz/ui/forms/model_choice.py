@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Self
 
+from streamlit.delta_generator import DeltaGenerator
+
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
@@ -37,9 +39,17 @@ def kind_of(name: str) -> str:
     return "scenes" if entry and entry.kind == "scene" else "photos"
 
 
-def fitting_picture(page: Page[PictureModelState], cards: Cards) -> Picture | None:
-    """Let the user choose a picture, and select a model of its kind."""
-    picture = picture_input(page, KINDS, first_sample(page, cards))
+def fitting_picture(
+    page: Page[PictureModelState], cards: Cards, place: DeltaGenerator
+) -> Picture | None:
+    """Let the user choose a picture, and select a model of its kind.
+
+    Args:
+        page: its state has the picture and the model.
+        cards: the cards of the offered models.
+        place: where to draw the choice of the source of pictures.
+    """
+    picture = picture_input(page, KINDS, first_sample(page, cards), place)
     fit_model(page, cards, picture)
     return picture
 

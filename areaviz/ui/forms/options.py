@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -10,6 +12,7 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.trace.limits import METHODS
 from areaviz.trace.request import Request
+from areaviz.ui.forms.stored_file import trace_uploader
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import COMPARE, Cards, Link, State, default_model
 
@@ -68,9 +71,40 @@ def pickers(
         decodes: whether the model produces output, so that decoding options apply.
     """
     with st.container(horizontal=True, gap="medium"):
-        card = _model(page, cards)
-        _begin_with(page, card)
-        other = _other(page, card, cards) if compares else None
+        card = model_picker(page, cards, label_visibility="visible")
+        other = other_picker(page, card, cards) if compares else None
+    run_options(page, card, largest, extent, decodes)
+    return card, other
+
+
+def model_picker(page: ModelPage, cards: Cards, label_visibility: str = "collapsed") -> Card:
+    """Let the user choose the model; a new one opens at the default view of its card."""
+    if page.state.model not in cards:
+        page.set(model=default_model(cards))
+    titles = {name: card.title for name, card in cards.items()}
+    name = page.choose(
+        st.selectbox, "Model", "model", titles, width=290, label_visibility=label_visibility
+    )
+    _begin_with(page, cards[name])
+    return cards[name]
+
+
+@contextmanager
+def options_popover(page: Page[State]) -> Iterator[None]:
+    """Draw the menu of what few users change: the block's widgets, and a stored trace."""
+    with st.popover("Options", key=page.key("options")):
+        yield
+        trace_uploader()
+
+
+def run_options(
+    page: ModelPage,
+    card: Card,
+    largest: int = LARGEST_AREA,
+    extent: str = ITEMS,
+    decodes: bool = True,
+) -> None:
+    """Draw the options of a run: decoding and the largest area. The arguments are as above."""
     with st.container(horizontal=True, gap="medium", vertical_alignment="center"):
         if decodes:
             _decoding(page)
@@ -81,7 +115,18 @@ def pickers(
             )
         else:
             page.set(area_size=AS_TRAINED)
-    return card, other
+
+
+def compared_model(page: ModelPage, card: Card, cards: Cards) -> Card | None:
+    """Return the model to compare with, None if there is none; a link may ask for the counterpart.
+
+    The choice itself is drawn by `other_picker`.
+    """
+    first, wanted = counterpart(card, cards), page.state.compare
+    if wanted == COUNTERPART and first:
+        wanted = first.name
+    page.set(compare=wanted if wanted in cards and wanted != card.name else None)
+    return cards.get(page.state.compare or "")
 
 
 def with_options(
@@ -95,13 +140,6 @@ def with_options(
     if other is None:
         return (request,)
     return request, replace(request, model=other.name, area_size=None)
-
-
-def _model(page: ModelPage, cards: Cards) -> Card:
-    if page.state.model not in cards:
-        page.set(model=default_model(cards))
-    titles = {name: card.title for name, card in cards.items()}
-    return cards[page.choose(st.selectbox, "Model", "model", titles, width=345)]
 
 
 def _begin_with(page: ModelPage, card: Card) -> None:
@@ -118,16 +156,14 @@ def _begin_with(page: ModelPage, card: Card) -> None:
         page.set(layer=int(place[0]))
 
 
-def _other(page: ModelPage, card: Card, cards: Cards) -> Card | None:
+def other_picker(page: ModelPage, card: Card, cards: Cards) -> Card | None:
     """Let the user choose a model to compare with; the counterpart is offered first."""
-    first, wanted = counterpart(card, cards), page.state.compare
+    first = counterpart(card, cards)
     others = {first.name: first} if first else {}
     others |= {one.name: one for one in cards.values() if one.name != card.name}
     if not others:
         return None
-    if wanted == COUNTERPART and first:
-        wanted = first.name
-    page.set(compare=wanted if wanted in others else None)
+    compared_model(page, card, cards)
     page.widget(
         st.selectbox,
         "Compare with",

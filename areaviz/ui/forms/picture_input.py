@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, thumbnail
 from areaviz.data.pictures import (
@@ -83,7 +84,9 @@ class PictureState(State):
 PicturePage = Page[PictureState]
 
 
-def picture_input(page: PicturePage, kinds: Sequence[str], first: str) -> Picture | None:
+def picture_input(
+    page: PicturePage, kinds: Sequence[str], first: str, place: DeltaGenerator | None = None
+) -> Picture | None:
     """Draw the widget; return the chosen picture, or None if there is none and `first` is "".
 
     If the chosen sample is of another kind, the first sample replaces it. An uploaded picture is
@@ -93,9 +96,11 @@ def picture_input(page: PicturePage, kinds: Sequence[str], first: str) -> Pictur
         page: its state has the picture.
         kinds: the kinds of samples to offer, see `picture_samples.KINDS`.
         first: the name of the first sample.
+        place: where to draw the choice of the source; None draws it above the pictures.
     """
     chosen = _chosen(page, names(*kinds), first)
-    source = _source(page, chosen)
+    with place or st.container():
+        source = _source(page, chosen)
     if source == SAMPLE:
         _sample_row(page, kinds, chosen.picture.name if chosen else "")
     elif source == UPLOAD:
@@ -135,6 +140,7 @@ def _source(page: PicturePage, chosen: Decoded | None) -> str:
         (SAMPLE, UPLOAD, CAMERA),
         key=key,
         required=True,
+        label_visibility="collapsed",
         on_change=page.set,
         kwargs={"refusal": ""},
     )

@@ -10,15 +10,21 @@ import numpy as np
 import streamlit as st
 
 from areaviz.data.picture_samples import SAMPLES, names, sample, sentence
-from areaviz.data.scene_grammar import MASK
+from areaviz.data.scene_grammar import COLOURS, MASK
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.model_choice import (
     PictureModelState,
     fitting_picture,
     kind_of,
 )
-from areaviz.ui.forms.options import pickers, with_options
+from areaviz.ui.forms.options import (
+    model_picker,
+    options_popover,
+    run_options,
+    with_options,
+)
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
@@ -119,19 +125,25 @@ class Asked:
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; return the requests to run side by side, None while there is no picture."""
-    picture = fitting_picture(page, cards)
+    row = input_row(page)
+    with row:
+        source = st.container()
+    picture = fitting_picture(page, cards, source)
     _offer_sentence(page, picture.name if picture else "")
     page.widget(
-        st.text_area,
+        st.text_input,
         "English sentence",
         "text",
-        height=70,
         then=lambda: page.unlock(hidden=[]),
-        help="Leave it empty to have the picture described in German.",
+        placeholder="No sentence: the picture is described in German.",
+        label_visibility="collapsed",
     )
+    with row:
+        card = model_picker(page, cards)
+        with options_popover(page):
+            run_options(page, card, extent=CELLS)
+            other = _sight_picker(page, picture)
     text = _with_hidden_words(page)
-    other = _sight_picker(page, picture)
-    card, _ = pickers(page, cards, extent=CELLS, compares=False)
     if picture is None:
         return None
     (asked,) = with_options(page, Request(card.name, text, picture=picture))
@@ -151,7 +163,10 @@ def _places(packed: str) -> list[int]:
 
 
 def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
-    """Set the sentence of a new sample, unless the user has written another one."""
+    """Set the sentence of a new sample and hide a word, unless the user has written another one.
+
+    Without a hidden word the picture would hardly matter.
+    """
     state = page.state
     if name == state.offered:
         return
@@ -159,7 +174,13 @@ def _offer_sentence(page: PictureTranslationPage, name: str) -> None:
     page.set(offered=name)
     if not is_own and sentence(name):
         page.set(text=sentence(name))
-        page.unlock(hidden=[])
+        page.unlock(hidden=_first_colour(sentence(name)))
+
+
+def _first_colour(text: str) -> list[int]:
+    """Return the position of the first colour in a sentence, [] if it names none."""
+    words = text.split()
+    return next(([place] for place, word in enumerate(words) if word in COLOURS), [])
 
 
 def _with_hidden_words(page: PictureTranslationPage) -> str:

@@ -10,7 +10,15 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.options import ModelState, pickers, with_options
+from areaviz.ui.forms.input_row import input_row, sample_row
+from areaviz.ui.forms.options import (
+    ModelState,
+    compared_model,
+    model_picker,
+    options_popover,
+    run_options,
+    with_options,
+)
 from areaviz.ui.forms.samples import SAMPLES
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link
@@ -44,15 +52,21 @@ class ReadState(ModelState, WhatIfState):
 
 def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, two when comparing."""
-    page.widget(st.text_area, "Text", "text", height=120, then=page.unlock)
+    with input_row(page):
+        page.widget(
+            st.text_area, "Text", "text", height=68, label_visibility="collapsed", then=page.unlock
+        )
+        card = model_picker(page, cards)
+        with options_popover(page):
+            run_options(page, card, decodes=page.state.writes)
+    sample_row(page, SAMPLES, page.state.text, lambda text: page.unlock(text=text))
     if any(map(_can_write, cards.values())):
-        page.segments("The model shall", "writes", MODES)
-    writes = page.state.writes
-    card, other = pickers(page, cards, decodes=writes)
-    if not writes:
+        page.segments("Mode", "writes", MODES, label_visibility="collapsed")
+    other = compared_model(page, card, cards)
+    if not page.state.writes:
         both = [card] if other is None else [card, other]
         return tuple(Request(one.name, page.state.text, target=one.given) for one in both)
-    st.caption("It writes up to 24 more items, and is then shown over all of them.")
+    st.caption("It writes up to 24 more tokens, and is then shown over all of them.")
     return with_options(page, Request(card.name, page.state.text), other)
 
 

@@ -17,7 +17,9 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
 from areaviz.trace.points import EXTENT, points_of, points_text
 from areaviz.trace.request import Request
-from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES, Story
+from areaviz.ui.forms.input_row import input_row, sample_row
+from areaviz.ui.forms.options import options_popover
+from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link, default_model
 from areaviz.ui.what_if.state import WhatIfState
@@ -35,8 +37,6 @@ class ReasonState(WhatIfState):
     # The facts of a story, one per line, and the question.
     facts: str = "\n".join(STORIES[0].facts)
     question: str = STORIES[0].question
-    # The title of the chosen story, or the chosen sentence, until it is copied into the text.
-    sample: str | None = None
     # The sentence to parse.
     sentence: str = SENTENCES[0]
     # The points as in a request, and the number of clicks into the square.
@@ -55,9 +55,9 @@ class ReasonState(WhatIfState):
         text = self.brought
         if task == "questions":
             facts, question = _parts(text)
-            return replace(self, facts=facts, question=question, sample=None, brought="")
+            return replace(self, facts=facts, question=question, brought="")
         if task == "parsing":
-            return replace(self, sentence=text, sample=None, brought="")
+            return replace(self, sentence=text, brought="")
         return replace(self, points=text, clicks=self.clicks + 1, brought="")
 
 
@@ -68,7 +68,12 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
-    page.segments("What to reason about", "model", {name: subject(cards[name]) for name in cards})
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        subjects = {name: subject(cards[name]) for name in cards}
+        page.segments("What to reason about", "model", subjects, label_visibility="collapsed")
+        st.space("stretch")
+        with options_popover(page):
+            pass
     card = cards[page.state.model]
     if page.state.brought:
         page.hold(page.state.taking(card.task))
@@ -113,46 +118,31 @@ def _parts(text: str) -> tuple[str, str]:
 
 def _story(page: ReasonPage) -> str:
     then = page.unlock
-    page.widget(st.text_area, "Facts, one a line, the latest last", "facts", height=190, then=then)
-    page.widget(st.text_input, "Question", "question", then=then)
-    page.widget(
-        st.selectbox,
-        "Samples",
-        "sample",
-        list(SAMPLES),
-        index=None,
-        placeholder="Or choose one of these stories",
-        then=partial(_take_sample, page),
-    )
+    with input_row(page):
+        page.widget(st.text_input, "Question", "question", label_visibility="collapsed", then=then)
+        with st.popover("Edit the facts", key=page.key("edit")):
+            label = "Facts, one per line, the latest last"
+            page.widget(st.text_area, label, "facts", height=190, width=520, then=then)
+    sample_row(page, list(SAMPLES), _title(page), partial(_take_sample, page))
     return story_text(page.state.facts, page.state.question)
 
 
-def _take_sample(page: ReasonPage) -> None:
-    chosen: Story | None = SAMPLES.get(page.state.sample or "")
-    if chosen is not None:
-        facts = "\n".join(chosen.facts)
-        page.unlock(facts=facts, question=chosen.question, sample=None)
+def _title(page: ReasonPage) -> str:
+    """Return the title of the sample in the form, "" if the user has changed it."""
+    text = story_text(page.state.facts, page.state.question)
+    return next((title for title, one in SAMPLES.items() if one.text == text), "")
+
+
+def _take_sample(page: ReasonPage, title: str) -> None:
+    chosen = SAMPLES[title]
+    page.unlock(facts="\n".join(chosen.facts), question=chosen.question)
 
 
 def _sentence(page: ReasonPage) -> str:
     then = page.unlock
-    page.widget(st.text_input, "Sentence", "sentence", then=then)
-    page.widget(
-        st.selectbox,
-        "Samples",
-        "sample",
-        SENTENCES,
-        index=None,
-        placeholder="Or choose one of these sentences",
-        then=partial(_take_sentence, page),
-    )
+    page.widget(st.text_input, "Sentence", "sentence", label_visibility="collapsed", then=then)
+    sample_row(page, SENTENCES, page.state.sentence, lambda text: page.unlock(sentence=text))
     return apart(page.state.sentence)
-
-
-def _take_sentence(page: ReasonPage) -> None:
-    chosen = page.state.sample
-    if chosen in SENTENCES:
-        page.unlock(sentence=chosen, sample=None)
 
 
 def _points(page: ReasonPage) -> str:

@@ -9,12 +9,12 @@ from areaviz.trace.request import Focus
 from areaviz.ui.forms.options import COUNTERPART
 
 SAMPLES: tuple[str, ...] = (
-    "A small dog runs across the wet grass.",
+    "A girl with a red scarf feeds the ducks.",
     "Two women are drinking coffee in front of a bakery.",
     "A man in a yellow jacket repairs the roof of a barn.",
     "Three children build a castle in the sand.",
     "An old sailor is mending a net beside the harbor.",
-    "A girl with a red scarf feeds the ducks.",
+    "A small dog runs across the wet grass.",
     "A street musician plays the violin under a bridge.",
     "People are waiting for the bus in heavy rain.",
     "A black cat is sleeping on top of a piano.",
@@ -72,13 +72,13 @@ class Example:
 EXAMPLES: tuple[Example, ...] = (
     Example(
         "Words and spans",
-        SAMPLES[5],
+        SAMPLES[0],
         "Point at a German word: which English words, or spans of several, does each head look at?",
         Focus("encoder-decoder"),
     ),
     Example(
         "Regular and area attention, side by side",
-        SAMPLES[0],
+        SAMPLES[5],
         "The same sentence by a model that can look at single words only, and by one that can look"
         " at spans. Pointing at one lights up both.",
         Focus("encoder-decoder"),

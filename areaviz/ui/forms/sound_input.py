@@ -54,11 +54,18 @@ SoundPage = Page[SoundState]
 def sound_input(page: SoundPage) -> Sound:
     """Draw the widget; return the chosen sound: the user's last one, or a sample."""
     sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD, RECORD: RECORD}
-    source = page.segments("Sound", "sound_source", sources)
+    source = page.segments("Sound", "sound_source", sources, label_visibility="collapsed")
     own = page.state.own_sound
     if source == SAMPLE:
         titles = {name: one.title for name, one in SAMPLES.items()}
-        name = page.choose(st.selectbox, "Recording", "sound_sample", titles, then=page.unlock)
+        name = page.choose(
+            st.selectbox,
+            "Recording",
+            "sound_sample",
+            titles,
+            label_visibility="collapsed",
+            then=page.unlock,
+        )
         return sound_sample(name)
     key = page.key("sound_file" if source == UPLOAD else "sound_recorded")
     if source == UPLOAD:

@@ -11,9 +11,11 @@ import streamlit as st
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.input_row import input_row
+from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page, told_apart
-from areaviz.ui.shell.state import Cards, Link
+from areaviz.ui.shell.state import VIEW, Cards, Link
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +92,13 @@ ALL = {
 }
 
 
+CLOSER = ("reading", "row", "column")
+"""The URL parameters that the tab "Look closer" shows."""
+
+
 @dataclass(frozen=True)
 class WaysState(PictureState):
-    """The state of the page Four ways to look."""
+    """The state of the page Four ways to look; it opens at the first look."""
 
     # The kind of pictures, a key of `ALL`.
     kind: str = ""
@@ -110,8 +116,11 @@ class WaysState(PictureState):
         """Return this state as a link describes it; invalid values are ignored."""
         params, name = link.params, link.params.get("picture", "")
         kinds = (one.kind for one in ALL.values() if name in names(one.samples))
+        state = super().from_link(link)
+        if not params.keys().isdisjoint(CLOSER) and VIEW not in state.tabs:
+            state = replace(state, tabs=[*state.tabs, VIEW])
         return replace(
-            super().from_link(link),
+            state,
             kind=next(kinds, self.kind),
             sample=link.request.sample,
             seed=link.request.seed,
@@ -126,10 +135,11 @@ class WaysState(PictureState):
     ) -> dict[str, str]:
         """Return the URL parameters, with the shown step, its sample and the explored model."""
         params = super().to_link(request, focus, view)
-        for name in ("look", "row", "column"):
-            if getattr(self, name) is not None:
+        closer = CLOSER if VIEW in self.tabs else ()
+        for name in ("look", *closer):
+            if getattr(self, name) not in (None, ""):
                 params[name] = str(getattr(self, name))
-        return {**params, "reading": self.reading}
+        return params
 
 
 WaysPage = Page[WaysState]
@@ -137,8 +147,12 @@ WaysPage = Page[WaysState]
 
 def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return one request per model, () while there is no picture."""
-    pictures = _pictures(page, cards)
-    picture = picture_input(page, (pictures.samples,), pictures.first)
+    with input_row(page):
+        pictures = _pictures(page, cards)
+        source = st.container()
+        with options_popover(page):
+            chance_picker(page)
+    picture = picture_input(page, (pictures.samples,), pictures.first, source)
     if picture is None:
         return ()
     sample = page.state.sample
@@ -191,7 +205,8 @@ def _pictures(page: WaysPage, cards: Cards) -> Pictures:
     if len(offered) == 1:
         page.set(kind=offered[0])
     else:
-        page.segments("What is read", "kind", {kind: ALL[kind].title for kind in offered})
+        titles = {kind: ALL[kind].title for kind in offered}
+        page.segments("What is read", "kind", titles, label_visibility="collapsed")
     return ALL[page.state.kind]
 
 

@@ -1,1 +1,1 @@
-"""The page Home: `sections` draws it, and `openings` stores the traces that it shows."""
+"""The page Home: the hero, six ways in and three doors; `openings` stores the traces it shows."""

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
 from areaviz.data.places import APP, CHECKPOINTS_SETTING
+from areaviz.interactive.first_look import first_look
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_whole
 from areaviz.trace.link import to_params
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.forms.example_links import link_of
 from areaviz.ui.forms.samples import EXAMPLES, Example
-from areaviz.ui.home.sections import first_look, link_of
 
 PAGES = (
     "translate",
@@ -35,6 +36,8 @@ PAGES = (
 """Pages that run models when they are opened."""
 LOOKED_AT = ("site", "layer", "items", "areas")
 """URL parameters of the selection."""
+HERO = EXAMPLES[0]
+"""The example that Home shows."""
 SECONDS = 600
 LARGEST = 512 * 2**10
 """Largest stored file in bytes; larger traces, such as those of photographs, are computed."""
@@ -85,8 +88,13 @@ def store_openings(folder: Path, looks: Path, checkpoints: Path) -> list[Opening
     return opened
 
 
+def hero_trace(opened: Iterable[Opening]) -> Trace:
+    """Return the trace that Home shows."""
+    return next(opening.traces[0] for opening in opened if opening.example == HERO)
+
+
 def _stored(opening: Opening) -> dict[str, object]:
-    """Return Home's data for an example: its models, and the selection if it names no items."""
+    """Return the stored data of an example: its models, and the selection if it names no items."""
     models = dict.fromkeys(trace.request.model for trace in opening.traces)
     stored: dict[str, object] = {"models": list(models)}
     if opening.example is not None and not opening.example.focus.items:

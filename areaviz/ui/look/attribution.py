@@ -10,16 +10,18 @@ import streamlit as st
 from areaviz.trace.attribution import WAYS, attributed_site, beside
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
+from areaviz.ui.look.tabs import Tab
 from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.state import Cards
+from areaviz.ui.shell.state import ATTRIBUTION, Cards
 from areaviz.ui.what_if.state import WhatIfPage
 from areaviz.views.beside import agreement_words
 
-LABEL = "Attribution beside attention"
+LABEL = "Compare with attribution"
 HELP = (
-    "Attention says what was read, not what came of it. Two other ways say what the output depends"
-    " on: rollout follows attention through all layers, gradient × input asks how the probability"
-    " of each output changes with each item. Each is a map of its own under “Attention”."
+    "Attention shows what the model read, not what changed its output. Attribution estimates that"
+    " in two ways: rollout follows attention through all layers, and gradient × input measures how"
+    " the probability of each output changes with each token. Each becomes a map of its own, which"
+    " you choose below the picture."
 )
 
 
@@ -34,24 +36,27 @@ def with_attribution(
     )
 
 
-def attribution(page: WhatIfPage, cards: Cards, asked: Request, trace: Trace, focus: Focus) -> None:
-    """Draw the switch, and sentences about the selected map.
+def attribution_tab(page: WhatIfPage, cards: Cards, asked: Request) -> list[Tab]:
+    """Return the tab with the switch for attribution, if the model supports it.
 
     Args:
         page: its state says whether attribution is wanted.
         cards: the cards of the models.
         asked: the request of the trace.
-        trace: the trace.
-        focus: the selection.
     """
     if "attribution" not in cards[asked.model].can:
-        return
-    page.widget(st.toggle, LABEL, "attribution", help=HELP)
-    # The panel is part of a fragment, but running a model requires the whole page.
-    if page.state.attribution != asked.attribution:
-        st.rerun()
-    for sentence in _sentences(trace, focus):
-        st.caption(escaped(sentence))
+        return []
+
+    def draw(trace: Trace, focus: Focus) -> None:
+        page.widget(st.toggle, LABEL, "attribution")
+        st.caption(HELP)
+        # The tab is part of a fragment, but running a model requires the whole page.
+        if page.state.attribution != asked.attribution:
+            st.rerun()
+        for sentence in _sentences(trace, focus):
+            st.caption(escaped(sentence))
+
+    return [Tab(ATTRIBUTION, "Attribution", draw)]
 
 
 def _sentences(trace: Trace, focus: Focus) -> list[str]:
@@ -60,7 +65,7 @@ def _sentences(trace: Trace, focus: Focus) -> list[str]:
         return []
     said = [f"{way}: {trace.details[way]}." for way in WAYS.values() if way in trace.details]
     if attributed_site(focus.site)[1]:
-        return [*said, "This map is attribution, not attention: no head attended so."]
+        return [*said, "This is an attribution map, not attention: no head has these weights."]
     if beside(trace.maps, focus.site, focus.layer):
         said.append(f"Agreement with this map: {agreement_words(trace, focus)}.")
     return said

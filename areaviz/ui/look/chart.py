@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-import numpy as np
 import streamlit as st
 
 from areaviz.drawing.axes import headless, refitted, rescaled
 from areaviz.drawing.base import ScreenFigure, Table, Takeaway, View
 from areaviz.drawing.theme import WIDE
-from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.summary import answer_of
 from areaviz.ui.components.player import player
-from areaviz.ui.look.doubt import doubts, mean_probability
-from areaviz.ui.look.downloads import downloads
+from areaviz.ui.look.doubt import doubts
+from areaviz.ui.look.downloads import Shown, downloads
 from areaviz.ui.shell.engine import known_card
 from areaviz.ui.shell.markdown import escaped, shortened, visible
 from areaviz.ui.shell.page import AnyPage
@@ -25,20 +23,9 @@ from areaviz.views import VIEWS
 _CONFIG = {"displayModeBar": False, "displaylogo": False}
 
 
-def written(trace: Trace, title: str, key: str) -> None:
-    """Draw the output as text, if there is one, with the model's confidence."""
-    with st.container(key=f"translation_{key}", gap="small"):
-        if title:
-            st.caption(escaped(title))
-        if trace.output.field != NO_OUTPUT.field:
-            output_text(trace)
-            st.caption(confidence(trace))
-        warning(trace)
-
-
 def output_text(trace: Trace) -> None:
     """Draw the output, or say that there is none."""
-    st.text(visible(answer_of(trace)) or "The model wrote nothing.")
+    st.text(visible(answer_of(trace)) or "The model produced no output.")
 
 
 def warning(trace: Trace) -> None:
@@ -51,17 +38,6 @@ def warning(trace: Trace) -> None:
     found = doubts(known_card(trace.request.model), trace)
     if found:
         st.warning(escaped(" ".join(found)))
-
-
-def confidence(trace: Trace) -> str:
-    """Describe the geometric mean of the output's probabilities, and its least certain item."""
-    likely = trace.output.probabilities
-    if not len(likely):
-        return "no confidence, as nothing was written"
-    least = int(np.argmin(likely))
-    label = escaped(visible(trace.fields[trace.output.field].labels[least]) or "␣")
-    mean = mean_probability(trace)
-    return f"Mean probability {mean:.2f}, least sure of “{label}” ({likely[least]:.2f})"
 
 
 def view_picker(
@@ -82,11 +58,11 @@ def view_picker(
     before, first = page.state.view, first_view(fitting.values(), trace, focus)
     if before and before not in VIEWS:
         name = escaped(shortened(before))
-        st.caption(f"There is no view “{name}”; showing “{first.title}”.")
+        st.caption(f"View “{name}” does not exist. Showing “{first.title}” instead.")
     if before not in fitting:
         page.set(view=first.name)
     titles = {name: view.title for name, view in fitting.items()}
-    return fitting[page.segments("View", "view", titles)]
+    return fitting[page.segments("View", "view", titles, label_visibility="collapsed")]
 
 
 def first_view(fitting: Iterable[View], trace: Trace, focus: Focus) -> View:
@@ -102,6 +78,7 @@ def chart(
     key: str,
     room: float = WIDE,
     top: float | None = None,
+    has_files: bool = True,
 ) -> None:
     """Draw the chart of a view, animated if it is an animation, with caption, numbers and files.
 
@@ -112,6 +89,7 @@ def chart(
         key: a widget key that is unique on the page.
         room: the width available for a chart in px.
         top: the upper end of the colour scale if several charts share it.
+        has_files: whether to draw the numbers and the files.
     """
     label = f"{view.title}: {view.question}"
     if view.played:
@@ -121,7 +99,8 @@ def chart(
     else:
         figure = rescaled(refitted(view.figure(trace, focus), room), top)
         titled(figure, f"chart_{key}", label)
-    takeaways(view, trace, focus, key)
+    if has_files:
+        takeaways(view, trace, focus, key)
 
 
 def titled(figure: ScreenFigure, key: str, alt: str) -> None:
@@ -137,17 +116,20 @@ def titled(figure: ScreenFigure, key: str, alt: str) -> None:
         st.caption(escaped(meta["caption"]))
 
 
+def question(view: View) -> None:
+    """Draw the question that a view answers; its help text explains the marks."""
+    st.caption(view.question, help=view.how_to_read or None)
+
+
 def takeaways(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """Draw how to read a chart, its numbers as a table, computed when it is opened, and files."""
-    if view.how_to_read:
-        st.caption(f"**How to read this.** {view.how_to_read}")
+    """Draw the numbers of a chart as a table, computed when it is opened, and its files."""
     expander = st.expander(
-        "Show as table", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"
+        "Show data", key=f"table_{view.name}_{key}", type="compact", on_change="rerun"
     )
     if expander.open:
         with expander:
             data_table(view.table(trace, focus))
-    downloads(view, trace, focus, key)
+    downloads("Download this figure", {"": Shown(view, trace, focus)}, f"{view.name}_{key}")
 
 
 def data_table(table: Table) -> None:

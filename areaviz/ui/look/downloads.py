@@ -22,21 +22,30 @@ from areaviz.views import VIEWS
 
 PAGE = ("html",)
 GROUPS = {
-    "All of it as one file, to be looked into without this app": PAGE,
-    "As a film": ("gif",),
-    "The picture, for print": ("svg", "pdf", "png"),
-    "Its numbers": ("csv", "json"),
-    "The trace; reopen it here any time": ("npz",),
+    "Everything in one interactive page; opens without this app": PAGE,
+    "Animation": ("gif",),
+    "Figure for print": ("svg", "pdf", "png"),
+    "Data behind the figure": ("csv", "json"),
+    "Trace file; open it again on any page, under Options": ("npz",),
 }
 """Groups of files in the order of the menu, by their titles."""
 
 TOO_LARGE = (
-    f"A page of this would take more than the {PageOptions().limit // 2**20} MiB that are possible"
-    " here; download the trace below and write a larger page, or one of fewer layers, with: python"
-    " -m areaviz export trace.npz page.html --limit 64"
+    f"This page would exceed the limit of {PageOptions().limit // 2**20} MiB. Download the trace"
+    " below and export a larger page, or fewer layers, with: python -m areaviz export trace.npz"
+    " page.html --limit 64"
 )
 PAPER = Paper()
 _REFUSALS, REMEMBERED = "page_refusals", 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """Something on the page that can be downloaded: a view of a selection of a trace."""
+
+    view: Takeaway
+    trace: Trace
+    focus: Focus
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +97,40 @@ def files(view: Takeaway, trace: Trace, focus: Focus, paper: Paper = PAPER) -> M
     return made
 
 
-def downloads(view: Takeaway, trace: Trace, focus: Focus, key: str) -> None:
-    """Draw a menu of files; only the page's size is checked before a file is chosen."""
-    key = f"{view.name}_{key}"
-    with st.popover("Download", key=f"files_{key}"):
-        paper = _paper(key)
-        made = files(view, trace, focus, paper)
-        for title, kinds in GROUPS.items():
-            offered = [made[kind] for kind in kinds if kind in made]
-            if not offered:
-                continue
-            st.caption(title)
-            refusal = page_refusal(trace) if kinds == PAGE else ""
-            if refusal:
-                st.caption(refusal)
-            else:
-                _buttons(offered, key)
-        st.caption("Copy as Python: the figure again, from the trace above")
-        st.code(python_lines(view.name, trace, focus, paper, trace_name(trace)), "python")
+def downloads(label: str, offered: Mapping[str, Shown], key: str) -> None:
+    """Draw a menu of files; only the page's size is checked before a file is chosen.
+
+    Args:
+        label: the label of the menu.
+        offered: what can be downloaded, by its title.
+        key: a widget key that is unique on the page.
+    """
+    with st.popover(label, key=f"files_{key}", type="tertiary"):
+        title = next(iter(offered))
+        if len(offered) > 1:
+            title = st.segmented_control(
+                "From", list(offered), default=title, required=True, key=f"from_{key}"
+            )
+        _menu(offered[title], f"{key}_{list(offered).index(title)}")
+
+
+def _menu(shown: Shown, key: str) -> None:
+    """Draw the choice of the figure's size, the files in groups, and the Python code."""
+    trace, paper = shown.trace, _paper(key)
+    made = files(shown.view, trace, shown.focus, paper)
+    for title, kinds in GROUPS.items():
+        group = [made[kind] for kind in kinds if kind in made]
+        if not group:
+            continue
+        st.caption(title)
+        refusal = page_refusal(trace) if kinds == PAGE else ""
+        if refusal:
+            st.caption(refusal)
+        else:
+            _buttons(group, key)
+    st.caption("Python code that redraws this figure from the trace")
+    code = python_lines(shown.view.name, trace, shown.focus, paper, trace_name(trace))
+    st.code(code, "python")
 
 
 def trace_name(trace: Trace) -> str:
@@ -117,14 +142,14 @@ def _paper(key: str) -> Paper:
     """Let the user choose the size of figures."""
     with st.container(horizontal=True):
         width = st.segmented_control(
-            "Width of the picture",
+            "Figure width",
             list(WIDTHS),
             default="A page",
             required=True,
             key=f"width_{key}",
         )
         letters = st.segmented_control(
-            "Letters, in points",
+            "Font size (pt)",
             LETTERS,
             default=PAPER.letters,
             required=True,

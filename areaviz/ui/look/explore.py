@@ -1,4 +1,4 @@
-"""Exploring traces: the ribbon, the views, the files and the link.
+"""Exploring traces: the card with the picture, the tabs below it, the files and the link.
 
 All of it is one Streamlit fragment, so a click reruns only this part and not the page.
 """
@@ -6,51 +6,36 @@ All of it is one Streamlit fragment, so a click reruns only this part and not th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, replace
 
-import numpy as np
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
 
-from areaviz.drawing.axes import common_top, refitted
-from areaviz.drawing.base import Takeaway, View
-from areaviz.drawing.select import counterparts, matched_characters
+from areaviz.drawing.select import matched_characters
 from areaviz.drawing.sites import sites
-from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
-from areaviz.interactive.grid import TAKEAWAY as GRID
-from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
-from areaviz.ui.components.grid import grid
-from areaviz.ui.components.hearing import hearing
-from areaviz.ui.components.ribbon import Selection, ribbon
-from areaviz.ui.components.watching import WATCHED, watched
-from areaviz.ui.look.chart import chart, data_table, takeaways, titled, view_picker, written
-from areaviz.ui.look.focus import current_focus, fitted, focus_picker, side_field
+from areaviz.ui.look.chart import chart, output_text, warning
+from areaviz.ui.look.common_tabs import card_parts, common_tabs
+from areaviz.ui.look.display import display_of, draw_chart, has_legend, places, room_of
+from areaviz.ui.look.downloads import downloads
+from areaviz.ui.look.focus import current_focus, focus_picker
 from areaviz.ui.look.opened import turn
-from areaviz.ui.look.steps import POINTS, steps
-from areaviz.ui.look.why import why
-from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
-from areaviz.ui.shell.engine import engine
+from areaviz.ui.look.shared_focus import clicked, followed, shared
+from areaviz.ui.look.tabs import Tab, draw_tabs, tab_row
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import AnyPage
-from areaviz.ui.shell.state import COMPARE, NOTHING
+from areaviz.ui.shell.state import COMPARE, NOTHING, VIEW
 from areaviz.views import VIEWS
-from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
 TOGETHER = "together"
 """The name by which several ribbons on a page are linked."""
-OVERVIEW = "overview"
-"""The view of all heads."""
-HOW = ("unit", "areas", "reading", "mass", "against")
-"""The fields of a selection that say how its map is displayed."""
 CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
 """The view and selection for a trace without attention: the probabilities of its output."""
 Traces = Sequence[Trace]
 Titles = Sequence[str]
-Panel = Callable[[Trace, Focus], None]
-"""Drawn below the interactive map, from the first trace and its selection."""
+Say = Callable[[Trace], str]
+"""Returns the sentence about a trace that is drawn above its picture, as Markdown."""
 
 
 @st.fragment
@@ -60,10 +45,11 @@ def explore(
     titles: Titles,
     request: Request | None = None,
     further: Mapping[str, str] = NOTHING,
-    panel: Panel | None = None,
+    tabs: Sequence[Tab] = (),
+    say: Say | None = None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Show traces side by side with one selection.
+    """Show traces side by side with one selection, and the tabs below them.
 
     Args:
         page: its state has the selection.
@@ -71,7 +57,8 @@ def explore(
         titles: one for each trace.
         request: the request that a link restores; None if there is no link.
         further: URL parameters that are not in the page's state.
-        panel: draws actions for the selection.
+        tabs: tabs of the page, besides the views, the numbers and the terms of a weight.
+        say: the sentence above a picture; None draws the output where the picture lacks it.
         check: called first, also if only this part of the page reruns; its errors replace the
             traces.
     """
@@ -79,25 +66,24 @@ def explore(
         if check is not None:
             check()
         further = {**_compared(traces), **further}
-        traces, titles = _attending(traces, titles)
-        if not traces:
+        first, focus, parts = traces[0], BLIND, {}
+        traces, titles = _attending(traces, titles, say)
+        if traces:
+            with st.container(border=True, key="card"):
+                seen = _card(page, traces, titles, request, say)
+            first, focus = traces[0], seen[0]
+            tabs = [*tabs, *common_tabs(page, traces, titles, seen)]
+            parts = card_parts(traces, titles, seen)
+        tabs = [tab for tab in tabs if tab.fits(first, focus)]
+        end = tab_row(page, tabs)
+        draw_tabs(page, tabs, first, focus)
+        with end:
+            if parts:
+                downloads("Download", parts, "card")
             if request:
-                page.keep(page.state.to_link(request) | further)
-            return
-        with st.container(border=True):
-            focus = current_focus(page, traces[0])
-            # The line above already names a single run.
-            headings = titles if len(traces) > 1 or request is None else [""]
-            seen = _ribbons(page, traces, headings, focus)
-            focus_picker(page, traces[0], focus.site)
-        why(page, traces[0], seen[0])
-        if panel:
-            panel(traces[0], seen[0])
-        with st.container(border=True):
-            view = _views(page, traces, titles, seen)
-        _difference(page, traces, titles, seen)
-        if request:
-            page.offer(page.state.to_link(request, seen[0], view) | further, request)
+                view = page.state.view if VIEW in page.state.tabs else ""
+                link = page.state.to_link(request, focus if traces else None, view)
+                page.offer(link | further, request)
 
 
 def _compared(traces: Traces) -> dict[str, str]:
@@ -109,7 +95,7 @@ def _compared(traces: Traces) -> dict[str, str]:
     return {}
 
 
-def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
+def _attending(traces: Traces, titles: Titles, say: Say | None) -> tuple[Traces, Titles]:
     """Return the traces with attention; for the rest, draw only the output and its confidence."""
     attending, names = [], []
     for index, (trace, title) in enumerate(zip(traces, titles, strict=True)):
@@ -118,31 +104,47 @@ def _attending(traces: Traces, titles: Titles) -> tuple[Traces, Titles]:
             names.append(title)
             continue
         with st.container(border=True):
-            written(trace, title, f"blind_{index}")
+            _heading(trace, title, f"blind_{index}", BLIND, say)
             noun = next((name for name in ("picture", "clip") if name in trace.fields), "sentence")
             st.caption(
-                "There is nothing to look at: this model attends to nothing, it reads the whole"
-                f" {noun} once, before it writes."
+                f"This model has no attention to show. It encodes the whole {noun} once, before it"
+                " generates text."
             )
             if CERTAINTY.fits(trace, BLIND):
                 chart(CERTAINTY, trace, BLIND, f"blind_{index}")
     return attending, names
 
 
-def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> list[Focus]:
+def _card(
+    page: AnyPage, traces: Traces, titles: Titles, request: Request | None, say: Say | None
+) -> list[Focus]:
+    """Draw the pictures and the choice of site and layer; return the selection in each trace."""
+    focus = current_focus(page, traces[0])
+    # The form above already names a single model.
+    headings = titles if len(traces) > 1 or request is None else [""]
+    seen = _ribbons(page, traces, headings, focus, say)
+    draw, _ = display_of(traces[0], focus)
+    focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
+    return seen
+
+
+def _ribbons(
+    page: AnyPage, traces: Traces, titles: Titles, focus: Focus, say: Say | None
+) -> list[Focus]:
     """Draw a ribbon per trace; return the selection in each, first the page's selection."""
     link = TOGETHER if len(traces) > 1 else None
     seen = []
-    for index, (trace, place) in enumerate(zip(traces, _places(traces, "ribbons"), strict=True)):
+    for index, (trace, place) in enumerate(zip(traces, places(traces, "ribbons"), strict=True)):
         asked = chosen = shared(traces[0], trace, focus)
-        draw, takeaway = _pointed(trace, asked)
+        draw, _ = display_of(trace, asked)
         with place:
-            written(trace, titles[index], str(index))
+            _heading(trace, titles[index], f"{index}", asked, say)
             if asked.site in trace.maps:
                 matches = _matches(traces, trace, asked)
                 name = f"{draw.__name__}_{index}"
                 selection = draw(trace, asked, key=name, link=link, matches=matches)
                 chosen = clicked(selection, asked)
+            draw_chart(trace, chosen, f"card_{index}", room_of(traces))
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
@@ -150,11 +152,25 @@ def _ribbons(page: AnyPage, traces: Traces, titles: Titles, focus: Focus) -> lis
             # The ribbons drawn so far do not show the new selection yet.
             if index:
                 st.rerun()
-        if asked.site in trace.maps:
-            with place:
-                takeaways(takeaway, trace, chosen, f"pointed_{index}")
         seen.append(chosen)
     return seen
+
+
+def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:
+    """Draw the title of a trace, the sentence about it, and reasons to doubt it.
+
+    Without a sentence, draw the output, unless it is a text of the picture below.
+    """
+    attention = trace.maps.get(focus.site)
+    is_drawn = attention and trace.output.field in (attention.query, attention.memory)
+    with st.container(key=f"translation_{key}", gap="small"):
+        if title:
+            st.caption(escaped(title))
+        if say:
+            st.markdown(say(trace))
+        elif trace.output.field != NO_OUTPUT.field and not is_drawn:
+            output_text(trace)
+        warning(trace)
 
 
 def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple[int, int, int]]]:
@@ -168,144 +184,3 @@ def _matches(traces: Traces, trace: Trace, focus: Focus) -> dict[str, list[tuple
         if field.kind == own.kind == "text" and field.raw != own.raw:
             found[field.raw] = matched_characters(field, own)
     return found
-
-
-def _pointed(trace: Trace, focus: Focus) -> tuple[Callable[..., Selection], Takeaway]:
-    """Return the interactive component and its files; a sound's is a view, not drawn twice."""
-    attention = trace.maps.get(focus.site)
-    if attention and trace.fields[attention.memory].kind == "picture":
-        return grid, GRID
-    if attention and trace.fields[attention.memory].kind == "points":
-        return steps, POINTS
-    if attention and trace.fields[attention.memory].kind == "sound":
-        return hearing, VIEWS["listening"]
-    if attention and trace.fields[attention.memory].kind == "clip":
-        return watched, WATCHED
-    return ribbon, RIBBON
-
-
-def _places(traces: Traces, key: str) -> Sequence[DeltaGenerator]:
-    with st.container(key=f"pair_{key}"):
-        return st.columns(len(traces), gap="medium")
-
-
-def shared(main: Trace, other: Trace, focus: Focus) -> Focus:
-    """Return the selection for `other`: in another text, the characters of the common words."""
-    if focus.site not in sites(other):
-        return Focus(sites(other)[0])
-    items = focus.items if same_items(main, other, focus) else same_words(main, other, focus)
-    return fitted(other, replace(focus, items=items))
-
-
-def same_words(main: Trace, other: Trace, focus: Focus) -> tuple[int, ...]:
-    """Return the items of `other` in the words that are selected in `main` and occur in both."""
-    one, two = side_field(main, focus), side_field(other, focus)
-    return counterparts(one, two, focus.items) if one.kind == two.kind == "text" else ()
-
-
-def followed(main: Trace, other: Trace, focus: Focus, asked: Focus, chosen: Focus) -> Focus:
-    """Return the page's selection after a click in `other` changed `asked` to `chosen`.
-
-    Locked items are also locked in `main` if `main` has them. Otherwise its own items stay locked.
-    """
-    if chosen.site != focus.site:
-        return focus
-    if same_items(main, other, chosen):
-        return chosen
-    if chosen.items != asked.items:
-        items = same_words(other, main, chosen)
-        if items or not chosen.items:
-            focus = replace(focus, side=chosen.side, items=items)
-    if chosen.head != asked.head:
-        focus = replace(focus, head=chosen.head)
-    for name in HOW:
-        if getattr(chosen, name) != getattr(asked, name):
-            focus = replace(focus, **{name: getattr(chosen, name)})
-    return focus
-
-
-def alike(traces: Traces, seen: Sequence[Focus]) -> bool:
-    """Return whether the selected items of all traces are equal, or no trace has any."""
-    first = seen[0]
-    for trace, focus in zip(traces[1:], seen[1:], strict=True):
-        meant = shared(traces[0], trace, first).items
-        if focus.items != meant or bool(meant) != bool(first.items):
-            return False
-    return True
-
-
-def same_items(main: Trace, other: Trace, focus: Focus) -> bool:
-    """Return whether both traces have the selected tokens of one text, or cells of one picture."""
-    if focus.site not in sites(other):
-        return False
-    one, two = side_field(main, focus), side_field(other, focus)
-    if one.kind == "picture":
-        first, second = main.request.picture, other.request.picture
-        if (first and first.digest) != (second and second.digest):
-            return False
-    same_text = (one.kind, one.raw) == (two.kind, two.raw)
-    return same_text and np.array_equal(one.anchors, two.anchors)
-
-
-def clicked(selection: Selection, focus: Focus) -> Focus:
-    """Return the selection after a click; site and layer stay."""
-    return replace(focus, **asdict(selection))
-
-
-def _views(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> str:
-    """Draw one view of every trace with its files; return the name of the view."""
-    _, above = _pointed(traces[0], seen[0])
-    view = view_picker(page, traces[0], seen[0], above)
-    if view is None:
-        st.caption("No view fits this part of the trace.")
-        return ""
-    st.caption(view.question)
-    if not alike(traces, seen):
-        st.caption(
-            "Not all of them wrote what is locked, so all show what was attended to for all of it."
-        )
-        seen = [replace(focus, side="query", items=()) for focus in seen]
-    fitting = [view.fits(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
-    top = _common_top(view, traces, seen) if all(fitting) else None
-    room = WIDE if len(traces) == 1 else SCREEN_WIDTH
-    for index, place in enumerate(_places(traces, "views")):
-        with place:
-            if len(traces) > 1:
-                st.caption(escaped(titles[index]))
-            if fitting[index]:
-                chart(view, traces[index], seen[index], str(index), room, top)
-                if view.name == OVERVIEW:
-                    _heads(traces[index], seen[index], index)
-            else:
-                st.caption("This view has nothing to show of this model.")
-    return view.name
-
-
-def _heads(trace: Trace, focus: Focus, index: int) -> None:
-    """Draw what the heads of the site do over a dataset, if the model's card says so."""
-    card = engine().models().get(trace.request.model)
-    if card is not None and focus.site in card.heads:
-        with st.expander("What each head does over many examples", key=f"heads_over_{index}"):
-            draw_heads(card, focus.site, f"overview_{index}")
-            st.caption(WHAT_NAMES_MEAN)
-
-
-def _common_top(view: View, traces: Traces, seen: Sequence[Focus]) -> float | None:
-    """Return the upper end of the traces' common colour scale, None if they have their own."""
-    if len(traces) == 1 or view.played:
-        return None
-    figures = [view.figure(trace, focus) for trace, focus in zip(traces, seen, strict=True)]
-    return common_top(figures)
-
-
-def _difference(page: AnyPage, traces: Traces, titles: Titles, seen: Sequence[Focus]) -> None:
-    """Draw the difference between two maps if the user has asked for it."""
-    if len(traces) != 2 or not fits(traces[0], traces[1], seen[0], seen[1]):
-        return
-    with st.container(border=True):
-        if page.widget(st.toggle, "Show how the two maps differ", "differs"):
-            found = difference(traces[0], traces[1], seen[0], seen[1])
-            figure = refitted(difference_figure(found, (titles[0], titles[1])), WIDE)
-            titled(figure, "apart_map", figure.layout.meta["title"])
-            with st.expander("The numbers", type="compact", key="apart_numbers"):
-                data_table(difference_table(found))

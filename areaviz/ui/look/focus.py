@@ -21,7 +21,7 @@ Name = Callable[[Any], str]
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
     """Return the selection fitted to `trace`; draw a caption about parts that the trace lacks."""
-    site = _fitting(page, "site", "Attention", sites(trace), partial(site_name, trace))
+    site = _fitting(page, "site", "Attention type", sites(trace), partial(site_name, trace))
     page.hold(page.state.opening_at(site))
     noun = layer_noun(site).capitalize()
     layer = _fitting(page, "layer", noun, layers(trace, site), layer_name)
@@ -32,22 +32,33 @@ def current_focus(page: AnyPage, trace: Trace) -> Focus:
         wanted = replace(wanted, side="query", items=())
     focus = fitted(trace, wanted)
     if focus != wanted:
-        st.caption("Some of the selected items lie beyond the end of this text and were left out.")
+        st.caption(
+            "Some of the selected tokens are past the end of this text and were removed from the"
+            " selection."
+        )
     if not focus.items and focus.side == "query" and len(side_field(trace, focus)) == 1:
         # There is nothing else to select, so show its attention at once.
         focus = replace(focus, items=(0,))
     return focus
 
 
-def focus_picker(page: AnyPage, trace: Trace, site: str) -> None:
-    """Draw the widgets for site, layer and head; items are selected in the map itself."""
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True) -> None:
+    """Draw the widgets for layer, site and head; items are selected in the map itself.
+
+    Args:
+        page: its state has the chosen values.
+        trace: the trace.
+        site: the selected site.
+        has_heads: whether the map above lacks a legend in which users choose heads.
+    """
+    with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # More options than the last number become a list. Fewer than the number before it are not
         # drawn, because there is no choice: one site, one layer, or one head.
-        _picker(page, "site", "Attention", sites(trace), partial(site_name, trace), 2, 4)
         noun = layer_noun(site).capitalize()
         _picker(page, "layer", noun, layers(trace, site), layer_name, 2, 32)
-        _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
+        _picker(page, "site", "Attention type", sites(trace), partial(site_name, trace), 2, 4)
+        if has_heads:
+            _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
 
 
 def _picker(
@@ -63,7 +74,17 @@ def _picker(
         width = 320 if name == "site" else 120
         page.widget(st.selectbox, label, name, options, width=width, format_func=of)
     elif len(options) >= fewest:
-        page.widget(st.segmented_control, label, name, options, format_func=of, required=True)
+        # The names of sites explain themselves.
+        visible = "collapsed" if name == "site" else "visible"
+        page.widget(
+            st.segmented_control,
+            label,
+            name,
+            options,
+            format_func=of,
+            required=True,
+            label_visibility=visible,
+        )
 
 
 def layers(trace: Trace, site: str) -> range:

@@ -1,6 +1,7 @@
-"""The survey's four attention mechanisms on one picture, step by step, and their costs.
+"""The survey's four attention mechanisms on one picture, look by look.
 
-Models with equal mechanisms are shown side by side.
+Models with equal mechanisms are shown side by side. What they cost, and every other view, is in the
+tabs below.
 """
 
 from __future__ import annotations
@@ -11,29 +12,20 @@ import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
-from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import SAMPLES
-from areaviz.drawing.gazes import TRANSFORMER
-from areaviz.drawing.sites import sites
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus, Request
-from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, chance_picker, readers_of
-from areaviz.ui.look.chart import chart, view_picker, warning
+from areaviz.trace.request import Request
+from areaviz.ui.forms.ways_form import WAYS, Reader, WaysPage, readers_of
+from areaviz.ui.look.chart import warning
 from areaviz.ui.look.doubt import first_sentence
 from areaviz.ui.look.result_page import up_to_date
-from areaviz.ui.models.card_tables import measured
+from areaviz.ui.look.ways_tabs import below_readings
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.ui.shell.table import read_table
 from areaviz.views.look import look_picture, steps
 
-COSTS = {
-    "pixels read": "Picture values read",
-    "multiply-adds": "Multiply-adds",
-    "draws": "Random choices",
-}
 SOFT = "Bright is what soft attention read. "
-HOW_TO_READ = (
+WHAT_IS_DRAWN = (
     "A frame is what was read at this look. In a path of looks the line joins their middles, and"
     " the filled dot is the newest."
 )
@@ -45,8 +37,8 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
     result = up_to_date(page, backend, requests, [reader.card.name for reader in asked])
     traces = dict(zip(result.titles, result.traces, strict=True))
     _own_picture(requests[0], asked[0].card)
-    step = _step(page, result.traces)
-    against = _against(page, result.traces)
+    step, most = _step(page, result.traces), max(map(steps, result.traces))
+    against = "average" if page.state.is_against and _is_comparable(result.traces) else "nothing"
     shown = [reader for reader in asked if reader.card.name in traces]
     ways = {reader.way for reader in shown}
     missing = [way.title.lower() for way in WAYS if way not in ways]
@@ -62,11 +54,11 @@ def four_ways(page: WaysPage, backend: Backend, cards: Cards, requests: Sequence
                 f"No model here reads such pictures by these ways: {'; '.join(missing)}. All four"
                 " read a digit among clutter: change what is read."
             )
+    _look_picker(page, result.traces, most)
+    st.markdown(finding(shown, traces, step, most))
     soft = SOFT if any(way.mechanism == "item-wise soft" for way in ways) else ""
-    st.caption(f"**How to read this.** {soft}{HOW_TO_READ}")
-    chance_picker(page)
-    _costs(shown, traces)
-    look_closer(page, shown, traces, step, result.requests[0] if result.is_current else None)
+    st.caption(f"{soft}{WHAT_IS_DRAWN}")
+    below_readings(page, shown, traces, step, result.requests[0] if result.is_current else None)
 
 
 def _own_picture(request: Request, card: Card) -> None:
@@ -76,30 +68,70 @@ def _own_picture(request: Request, card: Card) -> None:
 
 
 def _step(page: WaysPage, traces: Sequence[Trace]) -> int:
-    """Return the shown step, from 0."""
+    """Return the shown look, from 0; the page opens at the first one."""
     most = max(map(steps, traces))
-    if most < 2:
-        return 0
-    same = "All models are shown after the same number of looks."
-    return _number(page, "look", "Look", most, most, same) - 1
+    if most > 1:
+        page.set(look=min(max(1, page.state.look or 1), most))
+    return (page.state.look or 1) - 1 if most > 1 else 0
 
 
-def _against(page: WaysPage, traces: Sequence[Trace]) -> str:
-    """Return what the steps are compared with: nothing, or the average of all steps."""
-    if not any(trace.maps and steps(trace) > 1 for trace in traces):
-        return "nothing"
-    label = "Against the average of all looks"
-    help = "Takes out the cells that a model looks at whatever it looks for."
-    return "average" if page.widget(st.toggle, label, "is_against", help=help) else "nothing"
+def _is_comparable(traces: Sequence[Trace]) -> bool:
+    """Return whether the looks of some trace can be compared with their average."""
+    return any(trace.maps and steps(trace) > 1 for trace in traces)
 
 
-def _number(
-    page: WaysPage, name: str, label: str, most: int, first: int, help: str | None = None
-) -> int:
-    """Draw a slider from 1 to `most`, which keeps its value if possible."""
-    before = getattr(page.state, name) or first
-    page.set(**{name: min(max(1, before), most)})
-    return int(page.widget(st.slider, label, name, 1, most, help=help))
+def _look_picker(page: WaysPage, traces: Sequence[Trace], most: int) -> None:
+    """Draw the buttons of the looks, and the switch that subtracts the average of all looks."""
+    with st.container(key="looks", horizontal=True, vertical_alignment="center", gap="medium"):
+        if most > 1:
+            looks = {look: str(look) for look in range(1, most + 1)}
+            page.segments("Look", "look", looks)
+        if _is_comparable(traces):
+            page.widget(
+                st.toggle,
+                "Against the average of all looks",
+                "is_against",
+                help="Takes out the cells that a model looks at whatever it looks for.",
+            )
+
+
+def finding(readers: Sequence[Reader], traces: Mapping[str, Trace], step: int, most: int) -> str:
+    """Say in Markdown which models read the digit at a look, and when the other ones do.
+
+    Args:
+        readers: the models.
+        traces: their traces, by the names of the models.
+        step: the shown look, from 0.
+        most: the number of looks.
+    """
+    said = [f"**Look {step + 1} of {most}.**"] if most > 1 else []
+    right = 0
+    for reader in readers:
+        trace = traces[reader.card.name]
+        digit, labels = _digits_shown(trace), trace.fields[trace.output.field].labels
+        seen = min(step, steps(trace) - 1)
+        if len(digit) != 1:
+            said.append("Each model shows what it has read so far.")
+            return " ".join(said)
+        if labels[seen] == digit:
+            right += 1
+            continue
+        wrong = f"“{escaped(reader.title)}” says **{escaped(labels[seen])}**, which is wrong"
+        later = _right_from(labels, digit, seen)
+        said.append(f"{wrong}; from look {later} on it says **{digit}**." if later else f"{wrong}.")
+    if right == len(readers):
+        said.append("Every model reads the digit.")
+    elif right:
+        said.append(f"{right} of {len(readers)} models read the digit.")
+    return " ".join(said)
+
+
+def _right_from(labels: Sequence[str], digit: str, seen: int) -> int:
+    """Return the look after `seen` from which all labels are the digit, 0 if there is none."""
+    first = len(labels)
+    while first > seen + 1 and labels[first - 1] == digit:
+        first -= 1
+    return first + 1 if first < len(labels) else 0
 
 
 def _reading(reader: Reader, trace: Trace, step: int, against: str) -> None:
@@ -136,71 +168,3 @@ def _truth(shown: str, wrong: bool) -> str:
 def _read(answer: str, done: int, looks: int) -> str:
     """Return the digits of an answer after `done` steps, which take equal parts, or a dash."""
     return " ".join(answer[: len(answer) * done // looks]) or "–"
-
-
-def _costs(shown: Sequence[Reader], traces: Mapping[str, Trace]) -> None:
-    """Draw the cost of the whole reading, and the error rate on held-out digits."""
-    st.header("What each of them costs", anchor=False)
-    table = {"Way to look": [escaped(reader.title) for reader in shown]}
-    for key, title in COSTS.items():
-        table[title] = [traces[reader.card.name].details.get(key, "–") for reader in shown]
-    table["Error on held-out pictures"] = [_error(reader.card) for reader in shown]
-    read_table(table)
-    st.caption(
-        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
-        " of the whole reading. Random choices: where the hard models choose at random; they make"
-        " learning noisy, as only a reward teaches them."
-    )
-
-
-def _error(card: Card) -> str:
-    figures = card.figures.get(TASKS["digits"].headline, {})
-    return measured("digits", "error", figures.get("error"))
-
-
-@st.fragment
-def look_closer(
-    page: WaysPage,
-    readers: Sequence[Reader],
-    traces: Mapping[str, Trace],
-    step: int,
-    request: Request | None,
-) -> None:
-    """Let the user choose one of the readings, and show it in every view that applies.
-
-    Args:
-        page: its state has the selection.
-        readers: the models with a trace.
-        traces: the traces by model.
-        step: the shown step, from 0.
-        request: the request that a link restores; None if there is no link.
-    """
-    st.header("Look closer", anchor=False)
-    titles = {reader.card.name: reader.title for reader in readers}
-    named = page.state.reading
-    first = next((one.card.name for one in readers if one.way.mechanism == named), named)
-    page.set(reading=first)
-    with st.container(border=True):
-        trace = traces[page.segments("Reading", "reading", titles)]
-        focus = Focus(sites(trace)[0])
-        view = view_picker(page, trace, focus)
-        if view is not None:
-            st.caption(view.question)
-            focus = _sample(page, trace, focus, step)
-            chart(view, trace, focus, "ways")
-    if request is None:
-        page.keep({})
-    else:
-        page.offer(page.state.to_link(request, view=view.name if view else ""), request)
-
-
-def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
-    """Let the user select one sample of a spatial transformer; the middle one is the default."""
-    if focus.site != TRANSFORMER:
-        return focus
-    looks, _, rows, columns = trace.gazes[focus.site].seen.shape
-    look = min(step, looks - 1)
-    with st.container(horizontal=True, gap="medium"):
-        row = _number(page, "row", "Row of the sample", rows, rows // 2 + 1)
-        column = _number(page, "column", "Column of the sample", columns, columns // 2 + 1)
-    return Focus(focus.site, items=((look * rows + row - 1) * columns + column - 1,))

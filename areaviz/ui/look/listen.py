@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import streamlit as st
-
 from areaviz.backend.base import Backend
 from areaviz.data.sound_samples import SAMPLES
 from areaviz.drawing.labels import counted
@@ -15,11 +13,9 @@ from areaviz.trace.interventions import Share
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.listen_form import ListenPage
-from areaviz.ui.look.explore import explore
-from areaviz.ui.look.result_page import explore_changed, up_to_date
+from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.ui.what_if.state import apply_link
 from areaviz.ui.what_if.words import share_words
 from areaviz.views.listening import GOLD
 
@@ -28,17 +24,7 @@ def show_heard(
     page: ListenPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
     """Run the requests, show the transcripts, and explore their attention."""
-    apply_link(page, requests[0], requests[0])
-    titles = [_title(request, requests, cards) for request in requests]
-    result = up_to_date(page, backend, requests, titles)
-    traces = [with_gold(trace) for trace in result.traces]
-    for trace, title in zip(traces, result.titles, strict=True):
-        named = f"{escaped(title)}: " if len(traces) > 1 else ""
-        st.markdown(f"{named}{conclusion(trace)}")
-    if result.is_current:
-        explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
-    else:
-        explore(page, traces, result.titles, result.requests[0])
+    show_traces(page, backend, cards, requests, conclusion, with_gold, _title)
 
 
 def _title(request: Request, requests: Sequence[Request], cards: Cards) -> str:

@@ -17,11 +17,11 @@ from areaviz.trace.arrays_file import example_file, from_npz, holds_trace, open_
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.on_disk import OPERATOR, open_trace
 from areaviz.trace.record import Trace
+from areaviz.ui.forms.stored_file import KEY, MAX_MEGABYTES
 from areaviz.ui.shell.budget import disk, memory
 from areaviz.ui.shell.reader import visitor
+from areaviz.ui.shell.streamlit_private import is_gone
 
-MAX_MEGABYTES = 20
-"""Limit on an uploaded file in MB; Streamlit keeps it in memory for the whole session."""
 SETTING = "AREAVIZ_TRACE"
 """Environment variable: a file to show to all users, as `serve --trace FILE` sets it."""
 LARGE = 8 * 2**20
@@ -55,14 +55,8 @@ def opened(file: UploadedFile, area_size: int | None = None) -> Trace:
 
 def stored_trace() -> Trace | None:
     """Return a stored trace that the user has opened, or None; raises as `opened`."""
-    with st.popover("Open a stored trace (.npz)", key="stored", type="tertiary"):
-        file = st.file_uploader(
-            "A trace downloaded from this page",
-            key="stored_file",
-            max_upload_size=MAX_MEGABYTES,
-            help="Files of the trace format only; nothing in them is run.",
-        )
-    return None if file is None else opened(file)
+    file = st.session_state.get(KEY)
+    return None if file is None or is_gone(file) else opened(file)
 
 
 def served() -> Path | None:

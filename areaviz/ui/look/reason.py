@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import streamlit as st
-
 from areaviz.backend.base import Backend
 from areaviz.drawing.labels import counted
 from areaviz.trace.record import Trace
@@ -14,11 +12,9 @@ from areaviz.trace.request import Request
 from areaviz.trace.tree import read_tree
 from areaviz.ui.forms.reason_form import ReasonPage
 from areaviz.ui.forms.reason_samples import gold_of
-from areaviz.ui.look.explore import explore
-from areaviz.ui.look.result_page import explore_changed, up_to_date
+from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.ui.what_if.state import apply_link
 from areaviz.views.facts import GOLD
 
 
@@ -26,14 +22,7 @@ def show_reason(
     page: ReasonPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
     """Run the requests, show the answers, and explore their attention."""
-    apply_link(page, requests[0], requests[0])
-    result = up_to_date(page, backend, requests, [cards[requests[0].model].title])
-    traces = [with_gold(trace) for trace in result.traces]
-    st.markdown(conclusion(traces[0]))
-    if result.is_current:
-        explore_changed(page, backend, traces, result.titles, requests[0], result.requests[0])
-    else:
-        explore(page, traces, result.titles, result.requests[0])
+    show_traces(page, backend, cards, requests, conclusion, with_gold)
 
 
 def with_gold(trace: Trace) -> Trace:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import streamlit as st
 
@@ -16,8 +15,8 @@ from areaviz.ui.forms.picture_translation_form import (
     Asked,
     PictureTranslationPage,
 )
-from areaviz.ui.look.attribution import attribution, with_attribution
-from areaviz.ui.look.chart import confidence, output_text, warning
+from areaviz.ui.look.attribution import attribution_tab, with_attribution
+from areaviz.ui.look.chart import output_text, warning
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.result_page import explore_changed, up_to_date
 from areaviz.ui.shell.markdown import escaped
@@ -49,8 +48,7 @@ def side_by_side(
     first = sights[chosen[0]]
     apply_link(page, first, asked.link)
     link = replace(asked.link, attribution=first.attribution)
-    beside = partial(attribution, page, cards, first)
-    explore_changed(page, backend, seen, titles, first, link, beside)
+    explore_changed(page, backend, seen, titles, first, link, attribution_tab(page, cards, first))
 
 
 def _sight(trace: Trace, title: str, first: Trace) -> None:
@@ -64,7 +62,6 @@ def _sight(trace: Trace, title: str, first: Trace) -> None:
         output_text(trace)
         if trace is not first:
             st.caption(_difference(_output(trace), _output(first)))
-        st.caption(confidence(trace))
         warning(trace)
 
 

@@ -6,14 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
-from areaviz.drawing.base import Takeaway
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.views import VIEWS
-
-POINTS = Takeaway(name="points", table=VIEWS["points"].table, print=VIEWS["points"].print)
-"""The figure of a step, for downloads."""
 
 
 def steps(

@@ -4,43 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
-
-import streamlit as st
 
 from areaviz.backend.base import Backend
 from areaviz.data.clip_samples import SAMPLES
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Request
+from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.watch_form import WatchPage
-from areaviz.ui.look.attribution import attribution, with_attribution
-from areaviz.ui.look.explore import explore
-from areaviz.ui.look.result_page import explore_changed, up_to_date
+from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.ui.what_if.state import apply_link
-from areaviz.views.watching import GOLD
+from areaviz.views.watching import GOLD, watching
+from areaviz.views.watching import VIEW as WATCHING
+
+SITE = "encoder-decoder"
+LEAST_SHARE = 0.5
 
 
 def show_watched(
     page: WatchPage, backend: Backend, cards: Cards, requests: Sequence[Request]
 ) -> None:
     """Run the requests, show the descriptions, and explore their attention."""
-    apply_link(page, requests[0], requests[0])
-    titles = [cards[request.model].title for request in requests]
-    requests = with_attribution(page, cards, requests)
-    result = up_to_date(page, backend, requests, titles)
-    traces = [with_gold(trace) for trace in result.traces]
-    for trace, title in zip(traces, result.titles, strict=True):
-        named = f"{escaped(title)}: " if len(traces) > 1 else ""
-        st.markdown(f"{named}{conclusion(trace)}")
-    if result.is_current:
-        beside = partial(attribution, page, cards, requests[0])
-        explore_changed(
-            page, backend, traces, result.titles, requests[0], result.requests[0], beside
-        )
-    else:
-        explore(page, traces, result.titles, result.requests[0])
+    show_traces(page, backend, cards, requests, conclusion, with_gold)
 
 
 def with_gold(trace: Trace) -> Trace:
@@ -58,7 +42,34 @@ def conclusion(trace: Trace) -> str:
     clip = trace.request.clip
     sample = SAMPLES.get(clip.name) if clip else None
     if sample is None:
-        return f"Seen: **{escaped(seen)}**"
-    if seen == sample.text:
-        return f"Seen: **{escaped(seen)}**, which is right."
-    return f"Seen: **{escaped(seen)}**; what happens: {escaped(sample.text)}."
+        said = f"Seen: **{escaped(seen)}**."
+    elif seen == sample.text:
+        said = f"Seen: **{escaped(seen)}**, which is right."
+    else:
+        said = f"Seen: **{escaped(seen)}**; what happens: {escaped(sample.text)}."
+    return f"{said} {areas_said(trace)}".strip()
+
+
+def areas_said(trace: Trace) -> str:
+    """Say in Markdown for which words several frames were watched as one, "" if for none.
+
+    Only areas with at least half of a word's attention count.
+    """
+    focus = Focus(SITE)
+    if SITE not in trace.maps or not WATCHING.fits(trace, focus):
+        return ""
+    drawn = watching(trace, focus)
+    groups: list[tuple[str, str]] = []
+    for word, (first, end), share in zip(drawn.words, drawn.spans, drawn.shares, strict=True):
+        if end - first < 2 or share < LEAST_SHARE:
+            continue
+        frames = f"frames {drawn.numbers[first]} to {drawn.numbers[end - 1]}"
+        if groups and groups[-1][1] == frames:
+            groups[-1] = f"{groups[-1][0]} {word}", frames
+        else:
+            groups.append((word, frames))
+    if not groups:
+        return ""
+    parts = [f"for **{escaped(words)}** {frames}" for words, frames in groups]
+    listed = ", ".join(parts[:-1]) + " and " + parts[-1] if len(parts) > 1 else parts[0]
+    return f"It watched several frames as one area: {listed}."

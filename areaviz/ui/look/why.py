@@ -1,4 +1,4 @@
-"""Why an area has its weight: a panel for the locked selection."""
+"""Why an area has its weight: a tab about the locked selection."""
 
 from __future__ import annotations
 
@@ -23,27 +23,18 @@ TITLE = "Why this weight"
 
 
 def why(page: AnyPage, trace: Trace, focus: Focus) -> None:
-    """Draw the panel, if the terms of the logits can be known."""
-    if not _is_offered(trace, focus):
-        return
-    key = page.key("why")
-    if st.session_state.get(key) != page.state.is_why_open:
-        st.session_state[key] = page.state.is_why_open
-
-    def take() -> None:
-        page.set(is_why_open=st.session_state[key])
-
-    expander = st.expander(TITLE, key=key, on_change=take)
-    if expander.open:
-        with expander, show_errors("explaining a weight"):
-            st.caption(
-                "An area's weight is the softmax of its logit, and the logit is a sum: see which"
-                " part of it makes this area heavier than another."
-            )
-            _panel(page, trace, focus)
+    """Draw the content of the tab."""
+    with show_errors("explaining a weight"):
+        st.caption(
+            "An area's weight is the softmax of its logit, and the logit is a sum of terms. Compare"
+            " two areas to see which term makes one heavier."
+        )
+        chosen = _question(page, trace, focus)
+        if chosen is not None:
+            chart(why_view(_logits(trace, focus), chosen), trace, focus, "why")
 
 
-def _is_offered(trace: Trace, focus: Focus) -> bool:
+def has_terms(trace: Trace, focus: Focus) -> bool:
     """Return whether queries and keys were recorded, or an available model can compute them."""
     attention = trace.maps.get(focus.site)
     if attention is None:
@@ -54,18 +45,11 @@ def _is_offered(trace: Trace, focus: Focus) -> bool:
     return card is not None and card.has_logits and not attention.derived and engine().explains
 
 
-def _panel(page: AnyPage, trace: Trace, focus: Focus) -> None:
-    question = _question(page, trace, focus)
-    if question is not None:
-        view = why_view(_logits(trace, focus), question)
-        chart(view, trace, focus, "why")
-
-
 def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
     """Return the chosen query, head and areas; say what is missing."""
     attention = trace.maps[focus.site]
     if focus.side != "query" or not focus.items:
-        st.caption("Click what attends above first: a word or a cell on the attending side.")
+        st.caption("First select the word or cell that attends, in the figure above.")
         return None
     labels = trace.fields[attention.query].labels
     options = {item: f"{readable(labels[item])} (item {item + 1})" for item in focus.items}
@@ -77,18 +61,18 @@ def _question(page: AnyPage, trace: Trace, focus: Focus) -> Question | None:
         least = smallest_area(attention, focus)
         areas = candidates(trace, focus, head, query, least)
         if not areas:
-            st.caption("It attends to nothing here.")
+            st.caption("It attends to nothing in this layer.")
             return None
         area = page.choose(st.selectbox, "Area", "why_area", areas, width=300)
         others = candidates(trace, focus, head, query)
         others.pop(area, None)
         beside = None
         if others:
-            beside = page.choose(st.selectbox, "Beside", "why_beside", others, width=300)
+            beside = page.choose(st.selectbox, "Compare with", "why_beside", others, width=300)
     if focus.head is None and attention.heads > 1:
         st.caption(
-            f"Every head has queries and keys of its own; this is head {head + 1}, which is surest"
-            " here. Choose another one above."
+            f"Each head has its own queries and keys. This is head {head + 1}, which puts most"
+            " weight on one area here. Choose another head above."
         )
     return Question(head, query, area, beside)
 

@@ -9,9 +9,9 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
+from areaviz.ui.forms.stored_file import MAX_MEGABYTES
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
-    MAX_MEGABYTES,
     opened,
     opened_example,
     opened_served,
@@ -43,7 +43,8 @@ np.savez("attention.npz", weights=weights, memory=np.array(tokens))
 class TensorsState(State):
     """The state of the page Your own attention."""
 
-    # Whether the example was requested, and the size of the largest area to sum over.
+    # Whether the example was requested in place of the app's trace, and the size of the largest
+    # area to sum over.
     is_example: bool = False
     size: int = 3
 
@@ -52,34 +53,36 @@ TensorsPage = Page[TensorsState]
 
 
 def your_tensors(page: TensorsPage) -> None:
-    """Draw the page: a file or the example, the size of areas, and its content."""
+    """Draw the page: a file, the size of areas, and its content; it opens with the example."""
     with show_errors("reading your file"):
-        found = _found(page)
-        if found:
-            explore(page, (found[0],), (found[1],))
+        trace, title = _found(page)
+        explore(page, (trace,), (title,))
 
 
-def _found(page: TensorsPage) -> tuple[Trace, str] | None:
-    """Return the trace to show with its title: from a file, the example, or the app's trace."""
-    file = _chosen(page)
+def _found(page: TensorsPage) -> tuple[Trace, str]:
+    """Return the trace to show with its title: from a file, the app's trace, or the example."""
+    path = served()
+    file = _chosen(page, has_served=path is not None)
     _schema()
     if file is not None:
         stored = holds_trace(file)
         trace = opened(file, 1 if stored else _area_size(page))
         return trace, _title(trace, stored)
-    if page.state.is_example:
+    if path is None or page.state.is_example:
         trace = opened_example(_area_size(page))
-        return trace, _title(trace, False)
-    path = served()
-    if path is None:
-        return None
+        return trace, f"Example: {_title(trace, False)}"
     stored = served_is_trace(path)
     trace = opened_served(path, 1 if stored else _area_size(page))
     return trace, f"{path.name}: {_title(trace, stored)}"
 
 
-def _chosen(page: TensorsPage) -> UploadedFile | None:
-    """Return the user's file; also draw the button for the example."""
+def _chosen(page: TensorsPage, has_served: bool) -> UploadedFile | None:
+    """Return the user's file; also draw the buttons for the example.
+
+    Args:
+        page: the page.
+        has_served: whether the app was started with a trace, which the page opens with.
+    """
     file = st.file_uploader(
         "A file of attention weights",
         key=page.key("file"),
@@ -89,9 +92,10 @@ def _chosen(page: TensorsPage) -> UploadedFile | None:
         help="An .npz file of NumPy arrays, or a trace saved by this app; nothing in it is run.",
     )
     with st.container(horizontal=True):
-        st.button(
-            "Show an example", disabled=file is not None, on_click=_ask_for_example, args=(page,)
-        )
+        if has_served:
+            disabled = file is not None
+            ask = _ask_for_example
+            st.button("Show an example", disabled=disabled, on_click=ask, args=(page,))
         st.download_button(
             "Download the example",
             example_file,

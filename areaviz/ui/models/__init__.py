@@ -1,1 +1,1 @@
-"""The page Models; its entry points are `comparison.beside` and `model_card.model_card`."""
+"""The page Models: `index` lists the models, and `card_page` draws the page of one model."""

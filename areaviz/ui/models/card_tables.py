@@ -106,18 +106,6 @@ def figure_table(task: str, figures: Mapping[str, Mapping[str, Any]]) -> Columns
     return {"Examples from": places, **_measures(task, rows, {**measures, **COUNTS}, measures)}
 
 
-def task_table(task: str, cards: Sequence[Card]) -> Columns:
-    """Compare the models of a task: one row per model and condition."""
-    about = TASKS[task]
-    models, rows = [], []
-    for card in cards:
-        figures = card.figures.get(about.headline, {})
-        for condition, values in about.by_condition(figures).items():
-            models.append((card.title, card.mechanism))
-            rows.append((condition, values))
-    return columns_of(("Model", "Attention"), models) | _measures(task, rows, about.measures)
-
-
 def _measures(
     task: str,
     rows: Sequence[tuple[str, Mapping[str, Any]]],

@@ -8,7 +8,7 @@ admission cookie. If none is required, it is drawn only while the app listens on
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import streamlit as st
 
@@ -24,7 +24,7 @@ _STYLE = """
   display: none; }
 .st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
-  max-width: 76rem; padding-top: 3.5rem; padding-bottom: 4rem; }
+  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 4rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 .st-key-purpose [data-testid="stCaptionContainer"],
 .st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
@@ -40,6 +40,16 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
 [data-testid="stButtonGroup"] > div:has(> button) { flex-wrap: wrap; }
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
+[class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
+[class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
+[class*="_try"] button {
+  border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
+:is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
+  display: flex; align-items: center; gap: 0.75rem; }
+.st-key-tabs { border-bottom: 1px solid var(--st-border-color, #D8D2C6); }
+.st-key-tabs button[data-variant="segmented_control"] {
+  border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
+.st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
 .st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 .st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
@@ -50,10 +60,18 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 """
 
 
-def page_frame(page: AnyPage) -> None:
+def page_frame(
+    page: AnyPage, is_brief: bool = False, beside: Callable[[], None] | None = None
+) -> None:
     """Draw the title and purpose of a page; draw nothing for a session that was not admitted.
 
     app.py makes an equal check. A page repeats it, so that no other way to the page avoids it.
+
+    Args:
+        page: the page.
+        is_brief: whether the purpose is the help text of the title, because the page explains
+            itself by what it shows.
+        beside: draws what is at the right of the title.
     """
     # The first visitor after a start may come by a link, before app.py has run.
     if leave_pages_folder():
@@ -64,9 +82,13 @@ def page_frame(page: AnyPage) -> None:
     note_presence()
     note_open(page)
     stylesheet(_STYLE)
-    st.title(page.title, anchor=False)
-    with st.container(key="purpose"):
-        st.caption(page.purpose)
+    with st.container(key="title", horizontal=True, vertical_alignment="center"):
+        st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
+        if beside is not None:
+            beside()
+    if page.purpose and not is_brief:
+        with st.container(key="purpose"):
+            st.caption(page.purpose)
 
 
 def admitted() -> bool:
@@ -90,10 +112,20 @@ def refuse() -> None:
         )
 
 
-def page_link(page: str, label: str, query_params: Mapping[str, str] | None = None) -> None:
-    """Draw a link to a page, given by its path from the repository's root."""
+def page_link(
+    page: str, label: str, query_params: Mapping[str, str] | None = None, help: str | None = None
+) -> None:
+    """Draw a link to a page, given by its path from the repository's root.
+
+    Args:
+        page: the path of the page.
+        label: the text of the link, in Markdown.
+        query_params: the URL parameters.
+        help: the tooltip.
+    """
     # Use an absolute path: Streamlit resolves relative paths from the script that it runs.
-    st.page_link(str(ROOT / page), label=label, query_params=dict(query_params or {}))
+    params = dict(query_params or {})
+    st.page_link(str(ROOT / page), label=label, query_params=params, help=help)
 
 
 def stylesheet(rules: str) -> None:

@@ -32,10 +32,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "watch": "Watch",
         "reason": "Reason",
     },
-    "Learn": {"how_areas_work": "How areas work", "models": "Models"},
+    "Learn": {"how_areas_work": "How areas work", "models": "Models", "model": "Model card"},
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""
+HIDDEN = frozenset({"model"})
+"""Pages that only links open."""
 TITLES = {name: title for group in GROUPS.values() for name, title in group.items()}
 
 _SAMPLES: Mapping[str, Mapping[str, object]] = {
@@ -151,9 +153,9 @@ class Page(Generic[S_co]):
         chosen: T = self.widget(draw, label, name, values, format_func=label_of, **more)
         return chosen
 
-    def segments(self, label: str, name: str, options: Mapping[T, str]) -> T:
+    def segments(self, label: str, name: str, options: Mapping[T, str], **more: Any) -> T:
         """Draw a row of buttons for one of `options`."""
-        return self.choose(st.segmented_control, label, name, options, required=True)
+        return self.choose(st.segmented_control, label, name, options, required=True, **more)
 
     def pills(
         self,
@@ -198,8 +200,7 @@ class Page(Generic[S_co]):
             if problem in ("", link.problem):
                 state = state.looking_at(link.focus, params.get(VIEW, ""))
             state = replace(state, address=params, whole_address=None)
-        is_open = state.is_form_open or bool(problem)
-        self.hold(replace(state, problem=problem, has_just_run=False, is_form_open=is_open))
+        self.hold(replace(state, problem=problem, has_just_run=False))
         if problem:
             raise InputError(problem)
 
@@ -207,8 +208,7 @@ class Page(Generic[S_co]):
         """Set these parameters in the browser's URL.
 
         The URL of an opened link is kept until something changes: a longer URL of the same page
-            would
-        add a step to the browser's history.
+        would add a step to the browser's history.
         """
         state, there = self.state, st.query_params.to_dict()
         is_link = bool(there) and there == state.address
@@ -221,14 +221,14 @@ class Page(Generic[S_co]):
     def offer(self, params: Mapping[str, str], request: Request) -> None:
         """Set the URL parameters of a request, and draw the button that copies the link."""
         self.keep(params)
-        with st.popover("Link to this view", key="link"):
-            st.caption("Opens what this page shows now.")
+        with st.popover("Link", key="link", type="tertiary"):
+            st.caption("Opens this page exactly as you see it now.")
             for noun, samples in _SAMPLES.items():
                 part = getattr(request, noun)
                 if part and part.name not in samples:
                     st.caption(
-                        f"The {noun} is yours and is not stored: whoever opens the link has to"
-                        " upload it."
+                        f"Your {noun} is not stored, so anyone who opens this link has to upload"
+                        " it again."
                     )
             st.code(f"{st.context.url or ''}?{urlencode(params)}", language=None, wrap_lines=True)
 

@@ -16,11 +16,18 @@ from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.markdown import shortened
 
 ALL_HEADS = -1
-VIEW, COMPARE, LEVEL, WHY = "view", "compare", "level", "why"
+VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "attribution"
+"""URL parameters. Each of them but `LEVEL` is also the name of the tab that shows its value."""
+WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
+"""The names of the other tabs below a result."""
 _AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
 NOTHING: Mapping[str, str] = {}
 
 Cards = Mapping[str, Card]
+
+
+UNSELECTED = Focus("", unit="word")
+"""The selection of a page that opens: nothing is locked, and a click locks a whole word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,22 +75,21 @@ class State:
     # is drawn once more, before the user has seen the sentence.
     problem: str = ""
     has_just_run: bool = False
-    # Whether the form is expanded; it collapses after a run.
-    is_form_open: bool = False
+    # The names of the open tabs below the result.
+    tabs: list[str] = field(default_factory=list)
     # The selected attention type and layer; "" and None select the first ones.
     site: str = ""
     layer: int | None = None
     head: int = ALL_HEADS
     # The locked selection with its site and side, and how it is displayed.
-    locked: Focus = Focus("")
+    locked: Focus = UNSELECTED
     view: str = ""
     # The model whose default layer was opened first, the default selection of its card for each
     # site, and the site that was opened last. Later choices are not overwritten.
     focused_model: str = ""
     opening: Mapping[str, Opening] = field(default_factory=dict)
     opened: str = ""
-    # Whether "Why this weight" is open, and its query, area and alternative area.
-    is_why_open: bool = False
+    # The query, the area and the alternative area of "Why this weight".
     why_query: int | None = None
     why_area: Area | None = None
     why_beside: Area | None = None
@@ -93,19 +99,23 @@ class State:
     is_against: bool = False
 
     def from_link(self, link: Link) -> Self:
-        """Return this state after a link; an invalid link is followed as far as possible."""
+        """Return this state after a link; an invalid link is followed as far as possible.
+
+        The tabs that show the linked values are open.
+        """
+        tabs = [name for name in (VIEW, COMPARE, WHY, ATTRIBUTION) if name in link.params]
+        state = replace(self, tabs=tabs)
         if WHY not in link.params:
-            return replace(self, is_why_open=False)
+            return state
         area, _, beside = link.params[WHY].partition(".")
-        areas = _area(area), _area(beside)
-        return replace(self, is_why_open=True, why_area=areas[0], why_beside=areas[1])
+        return replace(state, why_area=_area(area), why_beside=_area(beside))
 
     def to_link(
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
         """Return the URL parameters of a request and of the selection."""
         params = link_params(request, focus, view)
-        if self.is_why_open:
+        if WHY in self.tabs:
             areas = [self.why_area, self.why_beside]
             params[WHY] = ".".join(_code(area) for area in areas if area is not None)
         return params
@@ -114,7 +124,7 @@ class State:
         """Return this state with another selection; None gives the default selection."""
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
-            return replace(first, head=ALL_HEADS, locked=Focus(""))
+            return replace(first, head=ALL_HEADS, locked=UNSELECTED)
         return replace(first, site=focus.site, layer=focus.layer, opened=focus.site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:

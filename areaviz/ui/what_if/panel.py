@@ -44,37 +44,33 @@ TITLE = "What if"
 LARGEST_FACTOR, FACTOR_STEP = 4.0, 0.25
 
 
+def is_offered(run: Experiment, trace: Trace, focus: Focus) -> bool:
+    """Return whether the panel has changes for a trace: it is that of the run, and has attention.
+
+    An attribution map is not attention, so there is nothing to change.
+    """
+    is_attributed = focus.site.endswith(tuple(WAYS))
+    return (
+        trace is run.before and focus.site in trace.maps and not is_attributed and bool(_able(run))
+    )
+
+
 def panel(page: WhatIfPage, backend: Backend, run: Experiment, trace: Trace, focus: Focus) -> None:
-    """Draw the panel for the first trace, if that is the trace of the run."""
+    """Draw the panel for the trace of the run."""
     # The panel is part of a fragment, but decoding again requires the whole page.
     if decoded(page, run.request) != run.decoded:
         st.rerun()
-    # An attribution map is not attention, so there is nothing to change.
-    is_attributed = focus.site.endswith(tuple(WAYS))
-    if trace is not run.before or focus.site not in trace.maps or is_attributed or not _able(run):
-        return
     if run.failure:
         problem(run.failure)
-    expander = st.expander(
-        TITLE,
-        key=page.key("what_if"),
-        expanded=bool(draft(page, run.request) or run.decoded or page.state.foil),
-        on_change="rerun",
-    )
-    if expander.open:
-        with expander:
-            st.caption(
-                "Change what the model attends to, decode again, and see what becomes of its"
-                " output."
-            )
-            _chooser(page, run, focus)
-            _draft_list(page, run)
-            if run.runs:
-                after, forced = run.runs
-                outcome(run.before, after, forced, focus)
-            writes = reads_output(run.request.model)
-            asked = contrast(page, backend, run, focus) if writes else None
-            faithful(page, backend, run, focus, asked)
+    st.caption("Change what the model can attend to, run it again, and compare the outputs.")
+    _chooser(page, run, focus)
+    _draft_list(page, run)
+    if run.runs:
+        after, forced = run.runs
+        outcome(run.before, after, forced, focus)
+    writes = reads_output(run.request.model)
+    asked = contrast(page, backend, run, focus) if writes else None
+    faithful(page, backend, run, focus, asked)
 
 
 def _chooser(page: WhatIfPage, run: Experiment, focus: Focus) -> None:

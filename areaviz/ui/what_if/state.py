@@ -14,12 +14,14 @@ from areaviz.trace.interventions import Change
 from areaviz.trace.limits import shown
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Link, State
+from areaviz.ui.shell.state import WHAT_IF, Link, State
 
 SWAP = "swap"
 """The URL parameter that names another picture."""
 FOIL = "foil"
 """The URL parameter for a word and its alternative: its first item, from 1, a dot, the other."""
+_CHANGES = "changes"
+"""The URL parameter of changes of the attention, see `trace.link`."""
 MOST_INPUTS = 8
 """Largest number of inputs whose interventions a session keeps."""
 
@@ -96,11 +98,13 @@ class WhatIfState(State):
             return state
         if name and name not in SAMPLES:
             sentence = (
-                f'The link swaps the picture for "{shown(name)}", which does not exist; choose'
-                " another one."
+                f"This link replaces the picture with “{shown(name)}”, which does not exist."
+                " Choose another picture."
             )
             return replace(state, problem=sentence)
         word, foil = _contrast(link.params.get(FOIL, ""))
+        if not {_CHANGES, SWAP, FOIL}.isdisjoint(link.params):
+            state = replace(state, tabs=[*state.tabs, WHAT_IF])
         return replace(
             state, linked=link, attribution=link.request.attribution, word=word, foil=foil
         )

@@ -13,8 +13,7 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.watching import WATCHED, looked_at
-from areaviz.views.watching import VIEW
+from areaviz.ui.components.watching import looked_at
 from tests import fakes
 from tests.trace.test_clip import clip_trace
 
@@ -144,9 +143,3 @@ def test_words_with_markup_stay_text() -> None:
     assert list(app.button_group(key="one").options)[:2] == ["\\*", "\\<"]
     app.button_group(key="one").set_value([0]).run()
     assert app.caption[0].value.startswith("“\\*”")
-
-
-def test_files_to_take_away_are_those_of_the_film_strip() -> None:
-    made = trace()
-    assert WATCHED.table(made, FOCUS) == VIEW.table(made, FOCUS)
-    assert WATCHED.print(made, FOCUS).axes and WATCHED.name == VIEW.name

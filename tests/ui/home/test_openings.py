@@ -6,8 +6,8 @@ from areaviz.backend.stored import path_of
 from areaviz.cards.card import read_card
 from areaviz.cards.tasks import TASKS
 from areaviz.data.places import CHECKPOINTS, HOME, OPENINGS
+from areaviz.interactive.first_look import SITE, first_look
 from areaviz.trace import codec
-from areaviz.ui.home.sections import SITE, first_look
 
 
 def test_stored_openings_are_of_the_models_that_are_shipped() -> None:

@@ -73,7 +73,8 @@ def drawn(limit: int) -> None:
     check = downloads.check_page
     downloads.check_page = lambda trace: check(trace, options)  # type: ignore[assignment, misc]
     try:
-        downloads.downloads(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"), "0")
+        shown = downloads.Shown(TAKEAWAY, fakes.trace(layers=12), Focus("encoder-decoder"))
+        downloads.downloads("Download", {"": shown}, "0")
     finally:
         downloads.check_page = check
 
@@ -84,7 +85,9 @@ def test_a_page_that_is_too_large_is_told_before_it_is_asked_for(limit: int, off
     assert not app.exception
     labels = [button.label for button in app.get("download_button")]
     assert ("Interactive page (.html)" in labels, "Trace" in labels) == (offered, True)
-    told = [caption.value for caption in app.caption if "more than the 16 MiB" in caption.value]
+    told = [
+        caption.value for caption in app.caption if "exceed the limit of 16 MiB" in caption.value
+    ]
     assert len(told) == (not offered) and all("areaviz export" in sentence for sentence in told)
 
 
@@ -96,7 +99,4 @@ def test_a_page_that_turns_out_too_large_says_so_in_its_place(
 
     monkeypatch.setattr(downloads, "page", refuse)
     made = files(RIBBON, *SEEN[0])["html"].make()
-    assert (
-        made.startswith(b"<!doctype html>")
-        and b"more than the 16 MiB that are possible here" in made
-    )
+    assert made.startswith(b"<!doctype html>") and b"exceed the limit of 16 MiB" in made

@@ -14,8 +14,8 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.look.explore import alike, clicked, followed, same_items, shared
 from areaviz.ui.look.focus import fitted, heads
+from areaviz.ui.look.shared_focus import alike, clicked, followed, same_items, shared
 from areaviz.ui.shell.state import ALL_HEADS, State
 from tests import fakes
 from tests.trace.test_clip import clip_trace

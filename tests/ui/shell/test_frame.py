@@ -54,7 +54,7 @@ def test_the_cookie_of_the_token_opens_and_another_s_does_not(
     locked: None, open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bring(monkeypatch, TOKEN)
-    assert "point at a word" in shown(open_page("home")).lower()
+    assert "See what a model attends to" in shown(open_page("home"))
     bring(monkeypatch, TOKEN + "x")
     assert is_shut(open_page("home"))
 

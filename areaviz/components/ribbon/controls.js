@@ -1,0 +1,96 @@
+// What is chosen: the heads in the legend, and under "More" the display, the unit and the areas. Ribbon and grid share it.
+
+class Controls {
+  constructor(root, onHeads, onUnit, onChoice) {
+    this.legend = root.querySelector('.legend');
+    this.all = root.querySelector('.all');
+    this.more = root.querySelector('.more');
+    this.fill(root.querySelector('.menu'));
+    this.reading = new ReadingControls(root, onChoice);
+    this.legend.onclick = (event) => {
+      const row = event.target.closest('button');
+      if (row) onHeads(+row.dataset.head, isAdding(event));
+    };
+    this.all.onclick = () => onHeads(null, false);
+    this.units.onclick = (event) => {
+      const button = event.target.closest('button');
+      if (button) onUnit(button.dataset.value);
+    };
+    this.areas.onclick = (event) => {
+      const button = event.target.closest('button');
+      if (button) onChoice({ areas: button.dataset.value });
+    };
+    this.more.onkeydown = (event) => this.escape(event);
+    root.addEventListener('pointerdown', (event) => { if (!this.more.contains(event.target)) this.more.open = false; });
+  }
+
+  /** Put the groups of choices before what the menu has of its own. */
+  fill(menu) {
+    const readings = group('Show for each head', 'readings');
+    this.areas = group('Areas of', 'areas');
+    this.units = group('Point at', 'units');
+    const mass = element('label', 'mass');
+    const slider = element('input', '');
+    slider.type = 'range';
+    slider.setAttribute('aria-label', 'Minimum share of attention');
+    mass.append(element('span', '', 'contains at least'), slider, element('output', ''));
+    const against = element('button', 'against', 'Relative to average');
+    against.type = 'button';
+    against.title = 'Attention divided by this head’s average; hides what every query attends to';
+    menu.prepend(readings.parentElement, mass, against, this.areas.parentElement, this.units.parentElement);
+  }
+
+  /** Escape closes the menu first. */
+  escape(event) {
+    if (event.key !== 'Escape' || !this.more.open) return;
+    event.stopPropagation();
+    this.more.open = false;
+    this.more.querySelector('summary').focus();
+  }
+
+  /** Offer what this map has; `plural` names the items of areas, and `level` those that are pointed at. */
+  load(level, plural, hasSeveral, readings, splits) {
+    const single = level === 'token' ? 'Tokens' : 'Characters';
+    this.reading.load(readings);
+    this.offer(this.units, splits ? [['Words', 'word'], [single, 'item']] : []);
+    this.offer(this.areas, hasSeveral ? [['Any size', 'any'], [`2+ ${plural}`, 'several']] : []);
+  }
+
+  offer(options, pairs) {
+    options.replaceChildren(...choices(pairs));
+    options.parentElement.hidden = !pairs.length;
+  }
+
+  show(active, heads, how) {
+    this.reading.show(how);
+    this.areas.parentElement.hidden = !this.areas.childElementCount || how.reading !== 'heaviest' || how.against === 'average';
+    this.all.hidden = active.length === heads;
+    for (const row of this.legend.querySelectorAll('button')) row.setAttribute('aria-pressed', active.includes(+row.dataset.head));
+    for (const button of this.units.children) button.setAttribute('aria-pressed', button.dataset.value === how.unit);
+    for (const button of this.areas.children) button.setAttribute('aria-pressed', button.dataset.value === how.areas);
+  }
+}
+
+/** A labelled group of buttons; returns the element of the buttons. */
+function group(label, name) {
+  const made = element('div', 'group');
+  const options = element('div', `${name} options`);
+  options.setAttribute('role', 'group');
+  options.setAttribute('aria-label', label);
+  const title = element('span', 'label', label);
+  title.setAttribute('aria-hidden', 'true');
+  made.append(title, options);
+  return options;
+}
+
+/** One button for every [text, value]. */
+function choices(pairs) {
+  return pairs.map(([text, value]) => {
+    const button = element('button', '', text);
+    button.type = 'button';
+    button.dataset.value = value;
+    return button;
+  });
+}
+
+function isAdding(event) { return event.shiftKey || event.ctrlKey || event.metaKey; }

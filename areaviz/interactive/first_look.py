@@ -1,0 +1,98 @@
+"""Where to look first: the item that shows areas of several items best.
+
+Shapes: H heads, Q queries, A areas.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from areaviz.trace.areas import AreaGrid
+from areaviz.trace.query import words
+from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
+from areaviz.trace.request import Focus
+
+SITE = "encoder-decoder"
+Scores = npt.NDArray[np.float64]
+
+
+def first_look(trace: Trace, site: str = SITE) -> Focus:
+    """Choose the layer and query to open with: the word whose heads show the heaviest spans.
+
+    A head shows a span if its top area has several items. If no head does, as with mean keys, only
+    spans compete, and the word with the heaviest span wins. Without spans, the word with the
+    heaviest item wins.
+    """
+    attention, query = trace.maps[site], trace.fields[trace.maps[site].query]
+    words_Q = _words(query)
+    for score, areas in _SCORES:
+        best: tuple[float, int, int] | None = None
+        for layer in range(attention.layers):
+            scores_Q = np.where(words_Q, score(attention.weights[layer], attention.grid), 0)
+            item = int(scores_Q.argmax()) if scores_Q.size else 0
+            if scores_Q.size and scores_Q[item] > (best[0] if best else 0):
+                best = float(scores_Q[item]), layer, item
+        if best:
+            return Focus(site, best[1], items=(best[2],), areas=areas)
+    return Focus(site)
+
+
+def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, ...]:
+    """Choose the query that a site and layer open with, by the rule of `first_look`.
+
+    Returns:
+        One query, or none if there is no attention. A text without words opens with any item.
+    """
+    words_Q = _words(query)
+    for mask in (words_Q, np.ones_like(words_Q)):
+        for score, _ in _SCORES:
+            scores_Q = np.where(mask, score(attention.weights[layer], attention.grid), 0)
+            if scores_Q.size and scores_Q.max() > 0:
+                return (int(scores_Q.argmax()),)
+    return ()
+
+
+def _words(query: Field) -> npt.NDArray[np.bool_]:
+    """Return which items are words, [Q]; whole words only, if most words are one item each.
+
+    A word of several items is shown by the mean over its items, which says less.
+    """
+    letters_Q = np.array([label.strip().isalpha() for label in query.labels], bool)
+    if query.kind != "text":
+        return letters_Q
+    runs = words(query)
+    whole = [start for start, end in runs if end == start + 1]
+    whole_Q = letters_Q & np.isin(np.arange(len(letters_Q)), whole)
+    return whole_Q if 2 * whole_Q.sum() > len(runs) else letters_Q
+
+
+def _of_heads(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+    """Sum the weights of the heads' top areas that have several items, [Q]."""
+    several_A = grid.sizes() > 1
+    total_Q = np.zeros(weights_HQA.shape[1])
+    for weights_QA in weights_HQA:
+        top_Q = weights_QA.argmax(-1)
+        weight_Q = np.take_along_axis(weights_QA, top_Q[:, None], -1)[:, 0]
+        total_Q += np.where(several_A[top_Q], weight_Q, 0)
+    return total_Q
+
+
+def _of_spans(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+    """Return the weight of the heaviest area of several items, as a mean over heads, [Q]."""
+    return _heaviest(weights_HQA, grid.sizes() > 1)
+
+
+def _of_items(weights_HQA: FloatArray, grid: AreaGrid) -> Scores:
+    """Return the weight of the heaviest area, as a mean over heads, [Q]."""
+    return _heaviest(weights_HQA, grid.sizes() > 0)
+
+
+def _heaviest(weights_HQA: FloatArray, chosen_A: npt.NDArray[np.bool_]) -> Scores:
+    mean_QA = weights_HQA.mean(0)[:, chosen_A]
+    heaviest_Q: Scores = mean_QA.max(-1, initial=0).astype(np.float64)
+    return heaviest_Q
+
+
+_SCORES = ((_of_heads, "any"), (_of_spans, "several"), (_of_items, "any"))
+"""Scores of queries, the preferred one first, with the areas that its focus shows."""

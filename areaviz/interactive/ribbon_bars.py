@@ -1,0 +1,207 @@
+"""Bars and threads of the printed ribbon: which spans get them, and how they are drawn.
+
+All lengths are in pt; the axes are in pt from the top left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log2
+
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from areaviz.drawing.theme import PRINT_EDGE, head_colour
+from areaviz.interactive.print_layout import CHIP, TILE, PlacedText
+from areaviz.interactive.readings import STEEPEST
+from areaviz.interactive.ribbon_table import TOP, Span
+from areaviz.trace.request import Focus
+
+ACCENT = "#0F6466"
+"""Colour of selected items, and of the tint of items with attention."""
+# From one lane to the next, thickness of a bar, and from a chip to its nearest bar.
+_PITCH, _BAR, _FROM_CHIP = 4.6, 2.8, 4.0
+# Thickness of threads: the thinnest one, and one with a weight of 1.
+_THINNEST, _THICKEST = 1.2, 7.0
+# Maximum number of heads with bars; of more heads, the three with the heaviest spans are drawn.
+_MOST_BARS, _DRAWN_OF_MANY = 4, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A span with a bar. The first one of each lane also has a thread."""
+
+    span: Span
+    lane: int
+    is_first: bool
+    # Weight as a part of its scale, 0..1.
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """A thread from the middle of a bar to the selection."""
+
+    bar: Bar
+    # Middle of the bar.
+    x: float
+    y: float
+
+    @property
+    def thickness(self) -> float:
+        """Thickness, proportional to the weight of the bar's span."""
+        return max(_THINNEST, _THICKEST * self.bar.share)
+
+
+def choose_bars(spans: Sequence[Span], heads: Sequence[int], focus: Focus) -> list[Bar]:
+    """Choose the bars: a lane per head, or a lane per span of a single head."""
+    own = {head: [span for span in spans if span.head == head][:TOP] for head in heads}
+    drawn = [head for head in heads if own[head]]
+    if len(drawn) > _MOST_BARS:
+        drawn = sorted(sorted(drawn, key=lambda head: -own[head][0].weight)[:_DRAWN_OF_MANY])
+    if len(drawn) == 1:
+        singles = enumerate(own[drawn[0]])
+        return [Bar(span, lane, True, _share(span, focus)) for lane, span in singles]
+    shown = 1 if focus.reading == "heaviest" and focus.against == "nothing" else TOP
+    return [
+        Bar(span, lane, rank == 0, _share(span, focus))
+        for lane, head in enumerate(drawn)
+        for rank, span in enumerate(own[head][:shown])
+    ]
+
+
+def _share(span: Span, focus: Focus) -> float:
+    """Return a span's weight as a part of its scale; relative to the average, the scale is log₂."""
+    if focus.side == "query" and focus.against == "average":
+        return min(max(log2(span.weight) / STEEPEST, 0), 1)
+    return min(span.weight, 1)
+
+
+def bands_height(bars: Sequence[Bar]) -> float:
+    """Return the space that the lanes of bars need next to a row of chips."""
+    return _FROM_CHIP + _PITCH * (max((bar.lane for bar in bars), default=0) + 1)
+
+
+def bar_tints(bars: Sequence[Bar]) -> dict[int, tuple[str, str]]:
+    """Colour the items at bars by the mean weight of the bars over heads, as on the screen."""
+    received: dict[int, float] = {}
+    firsts = [bar for bar in bars if bar.is_first]
+    for bar in firsts:
+        for item in bar.span.items:
+            received[item] = received.get(item, 0) + bar.share / len(firsts)
+    return {item: (_mixed(0.08 + 0.26 * share), "black") for item, share in received.items()}
+
+
+def _mixed(part: float) -> str:
+    """Return the ground of chips with a part of the accent colour in it."""
+    pairs = zip(to_rgb(ACCENT), to_rgb(TILE), strict=True)
+    red, green, blue = (part * accent + (1 - part) * tile for accent, tile in pairs)
+    return to_hex((red, green, blue))
+
+
+def _lane_middle(top: float, lane: int, is_below: bool) -> float:
+    """Return the middle of a lane: above the chips of the lower text, below those of the upper."""
+    step = _FROM_CHIP + _PITCH * lane
+    return top - step if is_below else top + CHIP + step
+
+
+def draw_bars(axes: Axes, text: PlacedText, bars: Sequence[Bar], is_below: bool) -> None:
+    """Draw the bars of a text, the first one of each lane thick and on top.
+
+    Args:
+        axes: the axes.
+        text: the text with bars.
+        bars: the bars.
+        is_below: whether `text` is the lower one.
+    """
+    for bar in sorted(bars, key=lambda each: each.is_first):
+        for left, top, right in text.boxes(bar.span.start, bar.span.length):
+            y = _lane_middle(top, bar.lane, is_below)
+            ends = [left + _BAR / 2, right - _BAR / 2], [y, y]
+            width = _BAR if bar.is_first else _BAR / 2
+            layers = [(width + 0.6, PRINT_EDGE), (width, head_colour(bar.span.head))]
+            for thickness, colour in layers if bar.is_first else layers[1:]:
+                axes.add_artist(Line2D(*ends, color=colour, lw=thickness, solid_capstyle="round"))
+
+
+def draw_threads(
+    axes: Axes,
+    own: PlacedText,
+    other: PlacedText,
+    chosen: Sequence[int],
+    bars: Sequence[Bar],
+    is_below: bool,
+) -> None:
+    """Draw threads from the middles of bars to the selection, in the order of the bars.
+
+    Args:
+        axes: the axes.
+        own: the text with the selection.
+        other: the text with bars.
+        chosen: the selected items. Threads lead to the first run of them.
+        bars: the bars.
+        is_below: whether `other` is the lower text.
+    """
+    target = next(own.boxes(chosen[0], _run_length(chosen)), None)
+    if target is None:
+        return
+    left, top, right = target
+    end_y = top + CHIP if is_below else top
+    threads = _threads(other, bars, is_below)
+    starts = [0.0] * len(threads)
+    for x in {thread.x for thread in threads}:
+        same = [number for number, thread in enumerate(threads) if thread.x == x]
+        widths = [threads[number].thickness for number in same]
+        for number, moved in zip(same, _side_by_side(x, widths), strict=True):
+            starts[number] = moved
+    ends = _side_by_side((left + right) / 2, [thread.thickness for thread in threads])
+    for thread, start, end in zip(threads, starts, ends, strict=True):
+        _draw_thread(axes, thread, start, (end, end_y))
+
+
+def _run_length(chosen: Sequence[int]) -> int:
+    """Return the number of neighbouring items at the start of a selection."""
+    length = 1
+    while length < len(chosen) and chosen[length] == chosen[0] + length:
+        length += 1
+    return length
+
+
+def _threads(other: PlacedText, bars: Sequence[Bar], is_below: bool) -> list[Thread]:
+    """Return the threads of first bars in rows that are drawn, from left to right."""
+    threads = []
+    for bar in bars:
+        box = next(other.boxes(bar.span.start, bar.span.length), None)
+        if bar.is_first and box:
+            left, top, right = box
+            y = _lane_middle(top, bar.lane, is_below)
+            threads.append(Thread(bar, (left + right) / 2, y))
+    return sorted(threads, key=lambda each: (each.x, each.bar.lane))
+
+
+def _draw_thread(axes: Axes, thread: Thread, start: float, end: tuple[float, float]) -> None:
+    """Draw a curve from a bar, at the horizontal position `start`, to `end`."""
+    end_x, end_y = end
+    bend = (thread.y + end_y) / 2
+    points = [(start, thread.y), (start, bend), (end_x, bend), (end_x, end_y)]
+    curve = PathPatch(
+        Path(points, [Path.MOVETO, *[Path.CURVE4] * 3]),
+        fill=False,
+        edgecolor=head_colour(thread.bar.span.head),
+        linewidth=thread.thickness,
+        alpha=0.35 + 0.5 * thread.bar.share,
+    )
+    axes.add_artist(curve)
+
+
+def _side_by_side(middle: float, widths: Sequence[float]) -> list[float]:
+    """Return the middles of threads of these widths next to each other, around `middle`."""
+    places, left = [], middle - (sum(widths) + len(widths) - 1) / 2
+    for width in widths:
+        places.append(left + width / 2)
+        left += width + 1
+    return places

@@ -1,0 +1,57 @@
+"""The input at the top of a page: one row of widgets, and a row of samples below it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from areaviz.ui.shell.markdown import escaped, shortened
+from areaviz.ui.shell.page import AnyPage
+
+SHOWN = 3
+"""Number of samples that are offered without opening the list."""
+LONGEST = 32
+"""Largest number of characters of a sample's button."""
+
+
+def input_row(page: AnyPage) -> DeltaGenerator:
+    """Return a row for the input, the model, the options and the button that runs the model."""
+    return st.container(
+        key=page.key("input"), horizontal=True, vertical_alignment="bottom", gap="small"
+    )
+
+
+def sample_row(
+    page: AnyPage, samples: Sequence[str], present: str, take: Callable[[str], None]
+) -> None:
+    """Draw buttons for the first samples, and a list of the other ones.
+
+    Args:
+        page: the page.
+        samples: all samples.
+        present: the present input, which is not offered.
+        take: called with the chosen sample, before the page is drawn.
+    """
+    offered = [sample for sample in samples if sample != present]
+    with st.container(
+        key=page.key("try"), horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        st.caption("Or try", width="content")
+        for sample in offered[:SHOWN]:
+            _button(page, shortened(sample, LONGEST), sample, take)
+        if len(offered) > SHOWN:
+            with st.popover(f"{len(offered) - SHOWN} more", key=page.key("more_samples")):
+                for sample in offered[SHOWN:]:
+                    _button(page, sample, sample, take)
+
+
+def _button(page: AnyPage, label: str, sample: str, take: Callable[[str], None]) -> None:
+    st.button(
+        escaped(label),
+        key=page.key(f"try {sample}"),
+        type="tertiary",
+        on_click=take,
+        args=(sample,),
+    )

@@ -1,0 +1,40 @@
+"""The hero of Home: a stored translation in a ribbon that opens with a word lit."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from areaviz.data.places import HERO
+from areaviz.interactive.first_look import first_look
+from areaviz.trace import codec
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.frame import page_link
+
+WHAT_IT_DOES = (
+    "A translator writes German one word at a time and looks back at the English sentence before"
+    " each word. It may take several neighbouring words as one: an **area**."
+)
+
+
+def hero() -> None:
+    """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
+    with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
+        st.markdown(WHAT_IT_DOES)
+        page_link("pages/translate.py", "Try your own sentence")
+    with show_errors("showing the example"), st.container(border=True, key="hero_card"):
+        trace, focus = _stored(HERO.stat().st_mtime_ns)
+        ribbon(trace, focus, key="home")
+
+
+@st.cache_resource(show_spinner=False, max_entries=1)
+def _stored(modified: int) -> tuple[Trace, Focus]:
+    """Return the stored trace and the layer to open with.
+
+    Nothing is pinned, so the ribbon lights the word that shows areas best.
+    """
+    trace = codec.load(HERO)
+    first = first_look(trace)
+    return trace, Focus(first.site, first.layer, unit="word")

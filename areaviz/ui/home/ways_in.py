@@ -1,0 +1,92 @@
+"""Home's six ways in: one tile per page, with a picture from its stored example."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from areaviz.cards.tasks import TASKS
+from areaviz.data.places import CARDS
+from areaviz.data.release_models import to_get_models
+from areaviz.ui.forms.example_links import link_of, missing_for
+from areaviz.ui.forms.samples import EXAMPLES, Example
+from areaviz.ui.shell.engine import missing_models
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.page import TITLES
+
+
+@dataclass(frozen=True, slots=True)
+class WayIn:
+    """A tile that opens a page, at a stored example if there is one.
+
+    Args:
+        page: the name of the page.
+        what: what the page shows, in a few words.
+        example: the example that the tile opens, and that its picture shows; None opens the page
+            as its menu does.
+        model: the model that a tile without an example needs.
+    """
+
+    page: str
+    what: str
+    example: Example | None = None
+    model: str = ""
+
+    @property
+    def picture(self) -> Path:
+        """The picture of the tile, which `areaviz openings` writes."""
+        return CARDS / f"{self.page}.svg"
+
+    @property
+    def missing(self) -> list[str]:
+        """The models that the tile needs and this machine lacks."""
+        return missing_for(self.example) if self.example else missing_models([self.model])
+
+    @property
+    def link(self) -> dict[str, str]:
+        """The URL parameters of the tile."""
+        return link_of(self.example) if self.example else {}
+
+
+_EXAMPLES = {example.title: example for example in EXAMPLES}
+WAYS_IN: tuple[WayIn, ...] = (
+    WayIn("caption", "A picture in words", _EXAMPLES["A caption and its rectangles"]),
+    WayIn("reason", "A story in three hops", _EXAMPLES["A question and its facts"]),
+    WayIn("watch", "A clip, frame by frame", _EXAMPLES["What happens, frame by frame"]),
+    WayIn("four_ways", "One digit, four readers", model=TASKS["digits"].opens),
+    WayIn("listen", "Spoken digits", _EXAMPLES["Seven digits, heard one by one"]),
+    WayIn("read", "What comes next?", _EXAMPLES["A sentence goes on"]),
+)
+
+
+def ways_in() -> None:
+    """Draw the tiles in one row, and say which of them need models that are not installed."""
+    missing = [way.missing for way in WAYS_IN]
+    count = sum(bool(models) for models in missing)
+    if count:
+        st.caption(
+            f"{count} of {len(WAYS_IN)} need models that are not installed; {to_get_models()}."
+        )
+    with st.container(key="ways_in"):
+        for way, models, place in zip(WAYS_IN, missing, st.columns(len(WAYS_IN)), strict=True):
+            with place.container(border=True, height="stretch", key=f"way_{way.page}"):
+                _tile(way, models)
+
+
+def _tile(way: WayIn, missing: Sequence[str]) -> None:
+    """Draw one tile, with a link to its page unless models are missing."""
+    title = TITLES[way.page]
+    with st.container(key=f"tile_{way.page}"):
+        if way.picture.is_file():
+            st.image(way.picture.read_text("utf-8"), width="stretch", alt=f"Preview of {title}")
+        elif way.example:
+            st.markdown(f"{way.example.text} **…**")
+    if missing:
+        st.markdown(f"**{title}**")
+        st.caption(f"Missing model: {', '.join(f'`{model}`' for model in missing)}")
+        return
+    page_link(f"pages/{way.page}.py", f"**{title}**", way.link)
+    st.markdown(way.what)

@@ -1,0 +1,76 @@
+"""The picture of a trace on a card: a component, or a chart of the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from areaviz.drawing.base import Takeaway, View
+from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
+from areaviz.interactive.grid import TAKEAWAY as GRID
+from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.components.grid import grid
+from areaviz.ui.components.hearing import hearing
+from areaviz.ui.components.ribbon import Selection, ribbon
+from areaviz.ui.components.watching import watched
+from areaviz.ui.look.chart import chart, first_view, question
+from areaviz.ui.look.steps import steps
+from areaviz.views import VIEWS
+
+Draw = Callable[..., Selection]
+"""Draws a component, and returns the selection in it."""
+
+
+def _nothing(_: Trace, focus: Focus, **__: Any) -> Selection:
+    """Draw no component: places without weights have nothing to select."""
+    return Selection.of(focus)
+
+
+_DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
+    "picture": (grid, GRID),
+    "points": (steps, VIEWS["points"]),
+    "sound": (hearing, VIEWS["listening"]),
+    "clip": (watched, VIEWS["watching"]),
+}
+"""The component and its files, by the kind of what is attended to; a text has the ribbon."""
+_CHARTED = (watched, steps, _nothing)
+"""Components that are not the picture themselves, so that a chart follows them."""
+
+
+def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Takeaway]:
+    """Return the component for a selection, and its files."""
+    attention = trace.maps.get(focus.site)
+    if attention is None:
+        fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
+        return _nothing, first_view(fitting, trace, focus)
+    return _DISPLAYS.get(trace.fields[attention.memory].kind, (ribbon, RIBBON))
+
+
+def has_legend(draw: Draw) -> bool:
+    """Return whether users choose heads in the legend of the component."""
+    return draw in (ribbon, grid)
+
+
+def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
+    """Draw the question of the picture, and its chart if the component is not the picture."""
+    draw, view = display_of(trace, focus)
+    if isinstance(view, View):
+        question(view)
+        if draw in _CHARTED:
+            chart(view, trace, focus, key, room, has_files=False)
+
+
+def places(traces: Sequence[Trace], key: str) -> Sequence[DeltaGenerator]:
+    """Return a column for each trace."""
+    with st.container(key=f"pair_{key}"):
+        return st.columns(len(traces), gap="medium")
+
+
+def room_of(traces: Sequence[Trace]) -> float:
+    """Return the width of a chart of each trace in px."""
+    return WIDE if len(traces) == 1 else SCREEN_WIDTH

@@ -1,0 +1,125 @@
+"""What is below the four readings: their costs, every view of one of them, and the four kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
+from areaviz.drawing.gazes import TRANSFORMER
+from areaviz.drawing.sites import sites
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.forms.ways_form import Reader, WaysPage
+from areaviz.ui.look.chart import chart, view_picker
+from areaviz.ui.look.kinds import kinds_of_attention
+from areaviz.ui.look.tabs import Tab, draw_tabs, tab_row
+from areaviz.ui.models.card_tables import measured
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.state import COSTS, KINDS, VIEW
+from areaviz.ui.shell.table import read_table
+
+COST_TITLES = {
+    "pixels read": "Picture values read",
+    "multiply-adds": "Multiply-adds",
+    "draws": "Random choices",
+}
+
+
+@st.fragment
+def below_readings(
+    page: WaysPage,
+    readers: Sequence[Reader],
+    traces: Mapping[str, Trace],
+    step: int,
+    request: Request | None,
+) -> None:
+    """Draw the tabs and the link.
+
+    Args:
+        page: its state has the open tabs and the selection.
+        readers: the models with a trace.
+        traces: the traces by model.
+        step: the shown look, from 0.
+        request: the request that a link restores; None if there is no link.
+    """
+
+    def costs(trace: Trace, focus: Focus) -> None:
+        _costs(readers, traces)
+
+    def closer(trace: Trace, focus: Focus) -> None:
+        _look_closer(page, readers, traces, step)
+
+    def kinds(trace: Trace, focus: Focus) -> None:
+        kinds_of_attention()
+
+    tabs = [
+        Tab(COSTS, "What each costs", costs),
+        Tab(VIEW, "Look closer", closer),
+        Tab(KINDS, "The four kinds of attention", kinds),
+    ]
+    end = tab_row(page, tabs)
+    draw_tabs(page, tabs, traces[readers[0].card.name], Focus(""))
+    with end:
+        if request is None:
+            page.keep({})
+        else:
+            view = page.state.view if VIEW in page.state.tabs else ""
+            page.offer(page.state.to_link(request, view=view), request)
+
+
+def _costs(shown: Sequence[Reader], traces: Mapping[str, Trace]) -> None:
+    """Draw the cost of the whole reading, and the error rate on held-out digits."""
+    table = {"Way to look": [escaped(reader.title) for reader in shown]}
+    for key, title in COST_TITLES.items():
+        table[title] = [traces[reader.card.name].details.get(key, "–") for reader in shown]
+    table["Error on held-out pictures"] = [_error(reader.card) for reader in shown]
+    read_table(table)
+    st.caption(
+        "Picture values read: how many pixels, or means of pixels, enter the model. Multiply-adds:"
+        " for the whole reading. Random choices: how often a hard model chooses at random. Such"
+        " choices make learning noisy, because only a reward teaches them."
+    )
+
+
+def _error(card: Card) -> str:
+    figures = card.figures.get(TASKS["digits"].headline, {})
+    return measured("digits", "error", figures.get("error"))
+
+
+def _look_closer(
+    page: WaysPage, readers: Sequence[Reader], traces: Mapping[str, Trace], step: int
+) -> None:
+    """Let the user choose one of the readings, and show it in every view that applies."""
+    titles = {reader.card.name: reader.title for reader in readers}
+    named = page.state.reading
+    first = next((one.card.name for one in readers if one.way.mechanism == named), named)
+    page.set(reading=first)
+    trace = traces[page.segments("Reading", "reading", titles)]
+    focus = Focus(sites(trace)[0])
+    view = view_picker(page, trace, focus)
+    if view is not None:
+        st.caption(view.question)
+        focus = _sample(page, trace, focus, step)
+        chart(view, trace, focus, "ways")
+
+
+def _sample(page: WaysPage, trace: Trace, focus: Focus, step: int) -> Focus:
+    """Let the user select one sample of a spatial transformer; the middle one is the default."""
+    if focus.site != TRANSFORMER:
+        return focus
+    looks, _, rows, columns = trace.gazes[focus.site].seen.shape
+    look = min(step, looks - 1)
+    with st.container(horizontal=True, gap="medium"):
+        row = _number(page, "row", "Row of the sample", rows)
+        column = _number(page, "column", "Column of the sample", columns)
+    return Focus(focus.site, items=((look * rows + row - 1) * columns + column - 1,))
+
+
+def _number(page: WaysPage, name: str, label: str, most: int) -> int:
+    """Draw a slider from 1 to `most`, which keeps its value if possible; the middle is first."""
+    before = getattr(page.state, name) or most // 2 + 1
+    page.set(**{name: min(max(1, before), most)})
+    return int(page.widget(st.slider, label, name, 1, most))

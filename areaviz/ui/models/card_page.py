@@ -1,0 +1,126 @@
+"""The page of one model: its result, targets, training and limits, and the rest in tabs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
+
+from areaviz.cards.card import Card
+from areaviz.cards.gates import Judged, judged
+from areaviz.cards.tasks import TASKS
+from areaviz.ui.look.doubt import attention_doubt
+from areaviz.ui.models.card_tables import draw_table, gate_table, measured
+from areaviz.ui.models.card_tabs import card_tabs
+from areaviz.ui.models.summary import (
+    headline,
+    headline_measure,
+    page_to_try,
+    parameters_words,
+    target_counts,
+    training_words,
+    twin_of,
+)
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.markdown import escaped
+from areaviz.views.charts import history_figure
+
+CHART_PX = 340
+
+
+def card_page(card: Card, cards: Mapping[str, Card]) -> None:
+    """Draw the page of a model; `cards` has all models, because some are baselines of others."""
+    with st.container(horizontal=True, gap="medium"):
+        page_link("pages/models.py", "All models")
+        tried = page_to_try(card)
+        if tried is not None:
+            page_link(tried[0], "Try this model", tried[1])
+    if doubt := attention_doubt(card):
+        st.warning(escaped(doubt))
+    targets = judged(card, cards)
+    _metrics(card, targets, cards)
+    _targets_and_training(card, targets)
+    with st.container(border=True, key="limits", gap="xsmall"):
+        st.markdown(f"**Limits.** {escaped(card.limits)}")
+        for note in card.notes:
+            st.caption(escaped(note))
+    tabs = dict(card_tabs(card, cards))
+    if targets:
+        tabs = {"Targets in full": partial(_targets_in_full, targets)} | tabs
+    _draw_tabs(card, tabs)
+
+
+def _metrics(card: Card, targets: Sequence[Judged], cards: Mapping[str, Card]) -> None:
+    """Draw the main result, the targets, the parameters and the training time."""
+    places = st.columns(4)
+    key = headline_measure(card.task)
+    title = TASKS[card.task].measures.get(key, "Result")
+    twin, beside = twin_of(card, cards.values()), "held-out data"
+    if twin is not None and headline(twin) is not None:
+        beside = f"twin with {_attention(twin)}: {measured(card.task, key, headline(twin))}"
+    _metric(places[0], title, measured(card.task, key, headline(card)), beside)
+    _metric(places[1], "Targets reached", target_counts(targets), "set in the training recipe")
+    _metric(places[2], "Parameters", parameters_words(card), f"exactly {card.parameters:,}")
+    machine = card.trained_on.rsplit(",", 1)[0] or "machine unknown"
+    _metric(places[3], "Training", training_words(card), machine)
+
+
+def _attention(card: Card) -> str:
+    return "no attention" if card.mechanism == "none" else f"{card.mechanism} attention"
+
+
+def _metric(place: DeltaGenerator, title: str, value: str, note: str) -> None:
+    place.metric(title, value, note, delta_color="off", delta_arrow="off", border=True)
+
+
+def _targets_and_training(card: Card, targets: Sequence[Judged]) -> None:
+    """Draw the targets next to the training curve; a model may lack either."""
+    parts: list[Callable[[], None]] = []
+    if targets:
+        parts.append(partial(_targets, targets))
+    if card.history:
+        parts.append(partial(_training, card))
+    if not parts:
+        return
+    for part, place in zip(parts, st.columns(len(parts)), strict=True):
+        with place.container(border=True, height="stretch", gap="xsmall"):
+            part()
+
+
+def _targets(targets: Sequence[Judged]) -> None:
+    """Draw one line per target: whether it was reached, its text, and the measured value."""
+    st.header("Targets", anchor=False)
+    lines = []
+    for target in targets:
+        dot = ":green[●]" if target.reached else ":orange[○]"
+        wanted = escaped(f"{target.measured}, wanted {target.wanted}")
+        lines.append(f"{dot} {escaped(target.what)}: **{wanted}**")
+    st.markdown("  \n".join(lines))
+
+
+def _training(card: Card) -> None:
+    st.plotly_chart(
+        history_figure(card).update_layout(height=CHART_PX),
+        key=f"history_{card.name}",
+        config={"displayModeBar": False},
+        alt=f"Loss of {card.title} over training steps, on training and validation data",
+    )
+
+
+def _targets_in_full(targets: Sequence[Judged]) -> None:
+    """Draw the targets as a table, with the reason for each one that was missed."""
+    draw_table(gate_table(targets))
+    for target in targets:
+        if target.why:
+            st.caption(escaped(f"Target not reached: “{target.what}”. {target.why}"))
+
+
+def _draw_tabs(card: Card, tabs: Mapping[str, Callable[[], None]]) -> None:
+    """Draw the names of the tabs, and the content of the one that is open; none is at first."""
+    opened = st.segmented_control(
+        "More about this model", list(tabs), key=f"tab_{card.name}", label_visibility="collapsed"
+    )
+    if opened is not None:
+        tabs[opened]()

@@ -1,0 +1,159 @@
+"""The index of models: a filter by task, one row per model, and the chosen one in short."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import streamlit as st
+
+from areaviz.cards.card import Card
+from areaviz.cards.gates import judged
+from areaviz.cards.tasks import TASKS
+from areaviz.ui.models.comparison import key_variants
+from areaviz.ui.models.summary import (
+    LOWER_IS_BETTER,
+    MODEL,
+    about,
+    attention_words,
+    best_first,
+    by_task,
+    headline,
+    headline_measure,
+    headline_text,
+    page_to_try,
+    parameters_words,
+    target_dots,
+    training_words,
+    twin_of,
+    twin_words,
+)
+from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.markdown import escaped
+
+ALL_TASKS = "all"
+ROW_PX, EDGES_PX = 38, 6
+"""Height of a row, and of the edges of all rows together."""
+WHAT_DOTS_MEAN = (
+    "A filled dot is a target that the model reached, a ring one that it missed. The full tables"
+    " are in docs/results.md."
+)
+
+Columns = dict[str, list[Any]]
+
+
+def models_index(cards: Mapping[str, Card]) -> None:
+    """Draw the filter, the rows, and the chosen model with its links."""
+    groups = by_task(cards.values())
+    if not groups:
+        return
+    task = _choose_task(groups)
+    config: Mapping[str, Any] = {}
+    if task == ALL_TASKS:
+        shown = [card for group in groups.values() for card in best_first(group)]
+        columns = _all_columns(shown, cards)
+    else:
+        shown = best_first(groups[task])
+        columns, config = _task_columns(task, shown, cards)
+    chosen = shown[_choose_row(task, columns, config)]
+    meaning = f"{TASKS[task].about}. ".replace("..", ".") if task != ALL_TASKS else ""
+    st.caption(escaped(meaning + WHAT_DOTS_MEAN))
+    _short_card(chosen, cards)
+    key_variants()
+
+
+def _choose_task(groups: Mapping[str, Sequence[Card]]) -> str:
+    """Draw a button per task with its number of models; the first task is the default."""
+    count = sum(map(len, groups.values()))
+    labels = {ALL_TASKS: f"All {count}"}
+    labels |= {task: f"{TASKS[task].title} {len(group)}" for task, group in groups.items()}
+    chosen = st.pills(
+        "Task",
+        list(labels),
+        default=next(iter(groups)),
+        format_func=labels.__getitem__,
+        required=True,
+        key="models_task",
+        label_visibility="collapsed",
+    )
+    return str(chosen)
+
+
+def _choose_row(task: str, columns: Columns, config: Mapping[str, Any]) -> int:
+    """Draw the rows, and return the chosen one, the first by default."""
+    count = len(columns["Model"])
+    event = st.dataframe(
+        columns,
+        hide_index=True,
+        height=(count + 1) * ROW_PX + EDGES_PX,
+        row_height=ROW_PX,
+        on_select="rerun",
+        selection_mode="single-row",
+        selection_default={"selection": {"rows": [0]}},
+        column_config=dict(config),
+        key=f"models_{task}",
+        alt=f"{count} models",
+    )
+    rows = event.selection.rows
+    return rows[0] if rows and rows[0] < count else 0
+
+
+def _task_columns(
+    task: str, shown: Sequence[Card], cards: Mapping[str, Card]
+) -> tuple[Columns, Mapping[str, Any]]:
+    """Return the columns for the models of one task, and how to draw their result."""
+    columns = _common_columns(shown, cards)
+    key = headline_measure(task)
+    values = [headline(card) for card in shown]
+    if not key or all(value is None for value in values):
+        return columns, {}
+    is_share = key in TASKS[task].percent
+    scaled = [None if value is None else value * (100 if is_share else 1) for value in values]
+    title = TASKS[task].measures[key]
+    form = "%.2f %%" if is_share else f"%.{TASKS[task].decimals.get(key, 2)}f"
+    config: Any = st.column_config.NumberColumn(title, format=form)
+    if key not in LOWER_IS_BETTER:
+        most = max(value for value in scaled if value is not None)
+        # Leave a tenth of the bar free, so that the best model does not look perfect.
+        top = 100.0 if is_share else most * 1.1
+        config = st.column_config.ProgressColumn(
+            title, format=form, min_value=0.0, max_value=top or 1.0
+        )
+    # Put the result after the model and its attention.
+    names = list(columns)
+    placed = {name: columns[name] for name in names[:2]} | {title: scaled}
+    return placed | {name: columns[name] for name in names[2:]}, {title: config}
+
+
+def _all_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
+    """Return the columns for the models of all tasks, whose results have different metrics."""
+    columns = _common_columns(shown, cards)
+    placed = {"Model": columns.pop("Model"), "Task": [TASKS[card.task].title for card in shown]}
+    attention = {"Attention": columns.pop("Attention")}
+    return placed | attention | {"Result": [headline_text(card) for card in shown]} | columns
+
+
+def _common_columns(shown: Sequence[Card], cards: Mapping[str, Card]) -> Columns:
+    return {
+        "Model": [card.title for card in shown],
+        "Attention": [attention_words(card) for card in shown],
+        "Targets reached": [target_dots(judged(card, cards)) for card in shown],
+        "Parameters": [parameters_words(card) for card in shown],
+        "Training": [training_words(card) for card in shown],
+    }
+
+
+def _short_card(card: Card, cards: Mapping[str, Card]) -> None:
+    """Draw the chosen model in two lines, with links to its card and to its pages."""
+    twin = twin_of(card, cards.values())
+    with st.container(border=True, key="chosen_model"):
+        st.header(escaped(card.title), anchor=False)
+        st.markdown(escaped(twin_words(card, twin) if twin else about(card)))
+        with st.container(horizontal=True, gap="medium"):
+            page_link("pages/model.py", "Open the model card", {MODEL: card.name})
+            tried = page_to_try(card)
+            if tried is not None:
+                page_link(tried[0], "Try this model", tried[1])
+                if twin and MODEL in tried[1]:
+                    both = {**tried[1], "compare": twin.name}
+                    page_link(tried[0], "Compare with its twin", both)

@@ -1,0 +1,25 @@
+"""The card of one model, which the link names; the menu does not list this page."""
+
+import streamlit as st
+
+from areaviz.ui.models.card_page import card_page
+from areaviz.ui.models.summary import MODEL, about
+from areaviz.ui.shell.engine import engine, known_card
+from areaviz.ui.shell.errors import problem, show_errors
+from areaviz.ui.shell.frame import admitted, page_frame, page_link
+from areaviz.ui.shell.markdown import escaped, shortened
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import State
+
+name = st.query_params.get(MODEL, "")
+# The frame has the model's title, and nothing is read for a session that was not admitted.
+card = known_card(name) if name and admitted() else None
+if card is None:
+    page_frame(Page("model", "Every model has a card, which the page Models opens.", State()))
+    if name:
+        problem(f"The model “{shortened(name, 40)}” is not here. Choose another one on Models.")
+    page_link("pages/models.py", "All models")
+else:
+    page_frame(Page("model", escaped(about(card)), State(), heading=escaped(card.title)))
+    with show_errors(f"showing the card of {card.name}"):
+        card_page(card, engine().models())

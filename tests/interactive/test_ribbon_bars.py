@@ -1,0 +1,73 @@
+"""Which spans get bars in print, and how much of their scale the weights take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from areaviz.interactive.ribbon_bars import bands_height, bar_tints, choose_bars
+from areaviz.interactive.ribbon_table import Span
+from areaviz.trace.request import Focus
+
+FOCUS = Focus("encoder-decoder", items=(0,))
+
+
+def spans_of_heads(weights: list[float]) -> list[Span]:
+    """Return two spans per head, the first one with the given weight."""
+    found = []
+    for head, weight in enumerate(weights):
+        found += [Span((0,), head, head, 2, weight), Span((0,), head, head + 3, 1, weight / 2)]
+    return found
+
+
+def test_choose_bars_draws_the_top_span_of_up_to_four_heads() -> None:
+    bars = choose_bars(spans_of_heads([0.1, 0.4, 0.2, 0.3]), range(4), FOCUS)
+    assert [(bar.span.head, bar.lane, bar.is_first) for bar in bars] == [
+        (head, head, True) for head in range(4)
+    ]
+    assert [bar.share for bar in bars] == [0.1, 0.4, 0.2, 0.3]
+
+
+def test_choose_bars_draws_three_of_more_heads() -> None:
+    bars = choose_bars(spans_of_heads([0.1, 0.4, 0.2, 0.3, 0.05]), range(5), FOCUS)
+    assert [(bar.span.head, bar.lane) for bar in bars] == [(1, 0), (2, 1), (3, 2)]
+
+
+def test_choose_bars_gives_every_span_of_a_single_head_a_lane() -> None:
+    bars = choose_bars(spans_of_heads([0.5]), range(1), FOCUS)
+    assert [(bar.lane, bar.is_first) for bar in bars] == [(0, True), (1, True)]
+
+
+def test_choose_bars_draws_lighter_items_of_coverage_in_the_lane_of_their_head() -> None:
+    focus = replace(FOCUS, reading="coverage")
+    bars = choose_bars(spans_of_heads([0.5, 0.4]), range(2), focus)
+    assert [(bar.lane, bar.is_first) for bar in bars] == [
+        (0, True),
+        (0, False),
+        (1, True),
+        (1, False),
+    ]
+
+
+@pytest.mark.parametrize("factor, share", [(1.0, 0.0), (4.0, 0.5), (64.0, 1.0)])
+def test_share_relative_to_average_is_logarithmic(factor: float, share: float) -> None:
+    focus = replace(FOCUS, against="average")
+    (bar,) = choose_bars([Span((0,), 0, 0, 1, factor)], range(1), focus)
+    assert bar.share == pytest.approx(share)
+
+
+def test_bands_height_grows_with_lanes() -> None:
+    one, four = (choose_bars(spans_of_heads([0.5] * n), range(n), FOCUS) for n in (2, 4))
+    assert bands_height([]) < bands_height(one) < bands_height(four)
+
+
+def test_bar_tints_colour_every_item_below_a_bar_deeper_for_more_weight() -> None:
+    light = bar_tints(choose_bars(spans_of_heads([0.1, 0.1]), range(2), FOCUS))
+    deep = bar_tints(choose_bars(spans_of_heads([0.9, 0.9]), range(2), FOCUS))
+    assert set(light) == set(deep) == {0, 1, 2}
+
+    def green(colour: str) -> int:
+        return int(colour[3:5], 16)
+
+    assert all(green(deep[item][0]) < green(light[item][0]) for item in light)
