@@ -10,6 +10,7 @@ from areaviz.ui.shell.restart_recovery import begin, take_up
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")
+st.logo(ROOT / "assets" / "logo.svg", size="large")
 begin()
 is_open = admitted()
 groups: dict[str, list[st.Page]] = {}

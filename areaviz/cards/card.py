@@ -209,6 +209,11 @@ class Card:
         return all(text.get(name, value) == value for name, value in usual.items())
 
     @property
+    def key_mode(self) -> str:
+        """How the key of an area of text is computed, such as "boundary", or "" if unknown."""
+        return str(self.config.get("text", self.config).get("key_mode", ""))
+
+    @property
     def largest_learned(self) -> int:
         """The largest area that its learned keys or biases support, or 0 for any size."""
         text = self.config.get("text", self.config)

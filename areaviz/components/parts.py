@@ -26,6 +26,8 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         *_POINTED,
         "ribbon/painter.js",
         "ribbon/side.js",
+        "ribbon/play_scene.js",
+        "ribbon/play.js",
         "ribbon/ribbon.js",
     ),
     "grid": (
@@ -40,6 +42,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "grid/controls.js",
         "grid/grid.js",
     ),
+    "hops": ("message.js", "hops/hops.html", "hops/hops.css", "hops/hops.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
     "thumbnails": (

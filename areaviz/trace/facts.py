@@ -10,11 +10,15 @@ import re
 import numpy as np
 
 from areaviz.trace.errors import InputError
-from areaviz.trace.record import Field
+from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Request
 
 Span = tuple[int, int]
 """Start and end (exclusive) of a sentence in the text, in characters."""
+GOLD = "gold facts"
+"""Key in `Trace.details` for the numbers, from 1, of the facts that answer the question."""
+EXPECTED = "expected answer"
+"""Key in `Trace.details` for the answer that is known to be right."""
 EXAMPLE = "Mary went to the kitchen. Where is Mary?"
 _SENTENCE = re.compile(r"[^\s.?!][^.?!]*[.?!]*")
 
@@ -59,6 +63,13 @@ def question_field(text: str) -> Field:
     start, end = story(text)[1]
     question = text[start:end]
     return Field("question", "text", question, (question,), np.array([[0, len(question)]]))
+
+
+def gold_facts(trace: Trace) -> tuple[int, ...]:
+    """Return the 0-based indices of the facts known to answer the question."""
+    numbers = trace.details.get(GOLD, "").split()
+    count = len(trace.fields["facts"])
+    return tuple(int(one) - 1 for one in numbers if one.isdecimal() and 0 < int(one) <= count)
 
 
 def facts_problem(field: Field, request: Request) -> str:

@@ -10,11 +10,10 @@ from areaviz.drawing.base import Row, Table, caption, view
 from areaviz.drawing.labels import clip, readable
 from areaviz.drawing.matrix import Matrix
 from areaviz.drawing.select import fits_map
+from areaviz.trace.facts import gold_facts
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 
-GOLD = "gold facts"
-"""Key in `Trace.details` for the numbers, from 1, of the facts that answer the question."""
 _LONGEST = 48
 
 
@@ -23,17 +22,10 @@ def fits(trace: Trace, focus: Focus) -> bool:
     return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
 
 
-def gold(trace: Trace) -> tuple[int, ...]:
-    """Return the 0-based indices of the facts known to answer the question."""
-    numbers = trace.details.get(GOLD, "").split()
-    count = len(trace.fields["facts"])
-    return tuple(int(one) - 1 for one in numbers if one.isdecimal() and 0 < int(one) <= count)
-
-
 def facts(trace: Trace, focus: Focus) -> Matrix:
     """Build the matrix of weights [M, K] of M facts in K hops, with the gold facts framed."""
     attention = trace.maps[focus.site]
-    field, marked = trace.fields[attention.memory], gold(trace)
+    field, marked = trace.fields[attention.memory], gold_facts(trace)
     values = attention.weights[:, 0, 0].T
     labels = []
     for number, label in enumerate(field.labels, start=1):

@@ -11,7 +11,7 @@ FOLD = 900
 FIRST_PICTURE = {
     "translate": ".ribbon[data-ready] .sides",
     "read": ".ribbon[data-ready] .sides",
-    "reason": ".ribbon[data-ready] .sides",
+    "reason": ".hops[data-ready] .board",
     "caption": ".grid[data-ready] .picture:visible",
     "translate_picture": ".st-key-sights img",
     "four_ways": ".st-key-ways img",

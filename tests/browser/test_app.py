@@ -21,6 +21,7 @@ RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen
 PAGES = (
     "",
     "translate",
+    "read",
     "caption",
     "translate_picture",
     "four_ways",

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.cards.card import Card
@@ -27,7 +30,7 @@ from areaviz.trace.interventions import Hide
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.ui.forms.reason_form import story_text
-from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES, gold_of
+from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.look.reason import conclusion, with_gold
 from tests.pages import folder
 from tests.pages.conftest import Open, errors, shown
@@ -89,6 +92,12 @@ def _parser() -> WritingModel:
     return WritingModel(card, tokenizer, LstmTranslator(options).eval())
 
 
+def stories(app: AppTest) -> list[dict[str, Any]]:
+    """Return what every picture of a story gets from the server."""
+    messages = [element.proto.bytes for element in app.get("bidi_component")]
+    return [json.loads(one[4 : 4 + int.from_bytes(one[:4], "little")]) for one in messages if one]
+
+
 @pytest.fixture
 def backend(use_backend: Use) -> Reasoners:
     made = Reasoners()
@@ -99,8 +108,10 @@ def backend(use_backend: Use) -> Reasoners:
 def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
     assert not app.exception and not app.error
-    text = shown(app)
-    assert STORIES[0].question in text and "The last hop reads" in text
+    (drawn,) = stories(app)
+    assert drawn["facts"] == list(STORIES[0].facts) and drawn["needed"] == [2, 5]
+    assert drawn["question"] == STORIES[0].question and drawn["expected"] == "kitchen"
+    assert drawn["canEdit"] and not drawn["hidden"]
     assert backend.asked[0].text == STORIES[0].text
     # The only question is looked at without a click.
     assert app.query_params["items"] == "1"
@@ -122,7 +133,7 @@ def test_a_story_is_edited_and_asked_again(open_page: Open, backend: Reasoners) 
 
 def test_a_sample_takes_the_place_of_the_story(open_page: Open, backend: Reasoners) -> None:
     app = open_page("reason")
-    app.button(key=f"reason_try {STORIES[2].title}").click().run()
+    app.button(key=f"reason_try {STORIES[2].question}").click().run()
     assert backend.asked[-1].text == STORIES[2].text
 
 
@@ -240,14 +251,17 @@ def test_a_hidden_fact_is_part_of_the_link(open_page: Open, backend: Reasoners) 
     hidden = [one for one in backend.asked if one.changes]
     assert hidden and hidden[0].changes == (Hide("facts", (5,)),)
     assert "Hidden: “Mary went back to the kitchen.”" in shown(app)
+    _, without = stories(app)
+    assert without["hidden"] == [5] and not without["canEdit"] and without["canAsk"]
 
 
 def test_the_facts_that_answer_a_sample_are_marked() -> None:
     backend = Reasoners()
     trace = backend.trace(Request("memory", STORIES[0].text))
     assert with_gold(trace).details["gold facts"] == "3 6"
+    assert with_gold(trace).details["expected answer"] == "kitchen"
     other = backend.trace(Request("memory", "Mary moved. Where is Mary?"))
-    assert with_gold(other) is other and gold_of("") == ()
+    assert with_gold(other) is other
     assert all(max(one.gold) < len(one.facts) for one in STORIES)
 
 

@@ -108,7 +108,8 @@ def test_tabs_are_closed_at_first_and_one_click_opens_one(open_page: Open) -> No
     app = ask(open_page("translate"), folder.TEXT)
     tabs = control(app, "Further views of this result")
     assert tabs.options == [
-        "What if", "All words at once", "As a table", "Attribution", "Another model",
+        "Without areas", "What if", "All words at once", "As a table", "Attribution",
+        "Another model",
     ]  # fmt: skip
     assert not tabs.value and not app.get("plotly_chart") and not app.dataframe
     app = with_tab(app, "view")
@@ -146,6 +147,22 @@ def test_link_opens_the_tabs_that_show_its_values(
     if "compare" in params:
         assert app.selectbox(key="translate_compare").value == "char-regular"
         assert {AREA, REGULAR} <= set(drawn_texts(app))
+
+
+def test_tab_without_areas_shows_the_partner_and_both_side_by_side(open_page: Open) -> None:
+    app = ask(open_page("translate"), folder.TEXT)
+    assert app.selectbox(key="translate_model").value == "char-area"
+    app = with_tab(app, "without")
+    assert "attend to one character at a time" in shown(app)
+    app = app.button(key="translate_beside").click().run()
+    assert not app.exception and not app.error
+    assert control(app, "Further views of this result").value == ["compare"]
+    assert {AREA, REGULAR} <= set(drawn_texts(app))
+
+
+def test_model_without_areas_has_no_tab_without_areas(open_page: Open) -> None:
+    app = open_page("translate", model="char-regular", text=folder.TEXT)
+    assert "Without areas" not in control(app, "Further views of this result").options
 
 
 def test_linked_options_are_shown_in_the_options(open_page: Open) -> None:

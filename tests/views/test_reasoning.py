@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from areaviz.trace.areas import AreaGrid
-from areaviz.trace.facts import facts_field, question_field
+from areaviz.trace.facts import GOLD, facts_field, question_field
 from areaviz.trace.points import points_field
 from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.views import VIEWS
-from areaviz.views.facts import GOLD, facts
+from areaviz.views.facts import facts
 from areaviz.views.points import pointing
 from tests import fakes
 

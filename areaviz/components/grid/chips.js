@@ -68,6 +68,7 @@ class Chips {
     const ground = getComputedStyle(this.section).getPropertyValue('--st-background-color').trim();
     [...this.scroller.children].forEach((chip, item) => {
       chip.classList.toggle('pointed', pointed.includes(item));
+      chip.toggleAttribute('data-lit', pointed.includes(item));
       chip.classList.toggle('ring', focus === item);
       chip.setAttribute('aria-selected', locked.includes(item));
       const level = most && heat ? Math.min(Math.abs(heat[item]) / most, 1) : 0;

@@ -1,7 +1,7 @@
 // A sound that can be played, under the moments that were listened to for every item of the output. A line moves over
 // both while it plays, and the item that listened most to this moment is lit.
 
-const ROW = 26;
+const ROW = 32;
 
 class Hearing {
   constructor(root) {

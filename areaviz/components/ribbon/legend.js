@@ -129,10 +129,14 @@ class Legend extends Sentence {
   say(text, weights) {
     const told = text || (this.hint ? '' : this.idle);
     if (this.sentence.textContent !== told) {
-      const parts = told.split(/(“[^”]*”)/u).map((part) => (text && part.startsWith('“') ? element('b', '', part) : document.createTextNode(part)));
-      this.sentence.replaceChildren(...parts);
+      this.sentence.replaceChildren(...(text ? withBoldQuotes(told) : [told]));
     }
     clearTimeout(this.waiting);
     this.waiting = setTimeout(() => { this.live.textContent = text + weights; }, 250);
   }
+}
+
+/** A sentence as nodes, with its quotations in bold. */
+function withBoldQuotes(text) {
+  return text.split(/(“[^”]*”)/u).map((part) => (part.startsWith('“') ? element('b', '', part) : part));
 }

@@ -9,18 +9,23 @@ class Ribbon extends PointedView {
     super(root, new Legend(root));
     this.controls = new Controls(root, ...this.choosers);
     this.pen = document.createElement('canvas').getContext('2d');
+    this.widths = new Map();
     this.painter = new Painter(root.querySelector('.threads'));
     this.sides = Object.fromEntries(Object.keys(OTHER).map((name) => {
       const side = new Side(root.querySelector(`[data-side=${name}]`), name);
       this.listen(side);
       return [name, side];
     }));
+    this.play = new Play(root, {
+      story: () => this.story(), measure: (text, size) => this.measure(text, size), onClose: () => this.fit(true),
+    });
     document.fonts.addEventListener('loadingdone', () => this.fit(true), this.listeners);
     this.observer = new ResizeObserver(() => this.fit(false));
     this.observer.observe(root);
   }
 
   load(message) {
+    this.play.close();
     this.header = message.header;
     this.attention = new Attention(message);
     this.readings = this.attention.readings;
@@ -39,6 +44,7 @@ class Ribbon extends PointedView {
     this.legend.load(this.header, colours, this.readings, plural);
     this.legend.mention({ hasUnsure: texts.some((items) => items.unsure.length) });
     this.controls.load(this.attention.sides.query.level, plural, this.attention.hasSeveral, this.readings, splits);
+    this.play.opener.hidden = !this.header.lit.items?.length;
     this.fit(true);
     performance.mark('areaviz:ribbon');
     this.root.dataset.ready = this.header.id;
@@ -50,20 +56,27 @@ class Ribbon extends PointedView {
   fit(isChanged) {
     const width = this.root.clientWidth;
     if (!this.header || (!isChanged && width === this.width)) return;
-    const family = getComputedStyle(this.root).fontFamily;
-    const widths = new Map();
-    const measure = (text, size) => {
-      const key = `${size} ${text}`;
-      if (!widths.has(key)) {
-        this.pen.font = `${size}px ${family}`;
-        widths.set(key, this.pen.measureText(text).width);
-      }
-      return widths.get(key);
-    };
+    if (this.play.isOpen) {
+      this.play.lay();
+      return;
+    }
+    this.family = getComputedStyle(this.root).fontFamily;
+    this.widths.clear();
+    const measure = (text, size) => this.measure(text, size);
     this.hasSeams = this.chosen?.unit === 'item';
     const placed = Object.values(this.sides).map((side) => side.resize(this.tallest, measure, this.hasSeams));
     if (placed.every(Boolean)) this.width = width;
     this.schedule();
+  }
+
+  /** The width of a text in pixels. */
+  measure(text, size) {
+    const key = `${size} ${text}`;
+    if (!this.widths.has(key)) {
+      this.pen.font = `${size}px ${this.family}`;
+      this.widths.set(key, this.pen.measureText(text).width);
+    }
+    return this.widths.get(key);
   }
 
   /** Seams between the pieces of a word take place, in the unit of pieces. */
@@ -140,6 +153,21 @@ class Ribbon extends PointedView {
   // Drawing
 
   spansOf({ side, items }, how = this.how) { return this.attention.spans(side, items, this.active, how); }
+
+  /** What Play shows: how the heaviest area of what is pinned, or lit, gets its attention; null where there is none. */
+  story() {
+    const { query, memory } = this.sides;
+    const how = { ...this.how, reading: 'heaviest', against: 'nothing' };
+    const pointed = this.pointed() ?? this.opening();
+    const asking = pointed?.side === 'memory' ? heaviest(this.spansOf(pointed, how)) : null;
+    const items = asking ? this.unitOf(query, asking.start) : pointed?.items ?? [];
+    const spans = items.length ? this.spansOf({ side: 'query', items }, how) : [];
+    if (!spans.length) return null;
+    const scene = { ...this.scene({ side: 'query', items }, spans), other: memory.items };
+    const span = heaviest(this.legend.groups(scene)[0].tops);
+    this.play.figure.style.setProperty('--head', this.header.colours[span.head % this.header.colours.length]);
+    return playStory({ query, memory, items, span, scene, legend: this.legend, hasAreas: this.attention.hasSeveral, keys: this.header.keys });
+  }
 
   nameOf(side, items) {
     const text = this.attention.sides[side];

@@ -1,5 +1,7 @@
 // Small pictures as buttons. One of them is in the order of the Tab key; arrows move between them, Enter and Space pick.
+// Of many pictures the first few are shown, with the chosen one, until the user asks for all of them.
 
+const SHOWN = 5;
 const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
 class Thumbnails {
@@ -13,9 +15,14 @@ class Thumbnails {
     this.pick = pick;
     this.root.setAttribute('aria-label', label);
     const names = pictures.map((picture) => picture.name).join(' ');
-    if (names !== this.names) this.root.replaceChildren(...pictures.map((picture) => this.button(picture)));
+    if (names !== this.names) {
+      this.buttons = pictures.map((picture) => this.button(picture));
+      this.root.replaceChildren(...this.buttons);
+      if (pictures.length > SHOWN + 2) this.root.append(this.unfolder());
+    }
     this.names = names;
     this.mark(chosen);
+    this.fold();
   }
 
   button({ name, title, source }) {
@@ -30,21 +37,42 @@ class Thumbnails {
     return button;
   }
 
+  /** The button that shows all pictures. */
+  unfolder() {
+    const button = Object.assign(document.createElement('button'), { type: 'button', className: 'all' });
+    button.textContent = `All ${this.buttons.length}`;
+    button.setAttribute('aria-label', `Show all ${this.buttons.length} pictures`);
+    button.addEventListener('click', () => {
+      button.remove();
+      this.fold();
+      this.buttons[SHOWN].focus();
+    });
+    return button;
+  }
+
+  /** Hide the pictures after the first few while the button that shows them is there. */
+  fold() {
+    const isFolded = Boolean(this.root.querySelector('.all'));
+    for (const [at, button] of this.buttons.entries()) {
+      button.hidden = isFolded && at >= SHOWN && button.getAttribute('aria-pressed') !== 'true';
+    }
+  }
+
   mark(chosen) {
-    const buttons = [...this.root.children];
-    const marked = buttons.find((button) => button.dataset.name === chosen);
-    for (const button of buttons) button.setAttribute('aria-pressed', String(button === marked));
-    this.enter(marked ?? buttons[0]);
+    const marked = this.buttons.find((button) => button.dataset.name === chosen);
+    for (const button of this.buttons) button.setAttribute('aria-pressed', String(button === marked));
+    this.enter(marked ?? this.buttons[0]);
   }
 
   /** Make one button the one that the Tab key reaches. */
   enter(here) {
-    for (const button of this.root.children) button.tabIndex = button === here ? 0 : -1;
+    for (const button of this.buttons) button.tabIndex = button === here ? 0 : -1;
   }
 
   move(event) {
-    const buttons = [...this.root.children];
+    const buttons = this.buttons.filter((button) => !button.hidden);
     const at = buttons.indexOf(event.target.closest('button'));
+    if (at < 0) return;
     const ends = { Home: 0, End: buttons.length - 1 };
     const to = buttons[ends[event.key] ?? at + (STEPS[event.key] ?? NaN)];
     if (event.key in ends || event.key in STEPS) event.preventDefault();

@@ -9,10 +9,14 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
+from areaviz.cards.card import read_card
+from areaviz.data.places import checkpoints_folder
 from areaviz.interactive.grid import grid_payload
 from areaviz.interactive.message import packed
 from areaviz.interactive.ribbon import ribbon_payload
@@ -135,7 +139,18 @@ def ribbon(
     Raises:
         ValueError: the memory is not text.
     """
-    return mount("ribbon", trace, focus, key, link=link, height=height, matches=matches)
+    keys = key_mode(trace.request.model)
+    return mount("ribbon", trace, focus, key, link=link, height=height, matches=matches, keys=keys)
+
+
+@lru_cache(maxsize=64)
+def key_mode(model: str) -> str:
+    """Return how a model of this machine's folder computes the key of an area, or "" if unknown.
+
+    It reads the card alone, because Home shows a stored trace without opening any model.
+    """
+    path = checkpoints_folder() / Path(model).name / "card.json"
+    return read_card(path).key_mode if model and path.is_file() else ""
 
 
 def mount(kind: str, trace: Trace, focus: Focus, key: str, **options: Any) -> Selection:

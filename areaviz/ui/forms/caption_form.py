@@ -44,8 +44,8 @@ def caption_form(page: Page[CaptionState], cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, () while there is no picture."""
     row = input_row(page)
     with row:
-        source = st.container()
-    picture = fitting_picture(page, cards, source)
+        source = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    picture = fitting_picture(page, cards, source, source)
     with row:
         card = model_picker(page, cards)
         with options_popover(page):

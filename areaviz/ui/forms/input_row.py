@@ -42,9 +42,16 @@ def sample_row(
         for sample in offered[:SHOWN]:
             _button(page, shortened(sample, LONGEST), sample, take)
         if len(offered) > SHOWN:
-            with st.popover(f"{len(offered) - SHOWN} more", key=page.key("more_samples")):
-                for sample in offered[SHOWN:]:
-                    _button(page, sample, sample, take)
+            sample_menu(page, f"{len(offered) - SHOWN} more", offered[SHOWN:], take)
+
+
+def sample_menu(
+    page: AnyPage, label: str, samples: Sequence[str], take: Callable[[str], None]
+) -> None:
+    """Draw a menu of samples; `take` is called with the chosen one, before the page is drawn."""
+    with st.popover(label, key=page.key("more_samples")):
+        for sample in samples:
+            _button(page, sample, sample, take)
 
 
 def _button(page: AnyPage, label: str, sample: str, take: Callable[[str], None]) -> None:

@@ -40,7 +40,10 @@ def kind_of(name: str) -> str:
 
 
 def fitting_picture(
-    page: Page[PictureModelState], cards: Cards, place: DeltaGenerator
+    page: Page[PictureModelState],
+    cards: Cards,
+    place: DeltaGenerator,
+    samples: DeltaGenerator | None = None,
 ) -> Picture | None:
     """Let the user choose a picture, and select a model of its kind.
 
@@ -48,8 +51,9 @@ def fitting_picture(
         page: its state has the picture and the model.
         cards: the cards of the offered models.
         place: where to draw the choice of the source of pictures.
+        samples: where to draw the samples; None draws them below.
     """
-    picture = picture_input(page, KINDS, first_sample(page, cards), place)
+    picture = picture_input(page, KINDS, first_sample(page, cards), place, samples)
     fit_model(page, cards, picture)
     return picture
 

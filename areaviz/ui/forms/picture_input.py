@@ -85,7 +85,11 @@ PicturePage = Page[PictureState]
 
 
 def picture_input(
-    page: PicturePage, kinds: Sequence[str], first: str, place: DeltaGenerator | None = None
+    page: PicturePage,
+    kinds: Sequence[str],
+    first: str,
+    place: DeltaGenerator | None = None,
+    samples: DeltaGenerator | None = None,
 ) -> Picture | None:
     """Draw the widget; return the chosen picture, or None if there is none and `first` is "".
 
@@ -97,12 +101,14 @@ def picture_input(
         kinds: the kinds of samples to offer, see `picture_samples.KINDS`.
         first: the name of the first sample.
         place: where to draw the choice of the source; None draws it above the pictures.
+        samples: where to draw the samples; None draws them below.
     """
     chosen = _chosen(page, names(*kinds), first)
     with place or st.container():
         source = _source(page, chosen)
     if source == SAMPLE:
-        _sample_row(page, kinds, chosen.picture.name if chosen else "")
+        with samples or st.container():
+            _sample_row(page, kinds, chosen.picture.name if chosen else "")
     elif source == UPLOAD:
         _uploader(page)
     else:

@@ -17,7 +17,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
 from areaviz.trace.points import EXTENT, points_of, points_text
 from areaviz.trace.request import Request
-from areaviz.ui.forms.input_row import input_row, sample_row
+from areaviz.ui.forms.input_row import input_row, sample_menu, sample_row
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.shell.page import Page
@@ -26,7 +26,7 @@ from areaviz.ui.what_if.state import WhatIfState
 
 _CONFIG = {"displayModeBar": False}
 _BEAM = 4
-SAMPLES = {one.title: one for one in STORIES}
+SAMPLES = {one.question: one for one in STORIES}
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,10 @@ class ReasonState(WhatIfState):
             return replace(self, sentence=text, brought="")
         return replace(self, points=text, clicks=self.clicks + 1, brought="")
 
+    def edited(self, text: str) -> Self:
+        """Return this state with a text that the user wrote in the picture."""
+        return replace(self.unlocked(), brought=text)
+
 
 ReasonPage = Page[ReasonState]
 
@@ -68,21 +72,31 @@ def reason_form(page: ReasonPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests."""
     if page.state.model not in cards:
         page.set(model=default_model(cards))
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        subjects = {name: subject(cards[name]) for name in cards}
-        page.segments("What to reason about", "model", subjects, label_visibility="collapsed")
-        st.space("stretch")
-        with options_popover(page):
-            pass
-    card = cards[page.state.model]
     if page.state.brought:
-        page.hold(page.state.taking(card.task))
+        page.hold(page.state.taking(cards[page.state.model].task))
+    card = _subject_row(page, cards)
     if card.task == "questions":
         return (Request(card.name, _story(page)),)
     if card.task == "parsing":
         return (Request(card.name, _sentence(page)),)
     request = Request(card.name, _points(page), method="beam", beam=_BEAM)
     return (request,)
+
+
+def _subject_row(page: ReasonPage, cards: Cards) -> Card:
+    """Draw the choice of the subject next to the title, and the options; return the model."""
+    with st.container(
+        key=page.key("subject"), horizontal=True, vertical_alignment="center", gap="small"
+    ):
+        subjects = {name: subject(cards[name]) for name in cards}
+        page.segments("What to reason about", "model", subjects, label_visibility="collapsed")
+        st.space("stretch")
+        card = cards[page.state.model]
+        with options_popover(page):
+            if card.task == "questions":
+                label = "Facts, one per line, the latest last"
+                page.widget(st.text_area, label, "facts", height=190, width=420, then=page.unlock)
+    return card
 
 
 def subject(card: Card) -> str:
@@ -117,24 +131,18 @@ def _parts(text: str) -> tuple[str, str]:
 
 
 def _story(page: ReasonPage) -> str:
-    then = page.unlock
     with input_row(page):
-        page.widget(st.text_input, "Question", "question", label_visibility="collapsed", then=then)
-        with st.popover("Edit the facts", key=page.key("edit")):
-            label = "Facts, one per line, the latest last"
-            page.widget(st.text_area, label, "facts", height=190, width=520, then=then)
-    sample_row(page, list(SAMPLES), _title(page), partial(_take_sample, page))
+        label = "Question"
+        page.widget(
+            st.text_input, label, "question", label_visibility="collapsed", then=page.unlock
+        )
+        sample_menu(page, f"{len(SAMPLES)} stories", list(SAMPLES), partial(_take_sample, page))
+        st.button("Ask", key=page.key("ask"), type="primary")
     return story_text(page.state.facts, page.state.question)
 
 
-def _title(page: ReasonPage) -> str:
-    """Return the title of the sample in the form, "" if the user has changed it."""
-    text = story_text(page.state.facts, page.state.question)
-    return next((title for title, one in SAMPLES.items() if one.text == text), "")
-
-
-def _take_sample(page: ReasonPage, title: str) -> None:
-    chosen = SAMPLES[title]
+def _take_sample(page: ReasonPage, question: str) -> None:
+    chosen = SAMPLES[question]
     page.unlock(facts="\n".join(chosen.facts), question=chosen.question)
 
 

@@ -16,6 +16,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.grid import grid
 from areaviz.ui.components.hearing import hearing
+from areaviz.ui.components.hops import hops
 from areaviz.ui.components.ribbon import Selection, ribbon
 from areaviz.ui.components.watching import watched
 from areaviz.ui.look.chart import chart, first_view, question
@@ -33,6 +34,7 @@ def _nothing(_: Trace, focus: Focus, **__: Any) -> Selection:
 
 _DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
     "picture": (grid, GRID),
+    "facts": (hops, VIEWS["facts"]),
     "points": (steps, VIEWS["points"]),
     "sound": (hearing, VIEWS["listening"]),
     "clip": (watched, VIEWS["watching"]),
@@ -56,10 +58,15 @@ def has_legend(draw: Draw) -> bool:
     return draw in (ribbon, grid)
 
 
+def shows_layers(draw: Draw) -> bool:
+    """Return whether the component shows all layers, so that their choice only matters below."""
+    return draw is hops
+
+
 def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
     """Draw the question of the picture, and its chart if the component is not the picture."""
     draw, view = display_of(trace, focus)
-    if isinstance(view, View):
+    if isinstance(view, View) and draw is not hops:
         question(view)
         if draw in _CHARTED:
             chart(view, trace, focus, key, room, has_files=False)

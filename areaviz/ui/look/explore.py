@@ -10,13 +10,20 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 
 from areaviz.drawing.select import matched_characters
-from areaviz.drawing.sites import sites
+from areaviz.drawing.sites import layer_noun, sites
 from areaviz.trace.arrays import NO_OUTPUT
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.look.chart import chart, output_text, warning
 from areaviz.ui.look.common_tabs import card_parts, common_tabs
-from areaviz.ui.look.display import display_of, draw_chart, has_legend, places, room_of
+from areaviz.ui.look.display import (
+    display_of,
+    draw_chart,
+    has_legend,
+    places,
+    room_of,
+    shows_layers,
+)
 from areaviz.ui.look.downloads import downloads
 from areaviz.ui.look.focus import current_focus, focus_picker
 from areaviz.ui.look.opened import turn
@@ -35,7 +42,7 @@ CERTAINTY, BLIND = VIEWS["probabilities"], Focus("")
 Traces = Sequence[Trace]
 Titles = Sequence[str]
 Say = Callable[[Trace], str]
-"""Returns the sentence about a trace that is drawn above its picture, as Markdown."""
+"""Returns the sentence above the picture of a trace, as Markdown; "" if the picture has its own."""
 
 
 @st.fragment
@@ -124,7 +131,12 @@ def _card(
     headings = titles if len(traces) > 1 or request is None else [""]
     seen = _ribbons(page, traces, headings, focus, say)
     draw, _ = display_of(traces[0], focus)
-    focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
+    is_whole = shows_layers(draw)
+    with st.popover("More", key=page.key("more")) if is_whole else st.container():
+        if is_whole:
+            noun = layer_noun(focus.site)
+            st.caption(f"The picture shows every {noun}. What if and More views use this one:")
+        focus_picker(page, traces[0], focus.site, has_heads=not has_legend(draw))
     return seen
 
 
@@ -167,7 +179,8 @@ def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None =
         if title:
             st.caption(escaped(title))
         if say:
-            st.markdown(say(trace))
+            if sentence := say(trace):
+                st.markdown(sentence)
         elif trace.output.field != NO_OUTPUT.field and not is_drawn:
             output_text(trace)
         warning(trace)

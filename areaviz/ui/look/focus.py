@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import numpy as np
 import streamlit as st
 
 from areaviz.drawing.sites import layer_noun, site_name, sites
@@ -55,7 +56,7 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         # More options than the last number become a list. Fewer than the number before it are not
         # drawn, because there is no choice: one site, one layer, or one head.
         noun = layer_noun(site).capitalize()
-        _picker(page, "layer", noun, layers(trace, site), layer_name, 2, 32)
+        _picker(page, "layer", noun, layers(trace, site), layer_names(trace, site), 2, 32)
         _picker(page, "site", "Attention type", sites(trace), partial(site_name, trace), 2, 4)
         if has_heads:
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
@@ -100,6 +101,31 @@ def heads(trace: Trace, site: str) -> list[int]:
 def layer_name(layer: int) -> str:
     """Return the name of a layer on the page, counted from 1."""
     return str(layer + 1)
+
+
+def layer_names(trace: Trace, site: str) -> Name:
+    """Return the function that names a layer of a site, with what its areas can be.
+
+    Layers are told apart as “1 areas” and “3 words” if some of them attend to areas and others only
+    to single items. Weights that are stored elsewhere are not read for a name.
+    """
+    attention = trace.maps.get(site)
+    if attention is None or not isinstance(attention.weights, np.ndarray):
+        return layer_name
+    # The first areas of a grid are its items, so all later ones have several items.
+    several = [bool(layer[..., attention.grid.items :].any()) for layer in attention.weights]
+    if all(several) or not any(several):
+        return layer_name
+    single = _items_name(trace.fields[attention.memory])
+    return lambda layer: f"{layer + 1} {'areas' if several[layer] else single}"
+
+
+def _items_name(field: Field) -> str:
+    """Return the plural for what a layer without areas attends to."""
+    if field.kind != "text":
+        return "cells" if field.kind == "picture" else "single"
+    lengths = field.anchors[:, 1] - field.anchors[:, 0]
+    return "words" if (lengths > 1).any() else "characters"
 
 
 def head_name(head: int) -> str:

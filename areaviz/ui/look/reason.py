@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from areaviz.backend.base import Backend
 from areaviz.drawing.labels import counted
+from areaviz.trace.facts import EXPECTED, GOLD
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Request
 from areaviz.trace.tree import read_tree
 from areaviz.ui.forms.reason_form import ReasonPage
-from areaviz.ui.forms.reason_samples import gold_of
+from areaviz.ui.forms.reason_samples import STORIES
 from areaviz.ui.look.result_page import show_traces
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
-from areaviz.views.facts import GOLD
 
 
 def show_reason(
@@ -26,18 +26,19 @@ def show_reason(
 
 
 def with_gold(trace: Trace) -> Trace:
-    """Add to a trace of a sample story the facts that answer its question."""
-    gold = gold_of(trace.request.text)
-    if not gold:
-        return trace
-    numbers = " ".join(str(fact + 1) for fact in gold)
-    return replace(trace, details={**trace.details, GOLD: numbers})
+    """Add to a trace of a sample story its right answer and the facts from which it follows."""
+    for story in STORIES:
+        if story.text == trace.request.text:
+            numbers = " ".join(str(fact + 1) for fact in story.gold)
+            known = {GOLD: numbers, EXPECTED: story.answer}
+            return replace(trace, details={**trace.details, **known})
+    return trace
 
 
 def conclusion(trace: Trace) -> str:
-    """Return the answer in a Markdown sentence, with its quality if it is known."""
+    """Return a sentence about an answer, or "" for a story, whose picture says it."""
     if "kind" not in trace.details:
-        return _answer(trace) if "question" in trace.fields else _tree(trace)
+        return "" if "question" in trace.fields else _tree(trace)
     details = trace.details
     is_same = details["answer"] == details["exact"]
     if details["kind"] == "tour":
@@ -73,17 +74,3 @@ def _tree(trace: Trace) -> str:
         f"The model wrote a whole tree: {counted(len(tree.nodes), 'bracket')} around"
         f" {counted(words, 'word')}, {counted(levels, 'level')} deep."
     )
-
-
-def _answer(trace: Trace) -> str:
-    """Describe the answer to a question, and the fact with most attention in the last hop."""
-    attention = next(iter(trace.maps.values()))
-    field = trace.fields[attention.memory]
-    question = escaped(trace.fields[attention.query].raw)
-    answer = escaped(trace.fields[trace.output.field].raw)
-    weights_M = attention.weights[-1, 0, 0]
-    heaviest = int(weights_M.argmax())
-    sure = f"{float(trace.output.probabilities[0]):.0%} sure"
-    fact = escaped(field.labels[heaviest])
-    share = f"{float(weights_M[heaviest]):.0%}"
-    return f"{question} **{answer}** ({sure}). The last hop reads “{fact}” with {share}."

@@ -23,6 +23,7 @@ from areaviz.ui.look.attribution import attribution_tab, with_attribution
 from areaviz.ui.look.explore import Say, explore
 from areaviz.ui.look.opened import stored_trace
 from areaviz.ui.look.tabs import Tab
+from areaviz.ui.look.without_areas import without_tab
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.errors import problem, show_errors
 from areaviz.ui.shell.frame import page_frame
@@ -143,7 +144,11 @@ def show_traces(
     if not result.is_current:
         explore(page, traces, result.titles, result.requests[0], say=say)
         return
-    tabs = [*attribution_tab(page, cards, requests[0]), *compare_tab(page, cards, requests[0])]
+    tabs = [
+        *without_tab(page, backend, cards, requests[0]),
+        *attribution_tab(page, cards, requests[0]),
+        *compare_tab(page, cards, requests[0]),
+    ]
     explore_changed(
         page, backend, traces, result.titles, requests[0], result.requests[0], tabs, say
     )

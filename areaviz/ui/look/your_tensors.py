@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from areaviz.trace.arrays_file import example_file, holds_trace
 from areaviz.trace.record import Trace
+from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.stored_file import MAX_MEGABYTES
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.opened import (
@@ -62,17 +64,19 @@ def your_tensors(page: TensorsPage) -> None:
 def _found(page: TensorsPage) -> tuple[Trace, str]:
     """Return the trace to show with its title: from a file, the app's trace, or the example."""
     path = served()
-    file = _chosen(page, has_served=path is not None)
-    _schema()
+    row = input_row(page)
+    with row:
+        file = _chosen(page, has_served=path is not None)
+        _schema()
     if file is not None:
         stored = holds_trace(file)
-        trace = opened(file, 1 if stored else _area_size(page))
+        trace = opened(file, 1 if stored else _area_size(page, row))
         return trace, _title(trace, stored)
     if path is None or page.state.is_example:
-        trace = opened_example(_area_size(page))
+        trace = opened_example(_area_size(page, row))
         return trace, f"Example: {_title(trace, False)}"
     stored = served_is_trace(path)
-    trace = opened_served(path, 1 if stored else _area_size(page))
+    trace = opened_served(path, 1 if stored else _area_size(page, row))
     return trace, f"{path.name}: {_title(trace, stored)}"
 
 
@@ -91,18 +95,17 @@ def _chosen(page: TensorsPage, has_served: bool) -> UploadedFile | None:
         args=(page,),
         help="An .npz file of NumPy arrays, or a trace saved by this app; nothing in it is run.",
     )
-    with st.container(horizontal=True):
-        if has_served:
-            disabled = file is not None
-            ask = _ask_for_example
-            st.button("Show an example", disabled=disabled, on_click=ask, args=(page,))
-        st.download_button(
-            "Download the example",
-            example_file,
-            "attention.npz",
-            "application/octet-stream",
-            on_click="ignore",
-        )
+    if has_served:
+        disabled = file is not None
+        ask = _ask_for_example
+        st.button("Show an example", disabled=disabled, on_click=ask, args=(page,))
+    st.download_button(
+        "Download the example",
+        example_file,
+        "attention.npz",
+        "application/octet-stream",
+        on_click="ignore",
+    )
     return file
 
 
@@ -117,7 +120,7 @@ def _ask_for_example(page: TensorsPage) -> None:
 
 
 def _schema() -> None:
-    with st.expander("What the file holds", type="compact"):
+    with st.popover("What the file holds"):
         st.markdown(SCHEMA)
         st.code(CODE, language="python")
         st.caption(
@@ -127,18 +130,17 @@ def _schema() -> None:
         )
 
 
-def _area_size(page: TensorsPage) -> int:
-    return page.choose(
-        st.select_slider,
-        "Largest area",
-        "size",
-        {size: str(size) for size in range(1, LARGEST_AREA + 1)},
-        width=320,
-        help=(
-            "Sums are taken over spans of up to so many items, or rectangles of up to so many"
-            " rows and columns."
-        ),
-    )
+def _area_size(page: TensorsPage, row: DeltaGenerator) -> int:
+    """Let the user choose the size of the largest area to sum over, in the row of the input."""
+    with row:
+        return page.choose(
+            st.select_slider,
+            "Largest area",
+            "size",
+            {size: str(size) for size in range(1, LARGEST_AREA + 1)},
+            width=180,
+            help="The most items of a span, or rows and columns of a rectangle, to sum over.",
+        )
 
 
 def _title(trace: Trace, stored: bool) -> str:

@@ -24,15 +24,20 @@ _STYLE = """
   display: none; }
 .st-key-restart_recovery, [class*="st-key-clicks_"] { display: none; }
 [data-testid="stMainBlockContainer"] {
-  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 4rem; }
+  max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 3rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
+:is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
+  opacity: 1; color: light-dark(#3F4A50, #B4BEBF) !important; }
+.js-plotly-plot :is(.xtick, .ytick) text { fill: light-dark(#3F4A50, #B4BEBF) !important; }
+[data-testid="stExpander"] summary { min-height: 32px; }
+[data-testid="stTooltipIcon"] button { min-width: 32px; min-height: 32px; margin: -8px; }
 .st-key-purpose [data-testid="stCaptionContainer"],
 .st-key-purpose [data-testid="stCaptionContainer"] p { max-width: none; }
 a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
   outline: 2px solid currentColor !important; outline-offset: 2px; border-radius: 4px; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
-[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; }
+[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; min-height: 32px; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
@@ -42,17 +47,34 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [data-testid="stSliderThumbValue"] { color: inherit !important; }
 [class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
+@media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
+@media (min-width: 62rem) { .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; } }
 [class*="_try"] button {
-  border: 1px solid var(--st-border-color, #D8D2C6); border-radius: 999px; padding: 0.2rem 0.9rem; }
+  border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
+  border-radius: 999px; padding: 0.2rem 0.9rem; }
 :is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
   display: flex; align-items: center; gap: 0.75rem; }
-.st-key-tabs { border-bottom: 1px solid var(--st-border-color, #D8D2C6); }
+.st-key-tabs { border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
 .st-key-tabs button[data-variant="segmented_control"] {
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
 .st-key-ways h2 { font-size: 1.15rem; }
 [class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
 .st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
+:is(div, button):has(> [data-testid="stHeaderLogo"])::after {
+  content: "areaviz"; margin: 0 12px 0 8px; font: 600 20px "Source Serif", serif; }
+:is(div, button):has(> [data-testid="stHeaderLogo"]) {
+  display: flex; align-items: center; min-height: 36px; }
+[data-testid="stHeaderLogo"] { margin: 0; height: 22px; }
+:is([data-testid="stTopNavLink"], [data-testid="stTopNavSection"]) { min-height: 36px; }
+:is([data-testid="stTopNavLink"], [data-testid="stTopNavSection"], [data-testid="stSidebarNav"]) p {
+  font-size: 15px; }
+[data-testid="stSidebarNavLink"] { min-height: 36px; }
+[data-testid="stExpandSidebarButton"] {
+  position: fixed; top: 10px; right: 16px; width: auto; height: 36px; padding: 0 14px;
+  border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; }
+[data-testid="stExpandSidebarButton"] > span { display: none; }
+[data-testid="stExpandSidebarButton"]::after { content: "Menu"; font-size: 15px; font-weight: 600; }
 @media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
 @media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }

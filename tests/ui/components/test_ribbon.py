@@ -148,3 +148,8 @@ def test_a_page_that_takes_up_a_head_chosen_with_nothing_locked_keeps_it() -> No
         "ribbon", mounted(Selection.of(taken_up)), fakes.trace(), replace(taken_up, layer=1)
     )
     assert deeper.sent == Selection(head=2, unit="word")
+
+
+def test_key_mode_is_read_from_the_card_without_opening_a_model() -> None:
+    assert component.key_mode("token-boundary") == "boundary"
+    assert component.key_mode("") == component.key_mode("../token-boundary/none") == ""

@@ -14,7 +14,7 @@ from areaviz.trace.picture import Picture
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.look.focus import fitted, heads
+from areaviz.ui.look.focus import fitted, heads, layer_names
 from areaviz.ui.look.shared_focus import alike, clicked, followed, same_items, shared
 from areaviz.ui.shell.state import ALL_HEADS, State
 from tests import fakes
@@ -220,3 +220,14 @@ def test_a_link_goes_before_what_the_card_says() -> None:
     linked = state.looking_at(Focus("encoder-decoder", 0, 1))
     assert linked.opening_at("encoder-decoder") == linked
     assert linked.looking_at(None).opening_at("encoder-decoder").layer == 1
+
+
+def test_layers_are_named_by_what_they_attend_to() -> None:
+    trace = fakes.trace(layers=3)
+    one = trace.maps["encoder-decoder"]
+    weights = np.array(one.weights)
+    weights[2, ..., one.grid.items :] = 0
+    mixed = replace(trace, maps={one.site: replace(one, weights=weights)})
+    names = [layer_names(mixed, one.site)(layer) for layer in range(3)]
+    assert names == ["1 areas", "2 areas", "3 characters"]
+    assert layer_names(trace, one.site)(0) == "1"

@@ -1,0 +1,155 @@
+// How the attention of one word comes about, in ten seconds: neighbours become one area, the area gets a key, the word asks every
+// area, and the weight flows to the word. It moves on Play only. With reduced motion, Next steps through five stills.
+
+const SECONDS = 10;
+const STARTS = [0, 1.8, 4, 6, 8.2]; // of the five sentences, in seconds
+const STILLS = [1.7, 3.9, 5.9, 7.9, SECONDS];
+const LONGEST_DONE = 40; // characters of the text written before that a sentence repeats
+
+/**
+ * What is played of the span that `items` of the query attend to: {given, out, weight, share, keys, isWritten, sentences}. `given`
+ * and `out` are rows {parts, isReversed}. `scene` and `legend` say how the ribbon speaks of that span.
+ */
+function playStory({ query, memory, items, span, scene, legend, hasAreas, keys }) {
+  const isTaken = (item) => item >= span.start && item < span.start + span.length;
+  const isWritten = legend.header.written;
+  const noun = scene.unit === 'word' ? 'word' : query.items.level;
+  const sentences = playSentences({
+    noun, nouns: scene.unit === 'word' ? 'words' : legend.plural, hasAreas, keys, isWritten, what: scene.what, share: share(span),
+    area: legend.named(span, memory.items), isOne: !legend.isTakenAsOne(span, scene), done: doneBefore(query.items, items[0]),
+    whose: legend.header.heads > 1 ? `the weight of head ${span.head + 1}` : 'the weight', averaged: legend.averaged(scene),
+  });
+  const last = Math.max(...items);
+  const out = chipParts(query.layout, (item) => items.includes(item)).map((part) => ({ ...part, isLater: isWritten && part.first > last }));
+  return {
+    given: { parts: chipParts(memory.layout, isTaken), isReversed: memory.items.rightToLeft },
+    out: { parts: out, isReversed: query.items.rightToLeft },
+    weight: span.weight, share: share(span), keys, isWritten, sentences,
+  };
+}
+
+/** The end of the text before an item, in quotes. */
+function doneBefore(items, first) {
+  const text = first > 0 ? Array.from(items.run(0, first - 1)) : [];
+  return text.length ? quoted(`${text.length > LONGEST_DONE ? '…' : ''}${text.slice(-LONGEST_DONE).join('').trim()}`) : '';
+}
+
+/** The five sentences. `isOne` says that the area is a single word, and `done` is what was written before. */
+function playSentences({ noun, nouns, hasAreas, keys, isWritten, what, share: weight, area, isOne, done, whose, averaged }) {
+  const ready = done ? `The model has written ${done}` : 'The model has written nothing yet';
+  const made = keys === 'boundary' ? 'made from where it begins and where it ends' : `made from its ${nouns}`;
+  const alone = hasAreas ? `It can take several neighbours as one area. Here the area is ${area} alone.` : `It looks at one ${noun} at a time, such as ${area}.`;
+  return [
+    isWritten ? `${ready} and needs the next ${noun}. It can read the text below.` : `The model reads ${what} and looks for what belongs to it.`,
+    isOne ? alone : `It can take several neighbours as one. Here ${area} becomes one area.`,
+    isOne ? `${area} has a key, which says what it offers.` : `The area gets one key, ${made}. The key says what the area offers.`,
+    `The model compares what it needs with every key. ${weight} of ${whose} goes to ${area}${averaged}.`,
+    `The content of ${area} flows up and ${isWritten ? `helps to write ${what}` : `becomes part of ${what}`}.`,
+  ];
+}
+
+class Play {
+  constructor(root, { story, measure, onClose }) {
+    const find = (name) => root.querySelector(name);
+    Object.assign(this, { root, story, measure, onClose, figure: find('.play'), opener: find('.opener'), told: find('.step') });
+    Object.assign(this, { button: find('.go'), bar: find('.progress'), scene: new PlayScene(find('.scene')), time: 0 });
+    this.opener.onclick = () => this.open();
+    this.button.onclick = () => this.press();
+    find('.close').onclick = () => this.close();
+    this.figure.onkeydown = (event) => this.key(event);
+    this.calm = matchMedia('(prefers-reduced-motion: reduce)');
+    this.name();
+  }
+
+  get isOpen() { return !this.figure.hidden; }
+
+  get isCalm() { return this.calm.matches; }
+
+  get step() { return STARTS.findLastIndex((start) => this.time >= start); }
+
+  /** Name the buttons: what the next press does. */
+  name() {
+    this.opener.textContent = this.isCalm ? 'Show how, 5 steps' : `Play how, ${SECONDS} s`;
+    if (this.frame) this.button.textContent = 'Pause';
+    else if (this.time >= SECONDS) this.button.textContent = this.isCalm ? 'Start again' : 'Play again';
+    else this.button.textContent = this.isCalm ? 'Next' : 'Continue';
+  }
+
+  open() {
+    const told = this.story();
+    if (!told) return;
+    this.figure.style.minHeight = `${this.root.clientHeight}px`;
+    this.figure.hidden = false;
+    this.root.classList.add('playing');
+    this.now = told;
+    this.told.textContent = '';
+    this.lay();
+    this.button.focus();
+    this.begin();
+  }
+
+  close() {
+    if (!this.isOpen) return;
+    this.pause();
+    this.figure.hidden = true;
+    this.root.classList.remove('playing');
+    this.onClose();
+    this.opener.focus();
+  }
+
+  /** Fit the scene to the width there is. */
+  lay() {
+    this.scene.load(this.now, this.figure.clientWidth, this.measure);
+    this.show(this.time);
+  }
+
+  begin() {
+    if (this.isCalm) this.show(STILLS[0]);
+    else this.run(0);
+  }
+
+  press() {
+    if (this.frame) this.pause();
+    else if (this.time >= SECONDS) this.begin();
+    else if (this.isCalm) this.show(STILLS[this.step + 1]);
+    else this.run(this.time);
+  }
+
+  run(from) {
+    const started = performance.now() - from * 1000;
+    const draw = (now) => {
+      const time = Math.min(Math.max((now - started) / 1000, from), SECONDS);
+      this.frame = time < SECONDS ? requestAnimationFrame(draw) : undefined;
+      this.show(time);
+    };
+    this.frame = requestAnimationFrame(draw);
+    this.show(from);
+  }
+
+  pause() {
+    cancelAnimationFrame(this.frame);
+    this.frame = undefined;
+    this.name();
+  }
+
+  show(time) {
+    this.time = time;
+    this.scene.draw(time);
+    this.bar.style.setProperty('--done', `${(time / SECONDS) * 100}%`);
+    const sentence = this.now.sentences[this.step];
+    if (this.told.textContent !== sentence) this.told.replaceChildren(...withBoldQuotes(sentence));
+    this.name();
+  }
+
+  /** Arrow keys go from still to still, Escape closes. */
+  key(event) {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (event.key === 'Escape') this.close();
+    else if (step) {
+      this.pause();
+      this.show(STILLS[Math.min(Math.max(this.step + step, 0), STILLS.length - 1)]);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  }
+}

@@ -1,0 +1,222 @@
+// One moment of the animation of play.js as SVG. A scene has two rows of chips, the written text above and the read text below,
+// with as many neighbours of the area and of the word as fit. All places follow from the time, so any moment can be drawn.
+
+const SCENE = { height: 300, edge: 16, ends: 60, key: 104, farthest: 48 }; // pixels; `ends` of a row stay free, half of it if narrow
+
+/** A text as parts {text, isChosen}: chips, cut where the chosen items begin and end. Blanks between words are left out. */
+function chipParts(layout, isChosen) {
+  const parts = [];
+  for (let item = 0; item < layout.items.count; item += 1) {
+    const chosen = isChosen(item);
+    if (layout.isBlank(item) && !chosen) continue;
+    const before = parts.at(-1);
+    const goesOn = before?.last === item - 1 && before.isChosen === chosen && layout.chipOf[item] === layout.chipOf[item - 1];
+    if (goesOn) before.last = item;
+    else parts.push({ first: item, last: item, isChosen: chosen });
+  }
+  return parts.map((part) => ({ ...part, text: shown(layout.items.run(part.first, part.last)).text }));
+}
+
+/** How far a movement from `start` to `end` seconds has come at `time`, 0 to 1, slow at both ends. */
+function eased(time, start, end) {
+  const part = Math.min(Math.max((time - start) / (end - start), 0), 1);
+  return part * part * (3 - 2 * part);
+}
+
+class PlayScene {
+  constructor(svg) { this.svg = svg; }
+
+  /** Lay out a story in the width there is. `measure(text, size)` is in pixels. */
+  load(story, width, measure) {
+    const isNarrow = width < NARROW;
+    const sizes = isNarrow ? COMPACT : ROOMY;
+    Object.assign(this, { story, width, sizes, ends: isNarrow ? SCENE.ends / 2 : SCENE.ends });
+    this.svg.setAttribute('viewBox', `0 0 ${width} ${SCENE.height}`);
+    this.svg.style.setProperty('--size', `${sizes.font}px`);
+    this.low = SCENE.height - sizes.chip - SCENE.edge; // the top of the lower row
+    this.high = 4;
+    this.below = this.row(story.given, measure, this.low);
+    this.above = this.row(story.out, measure, this.high);
+    this.merge();
+  }
+
+  /** The chosen parts and the neighbours that fit, each with its place. */
+  row({ parts, isReversed }, measure, y) {
+    const { font, padding, gap } = this.sizes;
+    const sized = parts.map((part) => ({ ...part, y, width: measure(part.text, font) + 2 * padding }));
+    const room = this.width - 2 * this.ends;
+    const [kept, isCut] = this.window(sized, room, gap);
+    const used = kept.reduce((sum, { width }) => sum + width, 0);
+    const between = Math.min(SCENE.farthest, Math.max(gap, (room - used) / Math.max(kept.length - 1, 1)));
+    let x = this.ends;
+    for (const part of kept) {
+      part.x = isReversed ? this.width - x - part.width : x;
+      x += part.width + between;
+    }
+    return Object.assign(kept, { isCut, isReversed });
+  }
+
+  /** The parts around the chosen ones that fit into `room`; of a chosen run that does not fit, its two ends. */
+  window(parts, room, gap) {
+    let from = parts.findIndex(({ isChosen }) => isChosen);
+    let to = parts.findLastIndex(({ isChosen }) => isChosen);
+    const wide = (some) => some.reduce((sum, { width }) => sum + width + gap, -gap);
+    if (wide(parts.slice(from, to + 1)) > room) return [[parts[from], ...(to > from ? [parts[to]] : [])], [from > 0, to < parts.length - 1]];
+    for (let grew = true; grew;) {
+      grew = false;
+      if (from > 0 && wide(parts.slice(from - 1, to + 1)) <= room) [from, grew] = [from - 1, true];
+      if (to < parts.length - 1 && wide(parts.slice(from, to + 2)) <= room) [to, grew] = [to + 1, true];
+    }
+    return [parts.slice(from, to + 1), [from > 0, to < parts.length - 1]];
+  }
+
+  /** Where the parts of the area go when they become one: to its middle, side by side. */
+  merge() {
+    const own = this.below.filter(({ isChosen }) => isChosen);
+    const inOrder = this.below.isReversed ? [...own].reverse() : own;
+    const [first, last] = [inOrder[0], inOrder.at(-1)];
+    const whole = inOrder.reduce((sum, { width }) => sum + width + 8, -8);
+    this.middle = (first.x + last.x + last.width) / 2;
+    let x = this.middle - whole / 2;
+    for (const part of inOrder) {
+      part.merged = x;
+      x += part.width + 8;
+    }
+    this.own = inOrder;
+    this.half = whole / 2 + 10;
+    const [word] = this.above.filter(({ isChosen }) => isChosen);
+    this.word = word.x + word.width / 2;
+  }
+
+  draw(time) {
+    const moved = eased(time, 1.8, 3.4);
+    const [box, key, ask, flow] = [eased(time, 2.6, 3.8), eased(time, 4, 5.6), eased(time, 6, 7.2), eased(time, 8, 9.3)];
+    this.svg.replaceChildren();
+    for (const part of this.own) part.now = part.x + (part.merged - part.x) * moved;
+    this.questions(ask, flow);
+    this.thread(time, ask, flow);
+    this.area(box);
+    this.key(time, key, ask);
+    for (const part of this.below) this.read(part, box, moved);
+    for (const part of this.above) this.written(part, flow);
+    this.cuts(this.below);
+    this.cuts(this.above);
+    if (ask > 0.5) this.amount(eased(time, 6.8, 7.4));
+  }
+
+  get keyTop() { return this.low - SCENE.key; }
+
+  get wordFoot() { return this.high + this.sizes.chip + 1; }
+
+  /** The question goes to every word. */
+  questions(ask, flow) {
+    if (!ask) return;
+    for (const part of this.below) {
+      const x = (part.now ?? part.x) + part.width / 2;
+      const d = `M${x},${this.low - 4}C${x},${this.low - 80} ${this.word},${this.wordFoot + 90} ${this.word},${this.wordFoot}`;
+      this.add('path', 'question', { d, opacity: 0.8 * ask * (1 - 0.75 * flow) });
+    }
+  }
+
+  /** The thread from the key to the word swells to its weight, twice as thick as in the ribbon, and three beads run up. */
+  thread(time, ask, flow) {
+    if (!ask) return;
+    const [top, foot] = [this.keyTop, this.wordFoot];
+    const bend = (top - foot) / 2.4;
+    const ends = [[this.middle, top], [this.middle, top - bend], [this.word, foot + bend], [this.word, foot]];
+    const thick = 3 + (2 * THICKEST * this.story.weight - 3) * flow;
+    const d = `M${ends[0]}C${ends.slice(1).join(' ')}`;
+    this.add('path', 'thread', { d, 'stroke-width': Math.max(thick, 3), opacity: 0.4 + 0.4 * flow, pathLength: 1, 'stroke-dasharray': `${ask} 1` });
+    if (flow >= 1) return;
+    for (const late of [0, 0.18, 0.36]) {
+      const part = time - 8 - late;
+      if (part > 0 && part < 1) this.add('circle', 'bead', { ...alongCurve(ends, part), r: 6 });
+    }
+  }
+
+  area(box) {
+    if (!box) return;
+    const { chip } = this.sizes;
+    this.add('rect', 'area', { x: this.middle - this.half, y: this.low - 8, width: 2 * this.half, height: chip + 16, rx: 12, opacity: box });
+  }
+
+  /** The ends of the area, or all of its parts, join in one key. */
+  key(time, key, ask) {
+    if (!key) return;
+    const [top, foot] = [this.keyTop + 34, this.low - 8];
+    const ends = this.story.keys === 'boundary' ? [...new Set([this.own[0], this.own.at(-1)])] : this.own;
+    for (const part of ends) {
+      const x = part.now + part.width / 2;
+      const to = x + (this.middle - x) * key;
+      const y = foot + (top - foot) * key;
+      this.add('path', 'join', { d: `M${x},${foot}C${x},${foot + (y - foot) * 0.7} ${to},${foot + (y - foot) * 0.4} ${to},${y}` });
+    }
+    const grown = eased(time, 5, 5.7);
+    if (grown) this.pill(grown);
+    const shown = key * (1 - ask);
+    if (shown < 0.05 || ends.length !== 2 || this.story.keys !== 'boundary') return;
+    const [begin, end] = this.below.isReversed ? ['ends', 'begins'] : ['begins', 'ends'];
+    const [left, right] = [ends[0].now + ends[0].width / 2 - 16, ends[1].now + ends[1].width / 2 + 16];
+    this.label(begin, left, this.low - 34, { 'text-anchor': 'end', opacity: shown });
+    this.label(end, right, this.low - 34, { 'text-anchor': 'start', opacity: shown });
+  }
+
+  pill(grown) {
+    const [wide, high] = [92 * grown, 34 * grown];
+    const y = this.keyTop + 17;
+    this.add('rect', 'pill', { x: this.middle - wide / 2, y: y - high / 2, width: wide, height: high, rx: high / 2 });
+    if (grown > 0.9) this.label('one key', this.middle, y + 5.5);
+  }
+
+  read(part, box, moved) {
+    const aside = part.isChosen ? 1 : 1 - 0.5 * moved;
+    const x = part.now ?? part.x;
+    this.chip(part.isChosen && box > 0.5 ? 'taken' : '', { ...part, x }, part.text, aside);
+  }
+
+  /** A word above: written, asked for, or not yet written. */
+  written(part, flow) {
+    if (part.isChosen) {
+      const isDone = !this.story.isWritten || flow > 0.8;
+      this.chip(isDone ? 'pointed' : 'slot', part, isDone ? part.text : '?', 1);
+    } else this.chip(part.isLater ? 'later' : '', part, part.isLater ? '' : part.text, 1);
+  }
+
+  chip(kind, { x, y, width }, text, opacity) {
+    const { chip, font } = this.sizes;
+    this.add('rect', `chip ${kind}`, { x, y, width, height: chip, rx: 7, opacity });
+    const dim = Math.max(opacity, 0.75); // a text stays readable
+    if (text) this.add('text', `word ${kind}`, { x: x + width / 2, y: y + chip / 2 + font * 0.34, opacity: dim }, text);
+  }
+
+  /** Dots where a row goes on. */
+  cuts(row) {
+    const places = row.isReversed ? [row[0].x + row[0].width + 22, row.at(-1).x - 22] : [row[0].x - 22, row.at(-1).x + row.at(-1).width + 22];
+    const y = row[0].y + this.sizes.chip / 2 + 5;
+    places.forEach((x, end) => { if (row.isCut[end]) this.label('…', x, y); });
+  }
+
+  amount(opacity) {
+    const middle = (this.middle + this.word) / 2;
+    const isRoom = middle > 90;
+    const x = middle + (isRoom ? -1 : 1) * (THICKEST * this.story.weight + 26);
+    this.label(this.story.share, x, (this.keyTop + this.wordFoot) / 2 + 6, { 'text-anchor': isRoom ? 'end' : 'start', opacity });
+  }
+
+  label(text, x, y, more = {}) { this.add('text', 'label', { x, y, ...more }, text); }
+
+  add(tag, name, attributes, text = '') {
+    const made = document.createElementNS(this.svg.namespaceURI, tag);
+    made.setAttribute('class', name);
+    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+    made.textContent = text;
+    this.svg.append(made);
+  }
+}
+
+/** The point of a cubic curve after a part of it, as the middle of a circle. */
+function alongCurve([a, b, c, d], part) {
+  const rest = 1 - part;
+  const at = (i) => rest ** 3 * a[i] + 3 * rest ** 2 * part * b[i] + 3 * rest * part ** 2 * c[i] + part ** 3 * d[i];
+  return { cx: at(0), cy: at(1) };
+}

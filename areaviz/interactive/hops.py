@@ -1,0 +1,58 @@
+"""Facts by hops in the browser: the weight of every fact in every hop, and the answer.
+
+The script in `areaviz/components/hops` draws it, and lets users edit the facts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+
+from areaviz.drawing.base import caption
+from areaviz.drawing.select import fits_map
+from areaviz.interactive.message import pack
+from areaviz.trace.facts import EXPECTED, gold_facts
+from areaviz.trace.interventions import Hide
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+
+
+def fits(trace: Trace, focus: Focus) -> bool:
+    """Return whether a question attends to the facts of a story."""
+    return fits_map(trace, focus) and trace.fields[trace.maps[focus.site].memory].kind == "facts"
+
+
+def hops_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """Return the data of all hops; `header["id"]` changes with its content.
+
+    Args:
+        trace: a trace in which a question attends to facts.
+        focus: names the site.
+    """
+    attention = trace.maps[focus.site]
+    weights_KM = np.round(attention.weights[:, 0, 0].astype(float), 4)
+    header = {
+        "heads": attention.heads,
+        "facts": list(trace.fields[attention.memory].labels),
+        "question": trace.fields[attention.query].raw,
+        "answer": trace.fields[trace.output.field].raw,
+        "sure": round(float(trace.output.probabilities[0]), 4),
+        "expected": trace.details.get(EXPECTED, ""),
+        "needed": list(gold_facts(trace)),
+        "hidden": list(_hidden(trace, attention.memory)),
+        "weights": weights_KM.tolist(),
+        "caption": caption(trace, focus, all_layers=True),
+    }
+    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    return {"header": {"id": digest, **header}, "arrays": {}}
+
+
+def _hidden(trace: Trace, memory: str) -> list[int]:
+    """Return the facts that the run was made without."""
+    found: set[int] = set()
+    for change in trace.request.changes:
+        if isinstance(change, Hide) and change.field == memory:
+            found |= set(change.items)
+    return sorted(found)

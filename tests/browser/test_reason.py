@@ -1,0 +1,119 @@
+"""Reason in a browser: the story is edited in the picture, and asked again without a fact."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import App, settled
+
+FOLD = 860
+
+
+@pytest.fixture
+def hops(app: App, page: Page) -> Locator:
+    """The picture of the story with which the page opens."""
+    page.set_viewport_size({"width": 1280, "height": FOLD})
+    page.goto(f"{app('app.py')}/reason")
+    drawn = page.locator(".hops[data-ready]")
+    expect(drawn).to_have_count(1)
+    settled(page)
+    return drawn
+
+
+def fact(page: Page, number: int) -> Locator:
+    """The text of a fact, which can be edited."""
+    return page.get_by_label(f"Text of fact {number}", exact=True)
+
+
+def test_story_opens_lit_on_a_needed_fact(hops: Locator, page: Page) -> None:
+    expect(hops.locator("[data-lit]")).to_contain_text("needed")
+    expect(hops.locator("[data-lit]")).to_be_in_viewport(ratio=1)
+    expect(hops.locator(".answer b")).to_have_text("kitchen")
+    expect(hops.locator(".say")).to_contain_text("sure, and right.")
+    box = hops.locator(".board").bounding_box()
+    assert box is not None and box["y"] <= 260 and box["y"] + box["height"] <= 800
+    height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
+    assert height <= 1000
+
+
+def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
+    """The path begins and ends at the discs of 85 % and 84 %, and then leads to the answer."""
+    ends = hops.evaluate(
+        """root => {
+          const path = root.querySelector('.way');
+          const box = root.querySelector('.board').getBoundingClientRect();
+          const middle = (disc) => {
+            const { y, height } = disc.getBoundingClientRect();
+            return y + height / 2 - box.top;
+          };
+          const discs = [...root.querySelectorAll('.disc')].filter((disc) => disc.textContent);
+          const first = path.getPointAtLength(0);
+          const last = path.getPointAtLength(path.getTotalLength());
+          const numbers = discs.map((disc) => disc.textContent);
+          return [numbers, first.y - middle(discs[0]), last.y - middle(discs.at(-1))];
+        }"""
+    )
+    assert ends[0] == ["85", "100", "84"]
+    assert ends[1] == pytest.approx(0, abs=1) and ends[2] == pytest.approx(0, abs=1)
+
+
+def test_edited_fact_changes_the_answer(hops: Locator, page: Page) -> None:
+    fact(page, 6).fill("Mary went back to the office.")
+    fact(page, 6).press("Enter")
+    expect(hops.locator(".answer b")).to_have_text("office")
+    # Nobody knows the right answer of an edited story.
+    expect(hops.locator(".say")).to_contain_text("Check it: 82 % of this model’s answers")
+    expect(hops.locator(".mark")).to_have_count(0)
+    expect(page).to_have_url(re.compile(re.escape("Mary+went+back+to+the+office.")))
+
+
+def test_answer_that_no_hop_read_is_doubted(hops: Locator, page: Page) -> None:
+    question = page.get_by_label("Question", exact=True)
+    question.fill("Where is the milk?")
+    question.press("Enter")
+    expect(hops.locator(".say")).to_contain_text("Doubt it: no hop read most of a fact that names")
+
+
+def test_fact_is_moved_added_and_removed(hops: Locator, page: Page) -> None:
+    handle = page.get_by_role("button", name="Fact 7", exact=True)
+    handle.press("Alt+ArrowUp")
+    expect(fact(page, 6)).to_have_value("Sandra took the milk there.")
+    settled(page)
+    handle = page.get_by_role("button", name="Fact 6", exact=True)
+    handle.hover()
+    page.mouse.down()
+    page.get_by_role("button", name="Fact 1", exact=True).hover()
+    page.mouse.up()
+    expect(fact(page, 1)).to_have_value("Sandra took the milk there.")
+    settled(page)
+    fact(page, 1).fill("")
+    fact(page, 1).press("Enter")
+    expect(hops.locator("tbody tr")).to_have_count(6)
+    settled(page)
+    page.get_by_role("button", name="Add a fact").click()
+    fact(page, 7).fill("Mary travelled to the bathroom")
+    fact(page, 7).press("Enter")
+    expect(page).to_have_url(re.compile(re.escape("travelled+to+the+bathroom.+Where")))
+    expect(fact(page, 7)).to_have_value("Mary travelled to the bathroom.")
+
+
+def test_refused_edit_keeps_the_answer(hops: Locator, page: Page) -> None:
+    for number in range(7, 0, -1):
+        fact(page, number).evaluate("field => { field.value = ''; }")
+    fact(page, 1).press("Enter")
+    expect(page.get_by_role("alert").first).to_contain_text("a question but no fact")
+    expect(hops.locator(".answer b")).to_have_text("kitchen")
+
+
+def test_story_is_asked_without_a_fact_and_with_it_again(hops: Locator, page: Page) -> None:
+    page.get_by_role("button", name="Try without fact 6").click()
+    expect(hops).to_have_count(2)
+    expect(hops.nth(1).locator(".answer b")).to_have_text("garden")
+    expect(hops.nth(1).locator("tr.hidden")).to_contain_text("hidden")
+    expect(hops.nth(0).locator(".answer b")).to_have_text("kitchen")
+    settled(page)
+    page.get_by_role("button", name="Put the hidden fact back").click()
+    expect(hops).to_have_count(1)
