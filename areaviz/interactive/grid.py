@@ -40,7 +40,7 @@ OVERLAPS = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Values of the maximum overlap that users can choose."""
 # Number of areas for each of `OVERLAPS`, the default one first. Overlap 1 needs no entry, because
 # the top areas are added at the end.
-_WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
+WANTED = ((TOP, MAX_OVERLAP), (SURE, 0.0), (SURE, 0.25), (SURE, 0.75))
 TAKEAWAY = Takeaway(
     name="grid",
     table=grid_table,
@@ -177,7 +177,7 @@ def kept_areas(
     return sent_areas(
         attention.weights[layer],
         attention.grid,
-        _WANTED,
+        WANTED,
         kept,
         min_size,
     )

@@ -27,6 +27,8 @@ from areaviz.trace.query import item_shares, smallest_area
 from areaviz.trace.record import FloatArray, IntArray, Trace
 from areaviz.trace.request import Focus
 
+COARSE = 112
+"""Largest side in pixels of a picture whose pixels are shown as squares."""
 SHOWN = 2
 """Number of areas drawn per head."""
 # Maximum number of panels, and number per row.
@@ -106,7 +108,7 @@ class Spot:
 
 def is_coarse(picture: Picture) -> bool:
     """Return whether a picture is so small that its pixels are shown as squares."""
-    return max(picture.width, picture.height) <= 112
+    return max(picture.width, picture.height) <= COARSE
 
 
 def drawn_shape(picture: Picture) -> float:

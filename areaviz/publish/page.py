@@ -194,14 +194,20 @@ def _tab_title(content: Content) -> str:
 def page_script(kinds: Iterable[str], last: str) -> str:
     """Return one script: the components, the panels, and the file that mounts them.
 
-    Each component has its own scope, because components use equal names.
-
     Args:
         kinds: the components of the page.
         last: the file that mounts them, a path in `areaviz/components`.
     """
-    mounts = ""
-    for kind in kinds:
-        mounts += f"{kind}: (() => {{\n{parts(kind).js}\nreturn mount;\n}})(),\n"
     shared = "\n".join(map(text_of, ("message.js", "page/panels.js", last)))
-    return f"const mounts = {{\n{mounts}}};\n{shared}"
+    return f"{mounts(kinds)}\n{shared}"
+
+
+def mounts(kinds: Iterable[str]) -> str:
+    """Return a script with the functions that mount components, by the kind of component.
+
+    Each component has its own scope, because components use equal names.
+    """
+    own = ""
+    for kind in kinds:
+        own += f"{kind}: (() => {{\n{parts(kind).js}\nreturn mount;\n}})(),\n"
+    return f"const mounts = {{\n{own}}};"

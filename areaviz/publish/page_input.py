@@ -16,7 +16,12 @@ def pictured(picture: Picture) -> list[Markup]:
     """Return the picture as the model received it."""
     look = "coarse" if is_coarse(picture) else "fine"
     alt = f"The picture {picture.name}, as the model got it"
-    return _shown("Picture", alt, look, _address("image/webp", webp(picture).tobytes()))
+    return _shown("Picture", alt, look, picture_address(picture))
+
+
+def picture_address(picture: Picture) -> str:
+    """Return a data URL with the pixels of a picture."""
+    return _address("image/webp", webp(picture).tobytes())
 
 
 def played(clip: Clip) -> list[Markup]:

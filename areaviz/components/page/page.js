@@ -17,4 +17,5 @@ async function payloadOf(site, layer) {
 }
 
 if (told.isFrame) tellHeight();
-await openPanels(told, { root: document, link: 'page', payloadOf, why: told.isFrame ? ', which carries one layer of each site' : null });
+const messageOf = (site, layer) => messageIn(payloadOf(site, layer));
+await openPanels(told, { root: document, link: 'page', messageOf, why: told.isFrame ? ', which carries one layer of each site' : null });

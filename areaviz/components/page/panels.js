@@ -1,6 +1,6 @@
 // What a page that stands alone and a notebook's widget share: which site and layer every component shows. `readMessage` and
 // `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
-// `payloadOf(site, layer)` gives a deflated message, `root` has the page, `link` names the views that light up together, `why` says why
+// `messageOf(site, layer)` gives a message, `root` has the page, `link` names the views that light up together, `why` says why
 // a layer may be missing (null where none is), and `remember(panel)` hears what is chosen.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
@@ -20,6 +20,11 @@ function bytesOf(base64) {
 async function inflated(bytes) {
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+/** The message in a deflated payload, or in a promise of one. */
+async function messageIn(payload) {
+  return readMessage(await inflated(await payload));
 }
 
 /** A group of radio buttons; arrows go from one to the next. */
@@ -101,7 +106,7 @@ class Panel {
     const { site } = this.place;
     let message;
     try {
-      message = readMessage(await inflated(await this.host.payloadOf(site, layer)));
+      message = await this.host.messageOf(site, layer);
     } catch (error) {
       if (this.host.why === null) throw error; // a page in a file has all its layers
       if (site === this.place.site && layer === this.layer) this.miss(site, layer);

@@ -62,7 +62,7 @@ async function render({ model, el }) {
   const channel = new LayerChannel(model);
   const told = model.get('_told');
   const carried = new Map(model.get('_carried').map(({ site, layer, data }) => [`${site}/${layer}`, bytesIn(data)]));
-  const payloadOf = (site, layer) => carried.get(`${site}/${layer}`) ?? channel.ask(site, layer);
+  const messageOf = (site, layer) => messageIn(carried.get(`${site}/${layer}`) ?? channel.ask(site, layer));
   let isOpen = false;
   const known = () => JSON.stringify(model.get('focus'));
   const remember = (panel) => {
@@ -71,7 +71,7 @@ async function render({ model, el }) {
     model.set('focus', focus);
     model.save_changes();
   };
-  const host = { root, link: `widget ${Math.random()}`, payloadOf, remember, why: ', and the notebook that made it does not answer' };
+  const host = { root, link: `widget ${Math.random()}`, messageOf, remember, why: ', and the notebook that made it does not answer' };
   const panels = await openPanels({ ...told, opening: model.get('focus') }, host);
   isOpen = true;
   const follow = () => {

@@ -1,0 +1,66 @@
+"""`areaviz live MODEL FILE.html`: a page in one file that runs a model by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.cards.card import Card
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, Checkpoints
+from areaviz.cli.view import Note, ThemeName, Title, page_options
+from areaviz.data.picture_samples import sample
+from areaviz.publish.live import live_page
+from areaviz.publish.live_model import LiveModel, check_live
+from areaviz.trace.asked import path_of
+from areaviz.trace.errors import InputError
+from areaviz.trace.files import write_whole
+from areaviz.trace.picture import Picture
+from areaviz.trace.request import Request
+
+SENTENCES = {
+    "translation": "Two young men are playing football in a park.",
+    "reading": "A man in a blue shirt",
+}
+SCENES = ("scene-34", "scene-9")
+"""The pictures that a captioner's page offers; it opens with the first."""
+"""The text with which a page opens, by the task of its model."""
+
+
+def live(
+    model: Annotated[str, typer.Argument(help="A model of the checkpoints folder.")],
+    file: Annotated[Path, typer.Argument(help="The page to write; its name ends in .html.")],
+    text: Annotated[str | None, typer.Option(help="The text with which the page opens.")] = None,
+    checkpoints: Checkpoints = CHECKPOINTS,
+    title: Title = "",
+    note: Note = "",
+    theme: ThemeName = "auto",
+) -> None:
+    """Write a page that runs a model in the reader's browser, from one file and without a server.
+
+    The page contains the weights. It opens from a disk, and what readers type stays on their
+    device.
+    """
+    path = path_of(file)
+    if path.suffix.lower() != ".html":
+        raise InputError(f"A live page is an HTML file; name it {path.stem}.html.")
+    options = page_options("", "", 64, title, note, 16, theme)
+    chosen = named(model, checkpoints, "cpu")
+    check_live(chosen.card)
+    opening = SENTENCES.get(chosen.card.task, "") if text is None else text
+    pictures = _pictures(chosen.card)
+    picture = pictures[0] if pictures else None
+    request = Request(chosen.name, opening, "beam", picture=picture).checked()
+    trace = chosen.open().trace(request)
+    made = LiveModel.load(checkpoints / chosen.name, chosen.card)
+    write_whole(path, live_page(made, trace, None, options, pictures).encode("utf-8", "replace"))
+    typer.echo(f"{path}: {path.stat().st_size / 1e6:.1f} MB.")
+
+
+def _pictures(card: Card) -> list[Picture]:
+    """Return the scenes that a page offers, for a model that describes pictures."""
+    if card.task != "caption":
+        return []
+    return [sample(name) for name in SCENES]

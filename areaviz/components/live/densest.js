@@ -1,0 +1,93 @@
+// The densest area: the smallest span or rectangle that holds a share of a distribution, as in
+// areaviz/trace/densest.py. Shares become whole numbers, so their sums are exact.
+
+import { sum } from './map_algebra.js';
+
+/** @typedef {{ height: number, width: number }} Memory rows and columns */
+/** @typedef {{ first: number, last: number, share: number }} Densest its first and last item, and its share */
+/** @typedef {{ top: number, left: number, height: number, width: number, held: number }} Found */
+
+const UNIT = 2 ** 40, ROUNDING = 1e-6;
+
+/**
+ * Return the densest area of some shares at each mass.
+ * @param {Float32Array} shares of the items, row by row
+ * @param {Memory} memory
+ * @param {number[]} masses in per cent
+ * @returns {Densest[]}
+ */
+export function densestAreas(shares, memory, masses) {
+  const total = sum(shares);
+  // These are Python's ends for a row without attention.
+  if (!total) return masses.map(() => ({ first: 0, last: -memory.width - 1, share: 0 }));
+  const sums = runningSums(shares, total, memory);
+  const whole = sums[sums.length - 1];
+  return masses.map((mass) => {
+    const { top, left, height, width, held } = smallest(sums, (mass / 100) * whole - ROUNDING * whole, memory);
+    const first = top * memory.width + left;
+    return { first, last: first + (height - 1) * memory.width + width - 1, share: held / whole };
+  });
+}
+
+/**
+ * Return the sums of all rectangles at the top left, with a row and a column of zeros before them.
+ * @param {Float32Array} shares
+ * @param {number} total
+ * @param {Memory} memory
+ */
+function runningSums(shares, total, { height, width }) {
+  const stride = width + 1, sums = new Float64Array((height + 1) * stride);
+  for (let row = 0, item = 0; row < height; row += 1) {
+    let inRow = 0;
+    for (let column = 1; column < stride; column += 1, item += 1) {
+      inRow += Math.round((shares[item] / total) * UNIT);
+      sums[(row + 1) * stride + column] = sums[row * stride + column] + inRow;
+    }
+  }
+  return sums;
+}
+
+/**
+ * Return the smallest area that holds at least `need`. Of equally large areas it holds most; ties go to
+ * the smallest height, then top, then left.
+ * @param {Float64Array} sums
+ * @param {number} need
+ * @param {Memory} memory
+ */
+function smallest(sums, need, memory) {
+  /** @type {Found} */
+  let best = { top: 0, left: 0, ...memory, held: -1 };
+  for (let height = 1; height <= memory.height; height += 1) {
+    const found = narrowest(sums, need, height, memory);
+    if (!found) continue;
+    const size = height * found.width, bestSize = best.height * best.width;
+    if (best.held < 0 || size < bestSize || (size === bestSize && found.held > best.held)) best = found;
+  }
+  return best;
+}
+
+/**
+ * Return the narrowest area of a height that holds at least `need`; null if none does.
+ * @param {Float64Array} sums
+ * @param {number} need
+ * @param {number} height
+ * @param {Memory} memory
+ * @returns {Found | null}
+ */
+function narrowest(sums, need, height, memory) {
+  const stride = memory.width + 1;
+  for (let width = 1; width <= memory.width; width += 1) {
+    /** @type {Found} */
+    let best = { top: 0, left: 0, height, width, held: -1 };
+    for (let top = 0; top + height <= memory.height; top += 1) {
+      const above = top * stride, below = (top + height) * stride;
+      for (let left = 0; left + width <= memory.width; left += 1) {
+        const right = left + width;
+        const held = sums[below + right] - sums[above + right] - sums[below + left] + sums[above + left];
+        if (held > best.held) best = { top, left, height, width, held };
+      }
+    }
+    if (best.held >= need) return best;
+  }
+  return null;
+}

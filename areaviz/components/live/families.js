@@ -1,0 +1,26 @@
+// The families of models that the engine runs: the network of each, and what it reads. To add a family,
+// write a network and add a line here.
+
+import { Birnn } from './birnn.js';
+import { CaptionTransformer } from './captioner.js';
+import { BeginningInput, PictureInput, SentenceInput } from './inputs.js';
+import { LstmTranslator } from './lstm.js';
+import { LanguageNetwork } from './text_decoder.js';
+import { Transformer } from './transformer.js';
+
+/** @typedef {import('./tokenizer.js').Tokenizer} Tokenizer */
+/** @typedef {import('./weights.js').Weights} Weights */
+/**
+ * @typedef {object} Family
+ * @property {new (config: any, weights: Weights) => any} network
+ * @property {new (tokenizer: Tokenizer, config: any) => SentenceInput} input
+ */
+
+/** @type {Record<string, Family>} */
+export const FAMILIES = {
+  transformer: { network: Transformer, input: SentenceInput },
+  lstm: { network: LstmTranslator, input: SentenceInput },
+  birnn: { network: Birnn, input: SentenceInput },
+  'text decoder': { network: LanguageNetwork, input: BeginningInput },
+  captioner: { network: CaptionTransformer, input: PictureInput },
+};

@@ -1,0 +1,49 @@
+// The form of a live page: what it asks for, and what it says while the model runs.
+
+/** @typedef {import('./engine_client.js').Progress} Progress */
+/** @typedef {import('./request.js').Request} Request */
+
+/**
+ * Return an element of the page.
+ * @param {string} id
+ */
+export function elementOf(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`The page has no element "${id}".`);
+  return /** @type {any} */ (found);
+}
+
+/**
+ * Return what the form asks for.
+ * @returns {Partial<Request>}
+ */
+export function formRequest() {
+  const [method, beam] = elementOf('live-decoding').value.split(' ');
+  const size = elementOf('live-area').value;
+  const text = /** @type {any} */ (document.getElementById('live-text'))?.value ?? '';
+  return { text, method, beam: +beam, area_size: size ? +size : null };
+}
+
+/** @param {boolean} isBusy */
+export function setBusy(isBusy) {
+  elementOf('live-run').disabled = isBusy;
+  elementOf('live-stop').hidden = !isBusy;
+  if (isBusy) tell('Reading…');
+}
+
+/**
+ * Say what happens, or what is wrong.
+ * @param {string} status
+ * @param {string} problem
+ */
+export function tell(status, problem = '') {
+  elementOf('live-status').textContent = status;
+  const alert = elementOf('live-problem');
+  alert.textContent = problem;
+  alert.hidden = !problem;
+}
+
+/** @param {Progress} progress */
+export function showProgress({ done, most, text }) {
+  tell(`Item ${done} of at most ${most}: ${text}`);
+}

@@ -1,0 +1,265 @@
+// A page with a live model: what is typed goes to the engine, and the panels show what comes back.
+// `openPanels` and `messageIn` are those of page/panels.js.
+
+import { decodeBase64 } from './base64.js';
+import { EngineClient, Stopped } from './engine_client.js';
+import { elementOf, formRequest, setBusy, showProgress, tell } from './form.js';
+import { detailTable, newElement, probabilityTable, textColumns } from './output_text.js';
+import { fileAddress, readPicture } from './picture_choice.js';
+import { WhatIf, offeredChanges } from './what_if.js';
+import { longestWord } from './words.js';
+
+/** @typedef {import('./engine_client.js').OnProgress} OnProgress */
+/** @typedef {import('./output_text.js').Shown} Shown */
+/** @typedef {import('./request.js').Request} Request */
+/**
+ * @typedef {object} Panel
+ * @property {{ site: string, query: string, memory: string }[]} places
+ * @property {{ site: string, query: string, memory: string }} place
+ * @property {{ side: 'query' | 'memory', items: number[], head: number | null }} selection
+ * @property {number} layer
+ * @property {(number: number) => Promise<void>} turn
+ */
+/**
+ * @typedef {object} PanelScript
+ * @property {(told: unknown, host: object) => Promise<Panel[]>} openPanels
+ * @property {(payload: Uint8Array) => Promise<unknown>} messageIn
+ */
+
+/** Wait until the whole file has arrived, with the weights at its end. */
+async function wholeFile() {
+  if (document.readyState !== 'loading') return;
+  await new Promise((resolve) => { document.addEventListener('DOMContentLoaded', resolve); });
+}
+
+/** The form, the engine and the panels. */
+class LivePage {
+  /** @param {PanelScript} script */
+  constructor(script) {
+    this.script = script;
+    /** @type {Panel[]} */
+    this.panels = [];
+    /** @type {Promise<EngineClient>} */
+    this.engine = wholeFile().then(startEngine);
+    this.told = JSON.parse(elementOf('panels').textContent);
+    /** @type {Partial<Request>} the request that is shown */
+    this.shown = this.told.request;
+    /** Whether this is the opening, of which the file contains one layer. */
+    this.isStored = true;
+    /** @type {Worker | null} the worker that has the trace of this request */
+    this.shownBy = null;
+    this.serial = 0;
+    /** The number of pictures that readers have chosen. */
+    this.pictures = 0;
+    /** A data URL of the opening's picture. */
+    this.openingSource = '';
+    /** @type {Record<string, { raw: string, anchors: number[][], labels: string[] }>} the texts that are shown */
+    this.fields = this.told.fields;
+    /** The output of the newest run without changes. */
+    this.unchanged = this.told.output;
+    this.whatIf = new WhatIf(elementOf('live-changes'), () => this.show(this.asked()));
+  }
+
+  async open() {
+    document.getElementById('without-script')?.remove();
+    const messageOf = (/** @type {string} */ site, /** @type {number} */ layer) => this.messageOf(site, layer);
+    const remember = (/** @type {Panel} */ panel) => this.offer(panel);
+    const host = { root: document, link: 'page', messageOf, remember, why: null };
+    this.panels = await this.script.openPanels(this.told, host);
+    await this.engine;
+    await this.openingPicture();
+    this.listen();
+    document.documentElement.dataset.live = 'ready';
+  }
+
+  listen() {
+    const form = elementOf('live');
+    form.hidden = false;
+    const changes = elementOf('live-changes');
+    changes.hidden = false;
+    document.querySelector('main > .panel:not([hidden])')?.after(changes);
+    form.addEventListener('submit', (/** @type {Event} */ event) => {
+      event.preventDefault();
+      this.start();
+    });
+    for (const id of ['live-picture', 'live-file']) {
+      document.getElementById(id)?.addEventListener('change', () => this.choosePicture(id));
+    }
+    elementOf('live-stop').addEventListener('click', async () => (await this.engine).stop());
+  }
+
+  /** Run what the form asks for. */
+  start() {
+    // Changes name items of a text, so another text begins without any.
+    if (formRequest().text !== this.shown.text) this.whatIf.draw([]);
+    return this.show(this.asked());
+  }
+
+  /**
+   * Return what the form asks for, with the changes of the list.
+   * @returns {Partial<Request>}
+   */
+  asked() {
+    const request = { ...formRequest(), picture: this.shown.picture };
+    const isChanged = this.whatIf.text !== '';
+    return { ...request, text: isChanged ? this.shown.text : request.text, changes: this.whatIf.text };
+  }
+
+  /**
+   * Run the model on a sample or on a file of the reader.
+   * @param {string} id the menu of samples, or the field for a file
+   */
+  async choosePicture(id) {
+    const chosen = elementOf(id);
+    const file = chosen.files?.[0];
+    if (chosen.files && !file) return;
+    try {
+      const sample = chosen.selectedOptions?.[0].dataset.source || this.openingSource;
+      const address = file ? await fileAddress(file) : sample;
+      const { picture, source } = await readPicture(address, file ? 'upload' : chosen.value);
+      if (!file) elementOf('live-file').value = '';
+      this.whatIf.draw([]);
+      await this.show({ ...formRequest(), picture }, source);
+    } catch (error) {
+      tell('', /** @type {Error} */ (error).message);
+    }
+  }
+
+  /** Read the picture of the opening, of which the file contains only what is shown. */
+  async openingPicture() {
+    const shown = /** @type {HTMLImageElement | null} */ (document.getElementById('picture'));
+    const { picture: name } = this.told.request;
+    if (!shown || !name) return;
+    this.openingSource = shown.src;
+    this.shown.picture = (await readPicture(shown.src, name)).picture;
+  }
+
+  /**
+   * Offer the changes that can be made of what is pinned in a panel.
+   * @param {Panel} panel
+   */
+  offer(panel) {
+    const wordsOf = (/** @type {string} */ field, /** @type {number[]} */ items) => {
+      const { raw, anchors, labels } = this.fields[field];
+      if (!raw) return items.map((item) => labels[item]).join('; ');
+      const characters = [...raw];
+      const texts = items.map((item) => characters.slice(anchors[item][0], anchors[item][1]).join(''));
+      return texts.join(' ').trim() || '⟨end⟩';
+    };
+    this.whatIf.offer(offeredChanges(panel, wordsOf));
+  }
+
+  /**
+   * Return what a component shows of a layer: a stored one, or what the engine finds.
+   * @param {string} site
+   * @param {number} layer
+   */
+  async messageOf(site, layer) {
+    const block = this.isStored
+      && document.querySelector(`script[data-site="${CSS.escape(site)}"][data-layer="${layer}"]`);
+    if (block) return this.script.messageIn(new Uint8Array(decodeBase64(block.textContent ?? '')));
+    const engine = await this.engine;
+    if (!engine.worker || engine.worker !== this.shownBy) {
+      // This worker does not have the trace: it is that of the opening, or the worker was stopped.
+      await engine.ask('show', this.shown);
+      this.shownBy = engine.worker;
+    }
+    const message = await engine.ask('payload', { site, layer });
+    this.serial += 1;
+    message.header.id = `live ${this.serial}`;
+    // Grids keep a picture as long as its digest stays.
+    if (message.header.picture) message.header.picture.digest = `live ${this.pictures}`;
+    return message;
+  }
+
+  /**
+   * Run a request and show what the model attended to.
+   * @param {Partial<Request>} request
+   * @param {string | null} source a data URL of a new picture
+   */
+  async show(request, source = null) {
+    const engine = await this.engine;
+    setBusy(true);
+    try {
+      const found = await engine.ask('show', request, showProgress);
+      const milliseconds = Math.round(engine.milliseconds);
+      this.shown = request;
+      this.isStored = false;
+      this.shownBy = engine.worker;
+      this.fields = found.fields;
+      if (source) {
+        elementOf('picture').src = source;
+        this.pictures += 1;
+      }
+      if (!request.changes) this.unchanged = found.fields.target.raw;
+      drawRun(found, request.changes ? this.unchanged : null);
+      for (const panel of this.panels) await turn(panel, found);
+      tell(`Done in ${milliseconds} ms, on this device.`);
+      document.documentElement.dataset.run = `${this.serial}`;
+    } catch (error) {
+      if (error instanceof Stopped) tell('Stopped. The page shows the run before.');
+      else tell('', /** @type {Error} */ (error).message);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  /**
+   * Run a request beside the page, and return its trace as docs/trace.md specifies it.
+   * @param {Partial<Request>} request
+   * @param {OnProgress | null} onProgress
+   */
+  async run(request, onProgress = null) {
+    return (await this.engine).ask('run', request, onProgress);
+  }
+}
+
+/** Return the engine of this page; its worker starts with the first question. */
+function startEngine() {
+  const setting = JSON.parse(elementOf('setting').textContent);
+  const pieces = JSON.parse(elementOf('pieces').textContent);
+  const model = { ...setting, pieces, weights: elementOf('weights').textContent };
+  return new EngineClient(elementOf('engine').textContent, model);
+}
+
+/**
+ * Draw the texts and tables of a run in place of those before.
+ * @param {Shown} found
+ * @param {string | null} unchanged the output without changes; null if nothing was changed
+ */
+function drawRun(found, unchanged) {
+  const columns = textColumns(found);
+  if (unchanged !== null) {
+    const text = newElement('p', { class: 'reading' }, unchanged);
+    columns.at(-1)?.append(newElement('p', { class: 'label' }, 'Output without changes'), text);
+  }
+  const texts = document.querySelector('main > .texts');
+  const seen = texts?.classList.contains('pictured') ? texts.firstElementChild : null;
+  texts?.replaceChildren(...(seen ? [seen] : []), ...columns);
+  for (const old of document.querySelectorAll('main > details, main > .warning')) old.remove();
+  document.querySelector('main')?.append(probabilityTable(found), detailTable(found));
+}
+
+/**
+ * Show a run in a panel, with a word selected where the reader looks.
+ * @param {Panel} panel
+ * @param {Shown} found
+ */
+async function turn(panel, { fields }) {
+  const field = fields[panel.place[panel.selection.side]];
+  const items = field.kind === 'text' ? longestWord(field) : panel.selection.items;
+  panel.selection = { ...panel.selection, items };
+  await panel.turn(panel.places.indexOf(panel.place));
+}
+
+/**
+ * Open the page, and let scripts run requests by `window.areaviz.run`.
+ * @param {PanelScript} script
+ */
+export async function openLivePage(script) {
+  const page = new LivePage(script);
+  const run = (/** @type {Partial<Request>} */ request, /** @type {OnProgress | null} */ onProgress) => (
+    page.run(request, onProgress));
+  /** @type {any} */ (window).areaviz = { run };
+  await page.open();
+}

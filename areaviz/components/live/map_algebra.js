@@ -1,0 +1,146 @@
+// The algebra of areas on plain arrays of weights, as in areaviz/trace/weights.py: coverage, shares and
+// top areas.
+
+import { largestOf } from './beam.js';
+
+/** @typedef {import('./area_grid.js').AreaGrid} AreaGrid */
+/** @typedef {import('./area_grid.js').Area} Area */
+
+/**
+ * Return the sum of numbers.
+ * @param {ArrayLike<number>} values
+ */
+export function sum(values) {
+  let total = 0;
+  for (let i = 0; i < values.length; i += 1) total += values[i];
+  return total;
+}
+
+/**
+ * @typedef {object} Line numbers along one axis of an array
+ * @property {Float32Array} data
+ * @property {number} first the place of the first number
+ * @property {number} step from one number to the next
+ */
+
+/**
+ * Return the weight of all areas that contain each item, [N]: spread over columns, then over rows.
+ * @param {Float32Array} row the weights of one query
+ * @param {AreaGrid} grid
+ */
+export function coverageOf(row, grid) {
+  const { width, height, items } = grid;
+  /** @type {Float32Array[]} */
+  const strips = [];
+  for (let tall = 1; tall <= grid.maxHeight; tall += 1) {
+    const strip = new Float32Array(items);
+    for (let top = 0; top < height - tall + 1; top += 1) {
+      const starts = Array.from({ length: grid.maxWidth }, (_, wide) => {
+        const { first, columns } = grid.slab(tall, wide + 1);
+        return { data: row, first: first + top * columns, step: 1 };
+      });
+      spreadRuns(starts, width, { data: strip, first: top * width, step: 1 });
+    }
+    strips.push(strip);
+  }
+  if (height === 1) return strips[0];
+  const covered = new Float32Array(items);
+  for (let column = 0; column < width; column += 1) {
+    const starts = strips.map((data) => ({ data, first: column, step: width }));
+    spreadRuns(starts, height, { data: covered, first: column, step: width });
+  }
+  return covered;
+}
+
+/**
+ * Add to every position the weights of the runs that contain it. Nothing is subtracted, so the sums,
+ * which are in single precision as in Python, lose nothing.
+ * @param {Line[]} starts weights by the first position of a run, for runs of 1, 2, ... positions
+ * @param {number} length the number of positions
+ * @param {Line} to
+ */
+function spreadRuns(starts, length, to) {
+  const atLeast = new Float32Array(length);
+  // `atLeast` holds all runs of this extent or more. Exactly these reach their position `extent - 1`.
+  for (let extent = starts.length; extent > 0; extent -= 1) {
+    const { data, first, step } = starts[extent - 1], places = length - extent + 1;
+    for (let i = 0; i < places; i += 1) atLeast[i] += data[first + i * step];
+    for (let i = 0; i < places; i += 1) to.data[to.first + (i + extent - 1) * to.step] += atLeast[i];
+  }
+}
+
+/**
+ * Return coverage divided by its sum, or zeros if nothing is attended to.
+ * @param {Float32Array} covered
+ */
+export function sharesOf(covered) {
+  const total = Math.fround(sum(covered)) || 1;
+  return covered.map((value) => value / total);
+}
+
+/**
+ * Return the top areas of a query, without areas that overlap a higher-ranked one too much.
+ * @param {Float32Array} row
+ * @param {Area[]} areas the areas of the weights
+ * @param {number} count
+ * @param {number} overlap largest intersection over union with a higher-ranked area
+ * @param {number} smallest areas with fewer items are left out
+ */
+export function topAreas(row, areas, count, overlap, smallest = 1) {
+  const left = row.map((weight, area) => (sizeOf(areas[area]) < smallest ? -1 : weight));
+  const found = [];
+  while (found.length < count) {
+    const best = largestOf(left, 1)[0];
+    if (!(left[best] > 0)) break;
+    found.push(best);
+    areas.forEach((area, number) => {
+      if (number === best || sharedPart(areas[best], area) > overlap) left[number] = -1;
+    });
+  }
+  return found;
+}
+
+/** @param {Area} area */
+function sizeOf({ height, width }) {
+  return height * width;
+}
+
+/**
+ * Return the intersection over union of two areas.
+ * @param {Area} one
+ * @param {Area} other
+ */
+function sharedPart(one, other) {
+  const shared = sharedRun(one.left, one.width, other.left, other.width)
+    * sharedRun(one.top, one.height, other.top, other.height);
+  return shared / (sizeOf(one) + sizeOf(other) - shared);
+}
+
+/**
+ * Return the number of positions that two runs have in common.
+ * @param {number} first
+ * @param {number} extent
+ * @param {number} other
+ * @param {number} otherExtent
+ */
+function sharedRun(first, extent, other, otherExtent) {
+  return Math.max(Math.min(first + extent, other + otherExtent) - Math.max(first, other), 0);
+}
+
+/**
+ * Return a query's top areas for each pair of a number and a largest overlap, and then its heaviest
+ * other areas, `kept` in all.
+ * @param {Float32Array} row
+ * @param {Area[]} areas
+ * @param {number} kept
+ * @param {[count: number, overlap: number][]} wanted
+ * @param {number} smallest areas with fewer items are left out
+ */
+export function sentAreas(row, areas, kept, wanted, smallest = 1) {
+  const tops = wanted.flatMap(([count, overlap]) => (
+    topAreas(row, areas, Math.min(count, kept), overlap, smallest)));
+  if (wanted.length === 1 && kept <= wanted[0][0]) return tops;
+  const counted = row.map((weight, area) => (sizeOf(areas[area]) < smallest ? 0 : weight));
+  const heaviest = largestOf(counted, kept).filter((area) => counted[area] > 0);
+  return [...new Set([...tops, ...heaviest])].slice(0, kept);
+}

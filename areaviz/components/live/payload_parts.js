@@ -1,0 +1,152 @@
+// What the messages of ribbon and grid have in common: readings other than top areas, texts and captions.
+
+import { densestAreas } from './densest.js';
+import { largestOf } from './beam.js';
+import { coverageOf, sharesOf } from './map_algebra.js';
+import { narrow, quantised } from './payload_arrays.js';
+import { wordsOf } from './words.js';
+
+/** @typedef {import('./payload_arrays.js').Integers} Integers */
+/** @typedef {import('./recording.js').AttentionMap} AttentionMap */
+/** @typedef {import('./recording.js').Field} Field */
+/** @typedef {import('./writing.js').Trace} Trace */
+/**
+ * @typedef {object} Constants the numbers and names that Python writes into a page
+ * @property {number} top areas that light up
+ * @property {number} overlap largest overlap of these
+ * @property {number} entries entries of each kind that are sent
+ * @property {number} roomy largest number of rows with many entries of 16 bits
+ * @property {number} most largest number of entries of a row
+ * @property {number} work largest number of places in which smallest areas are searched
+ * @property {number[]} masses the shares of smallest areas, in per cent
+ * @property {number} mass the default one
+ * @property {number} sink share of a head's mean map that makes an item a sink
+ * @property {Record<string, string>} names titles of fields
+ * @property {object} header entries of the header that are equal for all traces
+ */
+
+/** The field with what the model wrote. */
+export const OUTPUT = 'target';
+
+/**
+ * Return the weights of a layer's queries, head by head.
+ * @param {AttentionMap} map
+ * @param {number} layer
+ */
+export function rowsByHead({ heads, queries, grid, weights }, layer) {
+  return Array.from({ length: heads }, (_, head) => Array.from({ length: queries }, (__, query) => {
+    const first = ((layer * heads + head) * queries + query) * grid.count;
+    return weights.subarray(first, first + grid.count);
+  }));
+}
+
+/**
+ * Add the smallest areas and the average map of every head, and return masses and sinks.
+ * @param {Record<string, Integers>} arrays
+ * @param {AttentionMap} map
+ * @param {number} layer
+ * @param {Field} query
+ * @param {Constants} constants
+ */
+export function addReadings(arrays, map, layer, query, { work, masses: all, mass, sink }) {
+  const single = query.labels.map((_, item) => [item, item + 1]);
+  const words = query.kind === 'text' ? wordsOf(query) : [];
+  const runs = [...single, ...words.filter(([first, end]) => end - first > 1)];
+  const places = map.heads * runs.length * map.grid.items * map.grid.height;
+  const one = places <= work ? [mass] : [];
+  const masses = places * all.length <= work ? all : one;
+  /** @type {number[]} */
+  const averages = [];
+  /** @type {number[]} */
+  const ends = [];
+  /** @type {number[]} */
+  const held = [];
+  /** @type {[number, number, number][]} */
+  const sinks = [];
+  rowsByHead(map, layer).forEach((rows, head) => {
+    const shares = rows.map((row) => sharesOf(coverageOf(row, map.grid)));
+    const average = averageMap(shares, map.grid.items);
+    averages.push(...average.mean);
+    const [item] = largestOf(average.mean, 1);
+    if (average.seen > 1 && map.grid.items > 1 && average.mean[item] > sink) {
+      sinks.push([head, item, +average.mean[item].toFixed(4)]);
+    }
+    for (const [first, end] of masses.length ? runs : []) {
+      for (const span of densestAreas(meanOf(shares.slice(first, end)), map.grid, masses)) {
+        ends.push(span.first, span.last);
+        held.push(span.share);
+      }
+    }
+  });
+  arrays.average = quantised(averages, 65535);
+  if (masses.length) {
+    arrays.densest = narrow(ends, map.grid.items);
+    arrays.densest_weight = quantised(held, 65535);
+  }
+  return { masses, sinks };
+}
+
+/**
+ * Return the mean of the rows that are not fully masked, and their number.
+ * @param {Float32Array[]} rows
+ * @param {number} items
+ */
+function averageMap(rows, items) {
+  const seen = rows.filter((row) => row.some((share) => share !== 0)).length;
+  const mean = new Float64Array(items);
+  for (const row of rows) row.forEach((share, item) => { mean[item] += share; });
+  return { seen, mean: mean.map((total) => total / Math.max(seen, 1)) };
+}
+
+/**
+ * Return the mean of rows.
+ * @param {Float32Array[]} rows
+ */
+function meanOf(rows) {
+  const mean = new Float32Array(rows[0].length);
+  for (const row of rows) row.forEach((share, item) => { mean[item] += share; });
+  return mean.map((total) => total / rows.length);
+}
+
+/**
+ * Return the start and end of a text's items in characters, and the first item of every word.
+ * @param {Field} field
+ * @returns {Record<string, Integers>}
+ */
+export function textArrays(field) {
+  const largest = Math.max([...field.raw].length, field.labels.length) + 1;
+  return {
+    start: narrow(field.anchors.map(([start]) => start), largest),
+    end: narrow(field.anchors.map(([, end]) => end), largest),
+    word: narrow(wordsOf(field).map(([first]) => first), largest),
+  };
+}
+
+/**
+ * Return the caption of a figure. The ribbon writes the heads that are shown between its two parts.
+ * @param {Trace} trace
+ * @param {AttentionMap} map
+ * @param {number} layer
+ */
+export function captionParts({ request }, { site, layers, heads, grid }, layer) {
+  const short = request.method === 'greedy' ? 'greedy' : `beam ${request.beam}`;
+  const model = `${request.model}, ${request.target === null ? short : 'given text'}`;
+  const where = layers > 1 ? `${site}, layer ${layer + 1} of ${layers}` : site;
+  const areas = areasWords(grid);
+  const count = request.changes.split(';').filter(Boolean).length;
+  const changes = count ? ` · with ${count} change${count > 1 ? 's' : ''}` : '';
+  const end = ` · softmax over areas, ${areas}${changes}`;
+  return heads > 1 ? [`${model} · ${where}, `, end] : [`${model} · ${where}${end}`, ''];
+}
+
+/**
+ * Describe the largest area: in items for a text, in cells for a picture.
+ * @param {import('./area_grid.js').AreaGrid} grid
+ */
+function areasWords({ height, width, maxHeight, maxWidth }) {
+  if (maxHeight === 1 && maxWidth === 1) {
+    return height === 1 ? 'single items' : `single cells of ${height}×${width}`;
+  }
+  if (height === 1) return `areas up to ${maxWidth} items`;
+  return `areas up to ${maxHeight}×${maxWidth} cells of ${height}×${width}`;
+}

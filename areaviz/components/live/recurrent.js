@@ -1,0 +1,184 @@
+// What recurrent translators share, as in areaviz/models/recurrent.py: LSTM and GRU cells, reading of
+// items one after the other, and the state of decoding. Shapes: N rows, M items, W width.
+
+import { linear, rowsOf, stacked } from './linear.js';
+import { CROSS } from './sites.js';
+import { logProbabilities } from './transformer.js';
+
+/** @typedef {import('./beam.js').Stepper} Stepper */
+/** @typedef {import('./linear.js').Linear} Linear */
+/** @typedef {import('./weights.js').Weights} Weights */
+/** @typedef {Float32Array[]} State vectors of one row, such as hidden and cell state */
+/**
+ * @typedef {object} Cell one layer of a recurrent network
+ * @property {number} width
+ * @property {Linear} input
+ * @property {Linear} hidden
+ * @property {number} parts vectors of a state: 2 of an LSTM, 1 of a GRU
+ * @property {(input: Float32Array, hidden: Float32Array, state: State) => State} next
+ */
+
+export const CROSS_SITES = { [CROSS]: /** @type {[string, string]} */ (['target', 'source']) };
+
+/** @param {number} x */
+export function sigmoid(x) {
+  return 1 / (1 + Math.exp(-x));
+}
+
+/**
+ * Return one layer of PyTorch's LSTM or GRU.
+ * @param {Weights} weights
+ * @param {string} name
+ * @param {number} layer
+ * @param {'lstm' | 'gru'} kind
+ * @returns {Cell}
+ */
+export function cellOf(weights, name, layer, kind) {
+  const part = (/** @type {string} */ side) => {
+    const { shape: [out, width], data } = weights.get(`${name}.weight_${side}_l${layer}`);
+    return { weight: data, bias: weights.data(`${name}.bias_${side}_l${layer}`), width, out };
+  };
+  const hidden = part('hh');
+  const isLstm = kind === 'lstm';
+  return {
+    width: hidden.width,
+    input: part('ih'),
+    hidden,
+    parts: isLstm ? 2 : 1,
+    next: isLstm ? nextLstm : nextGru,
+  };
+}
+
+/**
+ * Return the next hidden and cell state. The gates are input, forget, new and output.
+ * @param {Float32Array} input [4 W]
+ * @param {Float32Array} hidden [4 W]
+ * @param {State} state
+ */
+function nextLstm(input, hidden, [, cell]) {
+  const width = cell.length;
+  const nextHidden = new Float32Array(width), nextCell = new Float32Array(width);
+  const gate = (/** @type {number} */ number, /** @type {number} */ i) => (
+    input[number * width + i] + hidden[number * width + i]);
+  for (let i = 0; i < width; i += 1) {
+    const kept = sigmoid(gate(1, i)) * cell[i];
+    nextCell[i] = kept + sigmoid(gate(0, i)) * Math.tanh(gate(2, i));
+    nextHidden[i] = sigmoid(gate(3, i)) * Math.tanh(nextCell[i]);
+  }
+  return [nextHidden, nextCell];
+}
+
+/**
+ * Return the next hidden state. The gates are reset, update and new; the reset gate multiplies the
+ * hidden part of the new state after its bias.
+ * @param {Float32Array} input [3 W]
+ * @param {Float32Array} hidden [3 W]
+ * @param {State} state
+ */
+export function nextGru(input, hidden, [before]) {
+  const width = before.length, next = new Float32Array(width);
+  for (let i = 0; i < width; i += 1) {
+    const reset = sigmoid(input[i] + hidden[i]);
+    const update = sigmoid(input[width + i] + hidden[width + i]);
+    const fresh = Math.tanh(input[2 * width + i] + reset * hidden[2 * width + i]);
+    next[i] = fresh + update * (before[i] - fresh);
+  }
+  return [next];
+}
+
+/**
+ * Return the states of several rows after one more input of each.
+ * @param {Cell} cell
+ * @param {Float32Array} x the inputs, one row each
+ * @param {State[]} states
+ */
+export function advanceRows(cell, x, states) {
+  const inputs = rowsOf(linear(cell.input, x), cell.input.out);
+  const before = stacked(states.map(([hidden]) => hidden), cell.width);
+  const hiddens = rowsOf(linear(cell.hidden, before), cell.hidden.out);
+  return states.map((state, row) => cell.next(inputs[row], hiddens[row], state));
+}
+
+/**
+ * Run a stack of layers over items. Hidden items are skipped as if the text did not contain them.
+ * @param {Cell[]} cells the layers, first to last
+ * @param {Float32Array} words the embedded items [M, W]
+ * @param {Set<number>} hidden
+ * @param {boolean} isBackwards whether to read the last item first
+ * @returns {{ items: Float32Array[], last: Float32Array }} the output for every item, zeros if it is
+ *   hidden, and for the last item that was read
+ */
+export function readItems(cells, words, hidden, isBackwards = false) {
+  const { width } = cells[0].input;
+  /** @type {Float32Array[]} */
+  const rows = rowsOf(words, width);
+  const places = rows.map((_, item) => item).filter((item) => !hidden.has(item));
+  if (isBackwards) places.reverse();
+  // A text without any item is read as a single zero vector.
+  const read = places.length ? places.map((item) => rows[item]) : [new Float32Array(width)];
+  /** @type {Float32Array[]} */
+  let outputs = read;
+  for (const cell of cells) outputs = runCell(cell, outputs);
+  /** @type {Float32Array[]} */
+  const items = rows.map(() => new Float32Array(cells[0].width));
+  places.forEach((item, number) => { items[item] = outputs[number]; });
+  return { items, last: outputs[outputs.length - 1] };
+}
+
+/**
+ * Return the hidden states of one layer over a sequence.
+ * @param {Cell} cell
+ * @param {Float32Array[]} sequence
+ */
+function runCell(cell, sequence) {
+  const inputs = rowsOf(linear(cell.input, stacked(sequence, cell.input.width)), cell.input.out);
+  /** @type {State} */
+  let state = Array.from({ length: cell.parts }, () => new Float32Array(cell.width));
+  return inputs.map((input) => {
+    state = cell.next(input, linear(cell.hidden, state[0]), state);
+    return state[0];
+  });
+}
+
+/**
+ * Return tokens as vectors [R, W]: embeddings times sqrt(W).
+ * @param {Linear} embedding
+ * @param {number[]} ids
+ */
+export function embedWords({ weight, width }, ids) {
+  const x = new Float32Array(ids.length * width), factor = Math.sqrt(width);
+  ids.forEach((id, row) => {
+    for (let i = 0; i < width; i += 1) x[row * width + i] = weight[id * width + i] * factor;
+  });
+  return x;
+}
+
+/**
+ * The state of decoding; all rows share what is attended to.
+ * @implements {Stepper}
+ */
+export class RecurrentStepper {
+  /**
+   * @param {(ids: number[], states: State[]) => { logits: Float32Array, states: State[] }} advance
+   * @param {State} start the state before the first token
+   */
+  constructor(advance, start) {
+    this.advance = advance;
+    this.start = start;
+    /** @type {State[]} */
+    this.states = [];
+  }
+
+  /** @param {number[]} tokens */
+  step(tokens) {
+    if (!this.states.length) this.states = tokens.map(() => this.start);
+    const { logits, states } = this.advance(tokens, this.states);
+    this.states = states;
+    return rowsOf(logits, logits.length / tokens.length).map(logProbabilities);
+  }
+
+  /** @param {number[]} rows */
+  select(rows) {
+    this.states = rows.map((row) => this.states[row]);
+  }
+}

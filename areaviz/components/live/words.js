@@ -1,0 +1,59 @@
+// The words of a text and the runs of its items, as `words` in areaviz/trace/query.py finds them.
+
+import { WHITE_SPACE, withoutLeadingSpace } from './normalise.js';
+
+/** @typedef {import('./recording.js').Field} Field */
+/** @typedef {[first: number, end: number]} Run items, the end exclusive */
+
+/**
+ * Group the items of a text into words. White space and symbols without text are runs of their own.
+ * @param {Field} field
+ * @returns {Run[]}
+ */
+export function wordsOf({ raw, anchors }) {
+  const characters = [...raw];
+  const isSpace = characters.map((one) => WHITE_SPACE.test(one));
+  let count = 0;
+  const wordAt = isSpace.map((space, i) => {
+    if (!i || space !== isSpace[i - 1]) count += 1;
+    return count;
+  });
+  /** @type {Run[]} */
+  const runs = [];
+  /** @type {number | null} */
+  let previous = null;
+  anchors.forEach(([start, end], item) => {
+    const text = characters.slice(start, end);
+    const blanks = text.length - withoutLeadingSpace(text).length;
+    const word = text.length ? wordAt[start + (blanks % text.length)] : null;
+    const last = runs.at(-1);
+    if (word === null || word !== previous || !last) runs.push([item, item + 1]);
+    else last[1] = item + 1;
+    previous = word;
+  });
+  return runs;
+}
+
+/**
+ * Return the items of the longest word, without punctuation around it, as a page opens with it.
+ * @param {Field} field
+ */
+export function longestWord(field) {
+  const characters = [...field.raw];
+  /** @type {number[]} */
+  let longest = [];
+  let length = 0;
+  for (const [first, end] of wordsOf(field)) {
+    const texts = field.anchors.slice(first, end).map(([from, to]) => characters.slice(from, to));
+    const lettered = texts.flatMap((text, i) => (text.some((one) => /[\p{L}\p{N}]/u.test(one)) ? [i] : []));
+    if (!lettered.length) continue;
+    const items = Array.from(
+      { length: lettered[lettered.length - 1] - lettered[0] + 1 }, (_, i) => lettered[0] + i);
+    const size = items.reduce((total, item) => total + texts[item].length, 0);
+    if (size > length) {
+      length = size;
+      longest = items.map((item) => first + item);
+    }
+  }
+  return longest;
+}

@@ -1,0 +1,68 @@
+// The engine in a worker. A page sends {number, call, given} and gets {number, answer} or {number, error},
+// and while a model writes {number, progress}. Weights and traces stay here.
+
+import { decodeBase64 } from './base64.js';
+import { gridPayload } from './grid_payload.js';
+import { ribbonPayload } from './ribbon_payload.js';
+import { traceDocument } from './trace_document.js';
+import { InputError } from './request.js';
+import { WritingModel } from './writing.js';
+
+/** @typedef {import('./grid_payload.js').GridConstants} GridConstants */
+/** @typedef {import('./writing.js').Trace} Trace */
+
+const worker = /** @type {any} */ (globalThis);
+/** @type {WritingModel | null} */
+let model = null;
+/** @type {(import('./payload_parts.js').Constants & { grid: GridConstants }) | null} */
+let constants = null;
+/** @type {Trace | null} the trace that the page shows */
+let shown = null;
+
+/** @type {Record<string, (given: any, onStep: import('./beam.js').OnStep) => unknown>} */
+const CALLS = {
+  load(given) {
+    model = new WritingModel(given.card, decodeBase64(given.weights), given.pieces);
+    constants = given.constants;
+    return null;
+  },
+  /** Run a request and return its trace document. */
+  run(request, onStep) {
+    return traceDocument(loaded().trace(request, onStep));
+  },
+  /** Run a request for the page and return what it shows beside the maps. */
+  show(request, onStep) {
+    shown = loaded().trace(request, onStep);
+    const { fields, output, details } = shown;
+    return { request: shown.request, fields, output, details };
+  },
+  payload({ site, layer }) {
+    if (!shown || !constants) throw new Error('No trace is shown.');
+    const { kind } = shown.fields[shown.maps[site].memory];
+    const make = kind === 'picture' ? gridPayload : ribbonPayload;
+    return make(shown, site, layer, constants);
+  },
+};
+
+function loaded() {
+  if (!model) throw new Error('The model is not loaded.');
+  return model;
+}
+
+/** Answer one message of the page. */
+function answer(/** @type {MessageEvent} */ { data: { number, call, given } }) {
+  const since = performance.now();
+  const onStep = (/** @type {number} */ done, /** @type {number} */ most, /** @type {number[]} */ ids) => {
+    const { text } = loaded().tokenizer.decode(ids);
+    worker.postMessage({ number, progress: { done, most, text } });
+  };
+  try {
+    const found = CALLS[call](given, onStep);
+    worker.postMessage({ number, answer: found, milliseconds: performance.now() - since });
+  } catch (error) {
+    const isInput = error instanceof InputError;
+    worker.postMessage({ number, error: `${/** @type {any} */ (error)?.message ?? error}`, isInput });
+  }
+}
+
+worker.onmessage = answer;

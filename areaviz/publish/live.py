@@ -1,0 +1,184 @@
+"""A page with a live model: one file in which readers type, and the model runs on their device.
+
+The page opens with a stored run, which comes before the weights in the file and is drawn before
+they have arrived. The engine (areaviz/components/live) runs in a worker. The page's security policy
+allows no other script, and nothing can be fetched or sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from areaviz import __version__
+from areaviz.components.modules import joined_modules, without_comments
+from areaviz.components.parts import parts, text_of
+from areaviz.drawing.markup import Markup, data_block, document, element, raw
+from areaviz.drawing.select import known_as
+from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
+from areaviz.interactive.grid import KEPT, OVERLAPS, SURE, WANTED
+from areaviz.interactive.grid_print import COARSE, SHOWN
+from areaviz.interactive.grid_table import TOP as TOP_RECTANGLES
+from areaviz.interactive.message import title
+from areaviz.interactive.readings import STEEPEST, WORK
+from areaviz.interactive.ribbon import ENTRIES, ROOMY
+from areaviz.interactive.ribbon_table import TOP
+from areaviz.publish.content import opening_focus, opening_payloads, places
+from areaviz.publish.live_form import live_form, what_if_panel
+from areaviz.publish.live_model import LiveModel
+from areaviz.publish.options import MOST_AREAS, PageOptions
+from areaviz.publish.page import mounts, page_content, page_style
+from areaviz.publish.page_body import page_body, payload_block, told_to_script
+from areaviz.trace.document import request_entry
+from areaviz.trace.picture import Picture
+from areaviz.trace.reading import EVEN, MASSES, SINK
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.weights import MAX_OVERLAP
+
+ENGINE = ("live/worker.js",)
+PAGE = ("live/live_page.js",)
+"""The modules that the engine and the page start with; they import the others."""
+FOOTER = (
+    f"Made with areaviz {__version__}. The model, its weights and this page are in this one file."
+    " The file fetches nothing and sends nothing. What you type stays on this device."
+)
+
+
+def live_page(
+    model: LiveModel,
+    trace: Trace,
+    focus: Focus | None = None,
+    options: PageOptions | None = None,
+    pictures: Sequence[Picture] = (),
+) -> str:
+    """Return an HTML page that contains a model and runs it.
+
+    Args:
+        model: the model.
+        trace: the run with which the page opens, of this model.
+        focus: the selection with which it opens; None selects a word.
+        options: title, note and theme of the page.
+        pictures: the pictures that readers can choose, for a model that describes pictures.
+
+    Raises:
+        InputError: an option or the selection does not exist in the trace.
+    """
+    options = replace(options or PageOptions(), layers=(), sites=()).checked()
+    found = places(trace, options)
+    content = page_content(trace, found, focus, options)
+    _, main, _ = page_body(content)
+    # The engine finds the other sites and layers when a reader asks for one.
+    opening = opening_focus(trace, found, focus)
+    first = [place for place in found if opening is not None and place.site == opening.site]
+    stored = opening_payloads(trace, first, options, opening, 0)
+    style = f"{page_style(options.theme)}\n{text_of('live/live.css')}"
+    script = page_script(content.shown)
+    body = [
+        _header(model, options),
+        live_form(model, trace, pictures),
+        main,
+        what_if_panel(),
+        _about(model),
+        element("footer", FOOTER),
+        data_block(told_to_script(content) | _told(trace), id="panels"),
+        *map(payload_block, stored),
+        # It runs before the rest of the file has arrived.
+        raw("script", script, type="module", **{"async": ""}),
+        *engine_blocks(model, trace),
+    ]
+    styles = [style, *(parts(kind).css for kind in content.shown)]
+    policy = ["worker-src blob:"]
+    return document(options.title or f"{model.card.name}, live", styles, [script], body, policy)
+
+
+def page_script(kinds: Sequence[str] | Mapping[str, Any]) -> str:
+    """Return the page's script: components, panels, and the part that asks the engine."""
+    shared = "\n".join(map(text_of, ("message.js", "page/panels.js")))
+    live = joined_modules(PAGE)
+    own = without_comments(f"{mounts(kinds)}\n{shared}")
+    return f"{own}\n{live}\nawait openLivePage({{ openPanels, messageIn }});"
+
+
+def engine_blocks(model: LiveModel, trace: Trace) -> list[Markup]:
+    """Return the engine, its settings and the weights as data that the page's script reads."""
+    setting = {"card": model.plain, "constants": constants(trace)}
+    return [
+        data_block(setting, id="setting"),
+        raw("script", joined_modules(ENGINE), type="text/plain", id="engine"),
+        data_block(model.pieces, id="pieces"),
+        raw("script", model.encoded_weights, type="text/plain", id="weights"),
+    ]
+
+
+def constants(trace: Trace) -> dict[str, Any]:
+    """Return the numbers and names with which the engine makes payloads, see ribbon_payload.js.
+
+    Args:
+        trace: any run of the model; it gives the names of the fields.
+    """
+    return {
+        "top": TOP,
+        "overlap": MAX_OVERLAP,
+        "entries": ENTRIES,
+        "roomy": ROOMY,
+        "most": MOST_AREAS,
+        "work": WORK,
+        "masses": list(MASSES),
+        "mass": Focus("").mass,
+        "sink": SINK,
+        "grid": {
+            "kept": KEPT,
+            "wanted": [list(pair) for pair in WANTED],
+            "coarse": COARSE,
+            "lit": {
+                "many": SHOWN,
+                "most": TOP_RECTANGLES,
+                "listed": SURE,
+                "overlap": MAX_OVERLAP,
+                "step": OVERLAPS[1],
+            },
+            "heat": [colour for _, colour in SEQUENCE_STOPS],
+        },
+        "names": {name: title(known_as(trace, name)) for name in trace.fields},
+        "header": {
+            "colours": list(HEAD_COLOURS),
+            "even": EVEN,
+            "signed": [ACCENT, SECOND],
+            "steepest": STEEPEST,
+        },
+    }
+
+
+def _header(model: LiveModel, options: PageOptions) -> Markup:
+    card = model.card
+    facts = f"{card.title} · {card.parameters:,} parameters · runs on this device"
+    parts = [
+        element("h1", options.title.strip() or f"{card.name}, live"),
+        element("p", facts, class_="facts"),
+    ]
+    if options.note.strip():
+        parts.append(element("p", options.note, class_="note"))
+    return element("header", *parts)
+
+
+def _told(trace: Trace) -> dict[str, Any]:
+    """Return what the script needs to know of the opening run before the engine is there."""
+    fields = {}
+    for name, field in trace.fields.items():
+        anchors = field.anchors.tolist()
+        fields[name] = {"raw": field.raw, "anchors": anchors, "labels": list(field.labels)}
+    output = trace.fields[trace.output.field].raw
+    return {"request": request_entry(trace.request), "fields": fields, "output": output}
+
+
+def _about(model: LiveModel) -> Markup:
+    """Return the limits, the licence and the digest of the weights."""
+    card = model.card
+    digest = card.files.get("model.safetensors", "")
+    sentences = [card.limits, f"Licence: {card.licence}."]
+    if digest:
+        sentences.append(f"SHA-256 of the weights: {digest}")
+    paragraphs = (element("p", one) for one in sentences)
+    return element("section", *paragraphs, class_="aside", aria_label="About the model")

@@ -1,0 +1,122 @@
+"""The controls of a live page: what goes in, how the model writes, and what is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from areaviz.drawing.markup import Markup, element
+from areaviz.publish.live_model import LiveModel
+from areaviz.publish.page_input import picture_address
+from areaviz.trace.limits import MAX_CODE_POINTS
+from areaviz.trace.picture import Picture
+from areaviz.trace.record import Trace
+
+MOST_BEAM = 8
+"""Largest beam width that the page offers."""
+VERBS: Mapping[str, str] = {
+    "translation": "Translate",
+    "reading": "Continue",
+    "caption": "Describe",
+}
+"""The label of the button that runs the model, by task."""
+CHANGES: Mapping[str, str] = {
+    "live-ban": "Ban areas with the pinned items",
+    "live-double": "Give them four times the weight",
+    "live-hide": "Hide the pinned items",
+    "live-gate": "Switch the chosen head off",
+}
+"""The buttons that change a run, by their ids in live/what_if.js."""
+WHAT_IF = (
+    "Click a part of the text that is attended to, or choose one head, and then change the run. The"
+    " model runs again at once."
+)
+
+
+def live_form(model: LiveModel, trace: Trace, pictures: Sequence[Picture]) -> Markup:
+    """Return the form; the script shows it when the engine is there."""
+    given = (
+        _text_field(trace) if trace.request.picture is None else _picture_fields(trace, pictures)
+    )
+    decodings = [("greedy 1", "Greedy")]
+    decodings += [(f"beam {width}", f"Beam {width}") for width in range(2, MOST_BEAM + 1, 2)]
+    method = f"{trace.request.method} {trace.request.beam}"
+    trained = int(model.card.config.get("area_size", 1))
+    sizes = [("", f"As trained ({trained})")]
+    sizes += [(f"{size}", f"{size}") for size in range(1, trained)]
+    button = VERBS.get(model.card.task, "Run")
+    return element(
+        "form",
+        *given,
+        _choice("live-decoding", "Decoding", decodings, method),
+        _choice("live-area", "Largest area", sizes, ""),
+        element("button", button, id="live-run", type="submit"),
+        element("button", "Stop", id="live-stop", type="button", hidden=""),
+        element("p", id="live-status", role="status"),
+        element("p", id="live-problem", role="alert", hidden=""),
+        id="live",
+        hidden="",
+        aria_label="Run the model",
+    )
+
+
+def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: str) -> Markup:
+    """Return a labelled menu of (value, text) pairs."""
+    offered = []
+    for value, text in options:
+        selected = {"selected": ""} if value == chosen else {}
+        offered.append(element("option", text, value=value, **selected))
+    menu = element("select", *offered, id=name)
+    return element("div", element("label", label, for_=name), menu)
+
+
+def _text_field(trace: Trace) -> list[Markup]:
+    """Return the field for a text, which holds the text of the opening."""
+    text = element(
+        "input",
+        id="live-text",
+        type="text",
+        value=trace.request.text,
+        maxlength=str(MAX_CODE_POINTS),
+        autocomplete="off",
+        spellcheck="false",
+    )
+    return [element("div", element("label", "Text", for_="live-text"), text, class_="live-wide")]
+
+
+def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:
+    """Return a menu of pictures, and a field for a file of the reader."""
+    offered = []
+    for picture in pictures:
+        is_shown = picture == trace.request.picture
+        selected = {"selected": ""} if is_shown else {}
+        # The page already shows the picture of the opening.
+        source = "" if is_shown else picture_address(picture)
+        option = element("option", picture.name, value=picture.name, data_source=source, **selected)
+        offered.append(option)
+    menu = element("select", *offered, id="live-picture")
+    file = element("input", id="live-file", type="file", accept="image/*")
+    return [
+        element("div", element("label", "Picture", for_="live-picture"), menu),
+        element(
+            "div", element("label", "Your picture", for_="live-file"), file, class_="live-wide"
+        ),
+    ]
+
+
+def what_if_panel() -> Markup:
+    """Return the buttons that change the next run."""
+    buttons = []
+    for name, label in CHANGES.items():
+        button = element("button", label, id=name, type="button", data_change="", disabled="")
+        buttons.append(button)
+    return element(
+        "section",
+        element("h2", "What if"),
+        element("p", WHAT_IF, class_="facts"),
+        element("div", *buttons, class_="live-buttons"),
+        element("ul", aria_label="Changes of the run"),
+        id="live-changes",
+        class_="panel",
+        hidden="",
+        aria_label="What if",
+    )

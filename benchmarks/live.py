@@ -1,0 +1,123 @@
+"""Compare the models of live pages with Python on validation sentences, and measure their speed.
+
+    python -m benchmarks.live [--models NAME ...] [--sentences 200] [--write]
+
+Every sentence runs through the engine of live pages, in Node, and through Python, greedily and with
+a beam of 4. A case counts as equal if the output, the fields, the alternatives and the warnings are
+equal; the last column has the largest difference of a weight. Times are CPU times of Node, without
+loading, and include the pass that records all weights. The corpus is that of
+`areaviz data get multi30k`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from areaviz.cards.card import read_card
+from areaviz.data.multi30k import captions
+from areaviz.data.places import CHECKPOINTS, data_folder
+from areaviz.models import MODELS
+from areaviz.publish.live_model import LiveModel
+from areaviz.trace.document import to_document
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from benchmarks.report import command, markdown, processor, publish
+from tests.components.live.node import documents, trace_of
+
+NAMES = (
+    "token-boundary",
+    "char-boundary",
+    "language-model-boundary",
+    "lstm-boundary",
+    "recurrent-additive",
+)
+METHODS = ("greedy", "beam")
+TOGETHER = 20
+"""Sentences that one process of Node runs."""
+
+
+@dataclass(slots=True)
+class Compared:
+    """The comparison of one model and one method."""
+
+    name: str
+    method: str
+    equal_outputs: int = 0
+    equal_traces: int = 0
+    differences: list[float] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+    items: int = 0
+
+    def add(self, found: Trace, expected: Trace, milliseconds: float) -> None:
+        """Add the traces of one sentence."""
+        self.milliseconds.append(milliseconds)
+        self.items += len(expected.output.probabilities)
+        if found.fields["target"].raw != expected.fields["target"].raw:
+            return
+        self.equal_outputs += 1
+        self.equal_traces += plain(found) == plain(expected)
+        for site, attention in expected.maps.items():
+            difference = np.abs(found.maps[site].weights - attention.weights).max(initial=0)
+            self.differences.append(float(difference))
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The cells of its row."""
+        count = len(self.milliseconds)
+        return (
+            f"{self.name}, {self.method}",
+            f"{self.equal_outputs} of {count}",
+            f"{self.equal_traces} of {count}",
+            f"{np.median(self.milliseconds):.0f} ms",
+            f"{sum(self.milliseconds) / self.items:.1f} ms",
+            f"{max(self.differences, default=0):.1e}",
+        )
+
+
+def plain(trace: Trace) -> dict[str, object]:
+    """Return what has to be equal in a trace, besides its arrays."""
+    document = to_document(trace)
+    for name in ("device", "log-probability"):
+        document["details"].pop(name)
+    alternatives = document["output"].pop("alternatives")
+    document["labels"] = [[label for label, _ in items] for items in alternatives]
+    return document
+
+
+def compared(name: str, sentences: Sequence[str]) -> Iterator[Compared]:
+    """Compare a model with Python, method by method."""
+    folder = CHECKPOINTS / name
+    card = read_card(folder / "card.json")
+    model = LiveModel.load(folder, card)
+    python = MODELS[card.family].load(folder, card, torch.device("cpu"))
+    for method in METHODS:
+        result = Compared(name, method)
+        for first in range(0, len(sentences), TOGETHER):
+            some = sentences[first : first + TOGETHER]
+            requests = [Request(name, sentence, method) for sentence in some]
+            for request, document in zip(requests, documents(model, requests), strict=True):
+                (expected,) = python.trace([request])
+                result.add(trace_of(document), expected, document["milliseconds"])
+        yield result
+
+
+def main() -> None:
+    """Compare the models and print a table."""
+    parser = command("Compare the models of live pages with Python.")
+    parser.add_argument("--models", nargs="+", default=NAMES)
+    parser.add_argument("--sentences", type=int, default=200)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    sentences = captions(data_folder(), "val")[: options.sentences]
+    rows = [one.row for name in options.models for one in compared(name, sentences)]
+    about = f"Measured on {processor()}, one thread, {len(sentences)} sentences of validation."
+    columns = ("model", "outputs", "traces", "a sentence", "an item", "largest difference")
+    publish("live", markdown(about, columns, rows), options.write)
+
+
+if __name__ == "__main__":
+    main()

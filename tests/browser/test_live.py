@@ -1,0 +1,200 @@
+"""A live page in a real browser, opened from a file: it translates, and asks for nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from axe_playwright_python.sync_playwright import Axe
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+
+from areaviz.cards.card import read_card
+from areaviz.data.picture_samples import sample
+from areaviz.data.places import CHECKPOINTS
+from areaviz.models import MODELS
+from areaviz.models.base import Model
+from areaviz.publish.live import live_page
+from areaviz.publish.live_model import LiveModel
+from areaviz.trace.interventions import Gate, Weigh
+from areaviz.trace.request import Request
+from tests.components.live.node import assert_equal_traces, plain_request, trace_of
+
+pytestmark = pytest.mark.browser
+NAME = "token-boundary"
+OPENING = Request(NAME, "Two young men are playing football in a park.", "beam")
+REQUESTS = (
+    Request(NAME, "A small dog runs through the snow.", "beam"),
+    Request(NAME, "A café　with ﬁve naïve 狗 dogs", "greedy"),
+    Request(NAME, "Two dogs.", "beam", 2, target="Zwei Hunde laufen."),
+)
+# Arrays leave the page as texts, because playwright would copy them number by number.
+RUN = """async (request) => {
+  const found = await window.areaviz.run(request);
+  for (const array of Object.values(found.arrays)) {
+    const bytes = new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength);
+    array.kind = array.data.constructor.name;
+    array.data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  }
+  return found;
+}"""
+
+
+@pytest.fixture(scope="module")
+def python() -> Model:
+    card = read_card(CHECKPOINTS / NAME / "card.json")
+    model: Model = MODELS[card.family].load(CHECKPOINTS / NAME, card, torch.device("cpu"))
+    return model
+
+
+@pytest.fixture(scope="module")
+def file(python: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    card = read_card(CHECKPOINTS / NAME / "card.json")
+    (trace,) = python.trace([OPENING])
+    made = live_page(LiveModel.load(CHECKPOINTS / NAME, card), trace)
+    path = tmp_path_factory.mktemp("live") / "page.html"
+    path.write_text(made, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def live(page: Page, file: Path) -> Iterator[Page]:
+    """Open the page from the disk. Nothing but the file and its worker may be asked for."""
+    asked: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("websocket", lambda socket: asked.append(socket.url))
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(file.as_uri())
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
+    yield page
+    assert [url for url in asked if url != file.as_uri() and not url.startswith("blob:")] == []
+    assert problems == []
+
+
+def write(page: Page, text: str) -> None:
+    page.get_by_label("Text").fill(text)
+    page.get_by_role("button", name="Translate").click()
+
+
+def test_a_live_page_runs_requests_as_python_does(live: Page, python: Model) -> None:
+    for request in REQUESTS:
+        document: Any = live.evaluate(RUN, plain_request(request))
+        assert_equal_traces(trace_of(document), python.trace([request])[0])
+
+
+def test_a_live_page_translates_what_is_typed_and_shows_it(live: Page, python: Model) -> None:
+    expect(live.locator(".ribbon[data-ready]")).to_have_count(1)
+    text = "A girl <b>reads</b> a book."
+    write(live, text)
+    expect(live.locator("#live-status")).to_contain_text("Done in")
+    (trace,) = python.trace([Request(NAME, text, "beam")])
+    expect(live.locator(".texts .reading")).to_have_text([text, trace.fields["target"].raw])
+    live.locator("#ribbon .choices").get_by_text("Within the source", exact=True).click()
+    expect(live.locator('[data-shown="encoder self, layer 4"]')).to_have_count(1)
+    expect(live.locator(".ribbon .caption")).to_contain_text("encoder self, layer 4 of 4")
+    live.get_by_text("Probability of every item").click()
+    expect(live.locator("details table").first.locator("tr")).to_have_count(
+        len(trace.output.probabilities) + 1
+    )
+
+
+def test_layers_that_are_not_stored_come_from_the_engine(live: Page) -> None:
+    live.locator("#ribbon .choices").get_by_text("1", exact=True).click()
+    expect(live.locator('[data-shown="encoder-decoder, layer 1"]')).to_have_count(1)
+    live.locator("#ribbon .choices").get_by_text("Within the translation", exact=True).click()
+    expect(live.locator('[data-shown="decoder self, layer 1"]')).to_have_count(1)
+
+
+def test_a_text_that_cannot_run_gets_a_sentence_and_changes_nothing(live: Page) -> None:
+    before = live.locator(".texts").inner_text()
+    write(live, "   ")
+    expect(live.get_by_role("alert")).to_contain_text("no visible character")
+    assert live.locator(".texts").inner_text() == before
+    write(live, "A dog runs.")
+    expect(live.locator("#live-status")).to_contain_text("Done in")
+    expect(live.get_by_role("alert")).to_have_count(0)
+
+
+def test_a_run_can_be_stopped_and_the_page_goes_on(live: Page) -> None:
+    write(live, "A man and a woman walk along a street with shops. " * 8)
+    live.get_by_role("button", name="Stop").click()
+    expect(live.locator("#live-status")).to_contain_text("Stopped")
+    live.locator("#ribbon .choices").get_by_text("2", exact=True).click()
+    expect(live.locator('[data-shown="encoder-decoder, layer 2"]')).to_have_count(1)
+    write(live, "A dog runs.")
+    expect(live.locator("#live-status")).to_contain_text("Done in")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_live_page_is_accessible_and_fits_a_phone(live: Page, scheme: Any) -> None:
+    live.emulate_media(color_scheme=scheme)
+    live.set_viewport_size({"width": 390, "height": 844})
+    live.get_by_label("Text").press("Enter")
+    expect(live.locator("#live-status")).to_contain_text("Done in")
+    assert live.evaluate("document.documentElement.scrollWidth") <= 390
+    results = Axe().run(live)
+    assert results.violations_count == 0, results.generate_report()
+
+
+def test_a_live_page_without_scripts_shows_a_picture(chromium: Browser, file: Path) -> None:
+    context = chromium.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    expect(page.locator("#without-script svg")).to_be_visible()
+    expect(page.locator("#without-script p")).to_contain_text("still picture")
+    expect(page.locator("#live")).to_be_hidden()
+    context.close()
+
+
+def test_what_if_changes_the_run_and_takes_it_back(live: Page, python: Model) -> None:
+    text = OPENING.text
+    expect(live.get_by_role("button", name="Ban areas")).to_be_disabled()
+    live.locator(".ribbon #memory-5").click()
+    live.get_by_role("button", name="Ban areas").click()
+    ban = Weigh("encoder-decoder", (5,))
+    (changed,) = python.trace([Request(NAME, text, "beam", changes=(ban,))])
+    readings = live.locator(".texts .reading")
+    (plain,) = python.trace([OPENING])
+    outputs = [text, changed.fields["target"].raw, plain.fields["target"].raw]
+    expect(readings).to_have_text(outputs)
+    expect(live.locator(".ribbon .caption")).to_contain_text("with 1 change")
+    live.get_by_role("button", name="Remove: Ban “football”").click()
+    expect(readings).to_have_text([text, plain.fields["target"].raw])
+    live.locator(".ribbon").get_by_role("button", name="Head 2").click()
+    live.get_by_role("button", name="Switch the chosen head off").click()
+    gate = Gate("encoder-decoder", layer=3, head=1)
+    (gated,) = python.trace([Request(NAME, text, "beam", changes=(gate,))])
+    expect(readings.nth(1)).to_have_text(gated.fields["target"].raw)
+    write(live, "A dog runs.")
+    expect(live.locator("#live-changes li")).to_have_count(0)
+    expect(readings).to_have_count(2)
+
+
+def test_a_captioner_describes_samples_and_files(page: Page, tmp_path: Path) -> None:
+    name, shown = "scene-captions-boundary", [sample("scene-34"), sample("scene-9")]
+    card = read_card(CHECKPOINTS / name / "card.json")
+    model = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
+    requests = [Request(name, "", "beam", picture=picture) for picture in shown]
+    traces = [model.trace([request])[0] for request in requests]
+    file = tmp_path / "page.html"
+    made = live_page(LiveModel.load(CHECKPOINTS / name, card), traces[0], pictures=shown)
+    file.write_text(made, encoding="utf-8")
+    page.goto(file.as_uri())
+    expect(page.locator("html[data-live=ready]")).to_have_count(1)
+    output = page.locator(".texts .reading")
+    expect(output).to_have_text(traces[0].fields["target"].raw)
+    page.get_by_label("Picture", exact=True).select_option("scene-9")
+    expect(output).to_have_text(traces[1].fields["target"].raw)
+    expect(page.locator(".grid[data-ready]")).to_have_count(1)
+    upload = tmp_path / "own.png"
+    Image.fromarray(shown[0].pixels).save(upload)
+    page.get_by_label("Your picture").set_input_files(upload)
+    expect(output).to_have_text(traces[0].fields["target"].raw)
+    other = tmp_path / "other.png"
+    other.write_text("no picture")
+    page.get_by_label("Your picture").set_input_files(other)
+    expect(page.get_by_role("alert")).to_contain_text("not a picture")

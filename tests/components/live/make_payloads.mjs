@@ -1,0 +1,26 @@
+// Make ribbon payloads of given weights with the browser's code. Standard input has the constants and
+// the maps; standard output gets one payload a line, with arrays as lists.
+
+import { readFileSync } from 'node:fs';
+
+import { AreaGrid } from '../../../areaviz/components/live/area_grid.js';
+import { gridPayload } from '../../../areaviz/components/live/grid_payload.js';
+import { ribbonPayload } from '../../../areaviz/components/live/ribbon_payload.js';
+
+function numbers(text) {
+  const bytes = Buffer.from(text, 'base64');
+  return new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+}
+
+for (const { constants, trace, site, layer } of JSON.parse(readFileSync(0, 'utf8'))) {
+  for (const map of Object.values(trace.maps)) {
+    map.grid = new AreaGrid(...map.grid);
+    map.weights = numbers(map.weights);
+  }
+  const isPicture = trace.fields[trace.maps[site].memory].kind === 'picture';
+  const make = isPicture ? gridPayload : ribbonPayload;
+  const { header, arrays } = make(trace, site, layer, constants);
+  const plain = Object.entries(arrays).map(([name, values]) => (
+    [name, { bytes: values.BYTES_PER_ELEMENT, values: [...values] }]));
+  console.log(JSON.stringify({ header, arrays: Object.fromEntries(plain) }));
+}

@@ -1,0 +1,69 @@
+"""Modules of live pages are joined into scripts in which every name is unique."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from areaviz.components import modules, parts
+from areaviz.components.modules import joined_modules, top_level_names
+from areaviz.components.parts import text_of
+from areaviz.publish.live import ENGINE, PAGE
+from tests.components.live.node import run_node
+
+FOLDER = Path(parts.__file__).parent / "live"
+ALL = sorted(f"live/{path.name}" for path in FOLDER.glob("*.js"))
+
+
+@pytest.mark.parametrize("entry", [ENGINE, PAGE])
+def test_joined_modules_have_no_imports_and_each_module_once(entry: tuple[str, ...]) -> None:
+    script = joined_modules(entry)
+    assert not re.search(r"^(import|export) ", script, re.MULTILINE)
+    assert "</script" not in script and "<!--" not in script
+    names = top_level_names(script)
+    assert len(names) == len(set(names))
+
+
+def test_every_module_is_part_of_a_script() -> None:
+    scripts = joined_modules(ENGINE) + joined_modules(PAGE)
+    own = set(top_level_names(scripts))
+    for path in ALL:
+        text = re.sub(r"^export ", "", text_of(path), flags=re.MULTILINE)
+        assert own.issuperset(top_level_names(text)), path
+
+
+def test_no_module_hides_a_name_that_the_browser_defines() -> None:
+    own = top_level_names(joined_modules(ENGINE) + joined_modules(PAGE))
+    (taken,) = run_node("defined_names.mjs", own)
+    assert taken == []
+
+
+def test_a_page_script_has_names_of_its_own() -> None:
+    panels = text_of("message.js") + text_of("page/panels.js")
+    shared = set(top_level_names(panels)) & set(top_level_names(joined_modules(PAGE)))
+    assert shared == set()
+
+
+def test_joined_modules_refuses_a_name_that_two_modules_define(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {
+        "a.js": "import { b } from './b.js';\nexport const ONE = 1, TWO = 2;\n",
+        "b.js": "export function b() {}\nconst TWO = 3;\n",
+    }
+    monkeypatch.setattr(modules, "text_of", files.__getitem__)
+    with pytest.raises(ValueError, match='b.js and a.js both define "TWO"'):
+        joined_modules(["a.js"])
+
+
+def test_joined_modules_puts_imported_modules_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "a.js": "import { b } from './b.js';\nimport { c } from './c.js';\nb(c);\n",
+        "b.js": "import { c } from './c.js';\nexport function b() { return c; }\n",
+        "c.js": "export const c = 1;\n",
+    }
+    monkeypatch.setattr(modules, "text_of", files.__getitem__)
+    joined = "const c = 1;\n\nfunction b() { return c; }\n\nb(c);\n"
+    assert joined_modules(["a.js"]) == joined
