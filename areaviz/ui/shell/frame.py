@@ -40,13 +40,13 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
   outline: 2px solid currentColor !important; outline-offset: 2px; border-radius: 4px; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
-[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; min-height: 32px; }
+[data-testid="stPageLink-NavLink"] {
+  padding-left: 0; padding-right: 0; min-height: 32px; background: none; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
 [data-testid="stLayoutWrapper"]:has(> .st-key-tour_link) { position: absolute; }
 .stVerticalBlock.st-key-tour_link {
-  position: fixed; top: 0.75rem; right: 1.5rem; width: max-content; z-index: 999991; }
-.st-key-tour_link [data-testid="stPageLink-NavLink"] { background: none; }
+  position: fixed; top: 1rem; right: 1.5rem; width: max-content; z-index: 999991; }
 .st-key-tour_link [data-testid="stPageLink-NavLink"] p {
   font-size: 15px; font-weight: 400; text-decoration: none; }
 @media (max-width: 62rem) { .st-key-tour_link { display: none; } }
