@@ -121,7 +121,7 @@ class Tour {
     for (const [side, value] of Object.entries(sides)) this.ring.style.setProperty(side, `${value}px`);
   }
 
-  /** Go on once the sentence of the picture has said for a moment what the reader was to point at. */
+  /** Go on once the watched text, such as the sentence below a picture, has for a moment been what was asked for. */
   follow() {
     const { watch, starts, ends, next } = this.data ?? {};
     if (!watch || !next || this.hasGone) return;

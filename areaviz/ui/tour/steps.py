@@ -35,11 +35,11 @@ class Step:
         says: what the step shows, in one or two sentences.
         asks: what the user can do.
         look: the CSS selector of the element with the amber frame, "" for none.
-        starts: the text that the sentence below the picture contains at first.
-        ends: the text that it contains once the user has done what is asked. "" waits for any
-            sentence without `starts`.
+        starts: the text that the watched element contains at first.
+        ends: the text that it contains once the user has done what is asked. "" waits for any text
+            without `starts`.
         act: a link that does what is asked, as a label and an address.
-        watch: the CSS selector of the sentence, "" if Next alone goes on.
+        watch: the CSS selector of the watched element, "" if only Next goes on.
     """
 
     says: str
@@ -52,15 +52,14 @@ class Step:
 
 
 def opening_step(trace: Trace) -> Step:
-    """Introduce a translator on Home, whose first picture shows one."""
-    focus = first_look(trace)
-    lit = _word(trace.fields[trace.maps[SITE].query], focus.items[0])
+    """Introduce a translator on Home, whose ribbon can play how one word is written."""
+    lit = _word(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
     return Step(
         "A translator writes German word by word. Before each word it looks back at the English.",
-        "Point at a German word.",
-        ".ribbon [data-side=query] .view",
-        quoted(lit),
-        watch=_SENTENCE,
+        f"Press **Play** and see how it writes **{lit}**.",
+        ".ribbon .opener, .ribbon .play",
+        ends=" again",
+        watch=".ribbon .play .go",
     )
 
 
@@ -143,14 +142,14 @@ def reason_step(trace: Trace, before: Trace | None) -> Step:
         needs = "does not need" if now == answer else "needs"
         return Step(
             f"Without fact {fact + 1} it {change} **{now}**{was}. So it {needs} that fact.",
-            look=".st-key-translation_0",
+            look=".hops .answer",
         )
     label = whole.fields[whole.maps["hops"].memory].labels[fact]
     return Step(
         f"Does it need what it looks at? Its last hop reads fact {fact + 1},"
         f" {quoted(label.rstrip('.'))}, and it answers **{answer}**.",
         "Take that fact away and ask again.",
-        ".st-key-card",
+        ".hops .board",
         act=(f"Without fact {fact + 1}", _address("reason", 5, {"text": story_without(fact)})),
     )
 
