@@ -7,6 +7,7 @@ import streamlit as st
 from areaviz.ui.shell.frame import admitted, refuse
 from areaviz.ui.shell.page import GROUPS, HIDDEN
 from areaviz.ui.shell.restart_recovery import begin, take_up
+from areaviz.ui.tour.bar import tour_bar
 
 ROOT = Path(__file__).parent
 st.set_page_config(page_title="areaviz", page_icon=ROOT / "assets" / "favicon.png", layout="wide")
@@ -28,6 +29,7 @@ for group, titles in GROUPS.items():
 page = st.navigation(groups, position="top" if is_open else "hidden")
 if is_open:
     page.run()
+    tour_bar()
 else:
     refuse()
 take_up(is_open)

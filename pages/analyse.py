@@ -11,5 +11,5 @@ page = Page(
     " see what models looked at there.",
     AnalyseState(),
 )
-page_frame(page)
+page_frame(page, is_brief=True)
 analyse_page(page)

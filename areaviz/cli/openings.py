@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from areaviz.analysis.stored_analysis import store_analysis
+from areaviz.cli.models import open_backend
 from areaviz.data.places import ASSETS, CHECKPOINTS
 from areaviz.trace import codec
 from areaviz.ui.home.openings import hero_trace, store_openings
@@ -16,8 +18,16 @@ from areaviz.ui.home.tile_pictures import draw_pictures
 def openings(
     checkpoints: Annotated[Path, typer.Option(help="The folder of the models.")] = CHECKPOINTS,
     assets: Annotated[Path, typer.Option(help="Where everything is written to.")] = ASSETS,
+    only_analysis: Annotated[
+        bool, typer.Option("--only-analysis", help="Store only what the page Analyse opens with.")
+    ] = False,
 ) -> None:
     """Run what pages and ready examples open with, and store the results so they open at once."""
+    backend = open_backend(checkpoints, "auto", ())
+    rows = store_analysis(assets / "analysis", backend.models(), backend.trace)
+    typer.echo(f"{assets / 'analysis'}: the rows of {len(rows)} models.")
+    if only_analysis:
+        return
     folder = assets / "openings"
     opened = store_openings(folder, folder / "looks.json", checkpoints)
     codec.save(opened[0].traces[0], assets / "home.npz", half=True)

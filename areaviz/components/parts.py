@@ -66,6 +66,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
         "judging/boxes.js",
         "judging/judging.js",
     ),
+    "tour": ("tour/tour.html", "tour/tour.css", "tour/tour.js"),
     "window": (
         "window/window.html",
         "window/window.css",

@@ -25,9 +25,10 @@ CONFIGURATION = ROOT / ".streamlit"
 """
 CHECKPOINTS, ASSETS = ROOT / "checkpoints", ROOT / "assets"
 HOME, HERO, OPENINGS = ASSETS / "home.npz", ASSETS / "hero.npz", ASSETS / "openings"
-LOOKS, CARDS = OPENINGS / "looks.json", ASSETS / "cards"
+LOOKS, CARDS, ANALYSIS = OPENINGS / "looks.json", ASSETS / "cards", ASSETS / "analysis"
 """The trace of a translation for the gallery, the trace of Home, those that the other pages open
-with (see `areaviz.backend.stored`), the list of default views, and the pictures of Home.
+with (see `areaviz.backend.stored`), the list of default views, the pictures of Home, and the rows
+with which Analyse opens (see `areaviz.analysis.stored_analysis`).
 
 The command `areaviz openings` writes them.
 """

@@ -36,7 +36,7 @@ THINGS = (
 def address(app: App, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page's address, with analyses in a folder of their own."""
     folder = tmp_path_factory.mktemp("analyses")
-    return f"{app('app.py', AREAVIZ_ANALYSES=str(folder))}/analyse"
+    return f"{app('app.py', AREAVIZ_ANALYSES=str(folder))}/analyse?new=1"
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def test_a_set_is_analysed_and_one_of_its_examples_opened(
     for place, (name, texts) in enumerate(zip(("en", "de"), zip(*pairs, strict=True), strict=True)):
         (tmp_path / f"{width}{place}.{name}.txt").write_text("\n".join(texts), "utf-8")
     page.set_viewport_size({"width": width, "height": 900})
-    page.goto(f"{address}/analyse")
+    page.goto(f"{address}/analyse?new=1")
     settled(page)
     page.get_by_text("Upload", exact=True).first.click()
     page.locator('[class*="st-key-analyse_files"] input[type="file"]').set_input_files(

@@ -109,7 +109,7 @@ def test_what_was_chosen_in_the_form_stays(start: Start, page: Page) -> None:
 
 def test_a_note_being_written_stays(start: Start, page: Page) -> None:
     app = start()
-    page.goto(f"{app.url}/analyse")
+    page.goto(f"{app.url}/analyse?new=1")
     page.get_by_role("radio", name="Folder").click()
     page.get_by_role("combobox", name="Folder").click()
     page.get_by_role("option", name="two").click()

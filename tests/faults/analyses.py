@@ -47,7 +47,7 @@ def write_sets(folder: Path, count: int, sentences: int) -> None:
 def begin(app: Served, name: str, sentences: int) -> None:
     """Begin the analysis of a set, and leave."""
     with Session.open(app.url) as visitor:
-        visitor.visit("analyse")
+        visitor.visit("analyse", "new=1")
         visitor.segment("Examples", "Folder")
         visitor.choose("Folder", name)
         shown = visitor.press(f"Run {sentences:,} examples")

@@ -139,7 +139,7 @@ def test_as_examples(
     canary: Path,
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
-    app = given(uploading(open_page("analyse")), FILES, name, canaries(canary)[kind])
+    app = given(uploading(open_page("analyse", new="1")), FILES, name, canaries(canary)[kind])
     refused(app, canary)
 
 
@@ -165,5 +165,5 @@ def test_as_notes(
 ) -> None:
     monkeypatch.setenv(SETTING, str(tmp_path / "rows"))
     use_backend(Translating())
-    app = opened_first(ran(open_page("analyse")))
+    app = opened_first(ran(open_page("analyse", new="1")))
     refused(given(app, "notes_given", name, canaries(canary)[kind]), canary)

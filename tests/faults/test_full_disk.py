@@ -35,7 +35,7 @@ def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) ->
 
         def visited(url: str) -> list[str]:
             with Session.open(url) as session:
-                return session.visit("analyse").errors
+                return session.visit("analyse", "new=1").errors
 
         with served(tmp_path / "log", settings) as app:
             with ThreadPoolExecutor(3) as pool:

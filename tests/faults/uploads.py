@@ -183,7 +183,7 @@ def _zipped(entries: Mapping[str, Iterator[bytes]]) -> bytes:
 def visitor(app: Served, upload: Upload) -> Iterator[Session]:
     """Somebody who is on the upload's page, where its uploader is."""
     with Session.open(app.url, new_cookie(app.url)) as session:
-        session.visit(upload.page)
+        session.visit(upload.page, "new=1" if upload.page == "analyse" else "")
         if upload.page == "analyse":
             session.segment("Examples", "Upload")
         yield session

@@ -52,7 +52,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_set_is_run_and_shown(open_page: Open, use_backend: Use, rows: Path) -> None:
     use_backend(Translating())
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     assert not app.exception and f"{COUNT} examples, {COUNT} with references" in shown(app)
     assert listed(app).empty and not rows.exists()
     ran(app)
@@ -66,10 +66,10 @@ def test_rows_of_another_version_are_left_alone(
     open_page: Open, use_backend: Use, rows: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Translating())
-    ran(open_page("analyse"))
+    ran(open_page("analyse", new="1"))
     (older,) = rows.glob("*.jsonl")
     monkeypatch.setattr(rows_module, "VERSION", 999)
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     assert (
         not app.exception
         and not app.error
@@ -80,7 +80,7 @@ def test_rows_of_another_version_are_left_alone(
 
 def test_two_models_stand_side_by_side(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
     ran(app)
     assert not app.exception and not app.error
@@ -98,7 +98,7 @@ def test_a_model_that_runs_already_is_told_and_not_run_twice(
 
     backend = Translating(hold)
     use_backend(backend)
-    alone, pair = open_page("analyse"), open_page("analyse")
+    alone, pair = open_page("analyse", new="1"), open_page("analyse", new="1")
     button(alone, "Run").click().run()
     pair.selectbox(key="analyse_compare").set_value("char-regular").run()
     button(pair, "Run").click().run()
@@ -141,7 +141,7 @@ def test_stopped_it_goes_on_where_it_was(
 
     backend = Translating(hold)
     use_backend(backend)
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     button(app, "Run").click().run()
     for _ in range(IN_FLIGHT):
         assert begun.acquire(timeout=60)
@@ -165,7 +165,7 @@ def test_a_model_that_fails_is_told_and_rows_are_kept(open_page: Open, use_backe
             raise BackendError("The device is gone; try again.")
 
     use_backend(Translating(fail))
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     assert not app.exception and "The device is gone" in app.error[0].value
     assert any(one.label.startswith("Go on") for one in app.button)
 
@@ -178,13 +178,13 @@ def test_an_example_that_cannot_be_run_has_its_reason_in_the_table(
             raise InputError("Too long; shorten it.")
 
     use_backend(Translating(refuse))
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     assert list(listed(app)["Not run"]).count("Too long; shorten it.") == 1
 
 
 def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     app.text_input(key="analyse_search").set_value("BEACH").run()
     assert len(listed(app)) == 1
     app.text_input(key="analyse_search").set_value("[").run()
@@ -194,7 +194,7 @@ def test_a_search_leaves_what_it_finds(open_page: Open, use_backend: Use) -> Non
 
 def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     order = list(listed(app).index)
     hold(app, example=order[0])
     assert (
@@ -209,7 +209,7 @@ def test_an_example_is_opened_and_left_for_the_next(open_page: Open, use_backend
 
 def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = opened_first(ran(open_page("analyse")))
+    app = opened_first(ran(open_page("analyse", new="1")))
     app.text_input(key=AUTHOR).set_value("Ada")
     write(app, "Accuracy", "Says $dog$ for <b>cat</b>")
     assert (
@@ -222,7 +222,7 @@ def test_a_note_is_saved_shown_changed_and_removed(open_page: Open, use_backend:
     assert keyed(app.text_area, "note_form_text").value in ("", None), (
         "the form is empty for the next"
     )
-    fresh = opened_first(open_page("analyse"))
+    fresh = opened_first(open_page("analyse", new="1"))
     assert "Says $dog$" in shown(fresh)
     button(fresh, "Edit").click().run()
     assert keyed(fresh.text_area, "note_form_text").value == "Says $dog$ for <b>cat</b>"
@@ -238,7 +238,7 @@ def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    app = opened_first(ran(open_page("analyse")))
+    app = opened_first(ran(open_page("analyse", new="1")))
     button(app, "Save the note").click().run()
     assert "The note is empty" in app.error[0].value
     keyed(app.text_area, "note_form_text").set_value("long thought")
@@ -249,8 +249,8 @@ def test_note_without_a_tag_is_tagged_as_a_note_and_an_empty_one_is_refused(
 
 def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    hers = write(opened_first(ran(open_page("analyse"))), "Style", "first")
-    his = opened_first(open_page("analyse"))
+    hers = write(opened_first(ran(open_page("analyse", new="1"))), "Style", "first")
+    his = opened_first(open_page("analyse", new="1"))
     for app in (hers, his):
         button(app, "Edit").click().run()
     write(hers, "Style", "hers")
@@ -258,13 +258,13 @@ def test_who_is_late_sees_both_texts_and_chooses(open_page: Open, use_backend: U
     assert "saved another text meanwhile" in his.warning[0].value
     assert "hers" in shown(his) and "his" in shown(his)
     button(his, "Save mine").click().run()
-    again = shown(opened_first(open_page("analyse")))
+    again = shown(opened_first(open_page("analyse", new="1")))
     assert not his.warning and "his" in again and "hers" not in again
 
 
 def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     app.text_input(key="analyse_search").set_value("dog").run()
     count = len(listed(app))
     assert 1 < count < COUNT
@@ -293,7 +293,7 @@ def test_a_slice_is_saved_chosen_and_measured(open_page: Open, use_backend: Use)
 
 def test_two_models_are_set_against_each_other(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.selectbox(key="analyse_compare").set_value("char-regular").run()
     ran(app)
     assert not any("Wins" in table.value.columns for table in app.table), (
@@ -316,7 +316,7 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    app = write(opened_first(ran(open_page("analyse"))), "Style", "kept")
+    app = write(opened_first(ran(open_page("analyse", new="1"))), "Style", "kept")
     assert "1 note on this set" in shown(app)
     app.file_uploader(key="notes_given").upload("a.csv", b"nonsense", "text/csv").run()
     assert not app.exception and "is no csv file of notes" in app.error[0].value
@@ -325,7 +325,7 @@ def test_notes_come_in_from_a_file_and_a_wrong_one_is_one_sentence(
 def test_files_that_are_too_large_together_are_refused(
     open_page: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     files = [
         ("a.txt", b"a dog\n" * 100_000, "text/plain"),
         ("b.txt", b"a cat\n" * 100_000, "text/plain"),
@@ -349,7 +349,7 @@ def stops(app: AppTest) -> int:
 def test_only_who_began_an_analysis_can_stop_it(open_page: Open, use_backend: Use) -> None:
     gate = threading.Event()
     use_backend(Translating(lambda _: held(gate)))
-    hers, his = open_page("analyse"), open_page("analyse")
+    hers, his = open_page("analyse", new="1"), open_page("analyse", new="1")
     button(hers, "Run").click().run()
     his.run()
     assert (
@@ -368,7 +368,7 @@ def test_a_reader_has_two_at_a_time_and_sees_those_of_other_sets(
     open_page: Open, use_backend: Use, stopped: threading.Event
 ) -> None:
     use_backend(Translating(lambda _: held(stopped)))
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     for model in ("char-area", "char-regular"):
         app.selectbox(key="analyse_model").set_value(model).run()
         button(app, "Run").click().run()
@@ -394,5 +394,5 @@ def test_an_analysis_runs_in_the_background(open_page: Open, use_backend: Use) -
             return super().trace(request, progress, caller)
 
     use_backend(Noting())
-    ran(open_page("analyse"))
+    ran(open_page("analyse", new="1"))
     assert asked == [True] * COUNT

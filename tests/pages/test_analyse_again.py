@@ -66,7 +66,7 @@ def test_an_analysis_of_own_files_opens_again_by_its_address_for_its_reader_alon
     use_backend(Translating())
     ada, bob = new_reader(), new_reader()
     reading(ada)
-    app = opened_first(ran(given(open_page("analyse"), *OWN)))
+    app = opened_first(ran(given(open_page("analyse", new="1"), *OWN)))
     link = address(app)
     assert link["model"] == "char-area" and link["example"] in "12" and len(link["set"]) == 24
     again = open_page("analyse", **link)
@@ -83,19 +83,21 @@ def test_earlier_analyses_are_listed_for_their_reader(
 ) -> None:
     use_backend(Translating())
     reading(new_reader())
-    ran(given(open_page("analyse"), *OWN))
-    fresh = open_page("analyse")
+    ran(given(open_page("analyse", new="1"), *OWN))
+    fresh = open_page("analyse", new="1")
     (earlier,) = [one for one in fresh.expander if one.label == "Earlier analyses"]
     (link,) = earlier.get("page_link")
     assert "my.en.txt, 2 examples" in link.proto.label.replace("\\", "")
     assert "set=" in link.proto.query_string and "model=char-area" in link.proto.query_string
     reading(new_reader())
-    assert not [one for one in open_page("analyse").expander if one.label == "Earlier analyses"]
+    assert not [
+        one for one in open_page("analyse", new="1").expander if one.label == "Earlier analyses"
+    ]
 
 
 def test_the_set_is_there_after_a_visit_to_another_page(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = given(open_page("analyse"), *OWN)
+    app = given(open_page("analyse", new="1"), *OWN)
     digest = state_of(app).digest
     app.switch_page("pages/models.py").run()
     back = app.switch_page("pages/analyse.py").run()
@@ -110,7 +112,7 @@ def test_a_reader_deletes_their_files_and_the_address_opens_nothing(
     open_page: Open, use_backend: Use, rows: Path
 ) -> None:
     use_backend(Translating())
-    app = ran(given(open_page("analyse"), *OWN))
+    app = ran(given(open_page("analyse", new="1"), *OWN))
     link = address(app)
     assert list(rows.glob("readers/*/*/roles.json"))
     button(app, "Delete all of mine").click().run()
@@ -139,7 +141,7 @@ def test_the_measure_that_orders_stands_second_and_a_head_turns_the_order(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     assert list(listed(app).columns)[:3] == ["Example", "BLEU", "Source"]
     worst = list(listed(app)["BLEU"].astype(float))
     assert worst == sorted(worst) and tables(app)[TABLE]["sorted"] == ["bleu_0", "ascending"]
@@ -159,7 +161,7 @@ def test_next_is_the_next_row_that_is_seen_and_the_table_marks_it(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    app = opened_first(hold(ran(open_page("analyse")), order="best"))
+    app = opened_first(hold(ran(open_page("analyse", new="1")), order="best"))
     order = list(listed(app).index)
     button(app, "Next").click().run()
     assert state_of(app).example == order[1] == tables(app)[TABLE]["chosen"]
@@ -172,7 +174,7 @@ def test_long_tables_are_sent_in_pages_and_next_turns_them(
 ) -> None:
     monkeypatch.setattr("areaviz.ui.analyse.examples.PAGE", 10)
     use_backend(Translating())
-    app = hold(ran(open_page("analyse")), order="given")
+    app = hold(ran(open_page("analyse", new="1")), order="given")
     assert list(listed(app).index) == list(range(10)) and "Rows 1 to 10 of 24" in shown(app)
     button(app, "Later rows").click().run()
     assert list(listed(app).index) == list(range(10, 20))
@@ -185,7 +187,7 @@ def test_examples_that_are_kept_stand_alone_until_all_are_shown_again(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     app.session_state[BUCKETS] = True
     hold(app, kept=Kept("6–8 words", (1, 2, 5), ("buckets length", 0)))
     assert set(listed(app).index) == {1, 2, 5} and "Only 6–8 words" in shown(app)
@@ -203,7 +205,7 @@ def test_outputs_of_systems_are_compared_without_a_model(open_page: Open, use_ba
         ("hyp.a.txt", b"Ein Hund.\nEine Katze.\n"),
         ("hyp.b.txt", b"Hund.\nDie Katze.\n"),
     )
-    app = given(open_page("analyse"), *files)
+    app = given(open_page("analyse", new="1"), *files)
     assert not app.exception and not app.error and backend.asked == 0
     assert "outputs of 2 systems" in shown(app)
     seen = listed(app)
@@ -217,7 +219,7 @@ def test_outputs_of_systems_are_compared_without_a_model(open_page: Open, use_ba
 def test_a_model_stands_beside_the_outputs_of_one_system(open_page: Open, use_backend: Use) -> None:
     backend = Translating()
     use_backend(backend)
-    app = given(open_page("analyse"), *OWN, ("hyp.txt", b"Ein Hund.\nEine Katze.\n"))
+    app = given(open_page("analyse", new="1"), *OWN, ("hyp.txt", b"Ein Hund.\nEine Katze.\n"))
     assert "Output" in listed(app).columns
     app.toggle(key="analyse_with_model").set_value(True).run()
     button(app, "Run 2 examples").click().run()
@@ -226,6 +228,6 @@ def test_a_model_stands_beside_the_outputs_of_one_system(open_page: Open, use_ba
 
 
 def test_outputs_one_line_short_are_refused_in_one_sentence(open_page: Open) -> None:
-    app = given(open_page("analyse"), *OWN, ("hyp.txt", b"Ein Hund.\n"))
+    app = given(open_page("analyse", new="1"), *OWN, ("hyp.txt", b"Ein Hund.\n"))
     (error,) = app.error
     assert "has 1 lines or rows" in error.value and "one for each example" in error.value

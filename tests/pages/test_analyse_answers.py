@@ -132,7 +132,7 @@ def test_an_example_that_cannot_be_run_says_why_and_loses_no_other(
 def test_the_app_has_a_set_of_each_with_a_model(
     open_page: Open, reasoners: Reasoners, name: str, about: str
 ) -> None:
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.button_group(key="analyse_sample").set_value(name).run()
     assert not app.exception and not app.error and about in shown(app)
     assert app.selectbox(key="analyse_model").value in reasoners.models()

@@ -45,7 +45,7 @@ def sheets(monkeypatch: pytest.MonkeyPatch) -> list[Sheet]:
 
 def blinded(open_page: Open, rater: str) -> AppTest:
     """Open the page with three systems, switch to blind rating and type a name."""
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in FILES.items()]
     app = app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
     app = app.toggle(key="analyse_is_blind").set_value(True).run()

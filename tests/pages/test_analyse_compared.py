@@ -36,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def given(open_page: Open, *names: str) -> AppTest:
     """Open the page with a source, a reference and files of outputs."""
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     names = ("my.en.txt", "my.de.txt", *names)
     sent = [(name, FILES[name], "text/plain") for name in names]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
@@ -144,7 +144,7 @@ It rains.,Es regnet.,x,news
 
 
 def with_metadata(open_page: Open) -> AppTest:
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     return app.file_uploader(key=dataset_form.FILES).set_value(("t.csv", TABLE, "text/csv")).run()
 
 

@@ -44,7 +44,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def given(open_page: Open, files: dict[str, bytes] = FILES) -> AppTest:
     """The page with the outputs of two systems."""
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
 
@@ -164,7 +164,7 @@ def test_errors_come_in_from_files_and_a_wrong_one_is_one_sentence(
 
 def test_errors_can_be_marked_in_what_models_wrote(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = opened_first(ran(open_page("analyse")))
+    app = opened_first(ran(open_page("analyse", new="1")))
     app.text_input(key=blind.RATER).set_value("Ada").run()
     assert not app.error and len(sheet(app)["texts"]) == 2
 

@@ -50,7 +50,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def owner(open_page: Open, use_backend: Use) -> AppTest:
     """The page of a reader who ran a set of their own."""
     use_backend(Translating())
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     app.file_uploader(key="analyse_files").set_value(FILES).run()
     return ran(app)
 
@@ -161,7 +161,7 @@ def test_guest_leaves_to_their_own_page(owner: AppTest, open_page: Open) -> None
 
 def test_link_to_a_set_of_the_app_says_who_else_has_it(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     assert "Every reader has this set" in shown(app)
     guest = open_page("analyse", share=share(app))
     assert len(listed(guest)) == len(listed(app)) and not guest.error

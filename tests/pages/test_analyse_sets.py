@@ -45,7 +45,7 @@ class BothKinds(Pictured):
 
 def test_a_set_of_scenes_is_run_by_a_model_of_scenes(open_page: Open, use_backend: Use) -> None:
     use_backend(BothKinds())
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     for _ in range(2):
         app.button_group(key="analyse_sample").set_value("Scenes to describe").run()
         assert app.selectbox(key="analyse_model").value == "scene-area" and GUESS not in warned(app)
@@ -58,7 +58,7 @@ def test_a_model_that_has_never_seen_such_pictures_says_so(
     open_page: Open, use_backend: Use
 ) -> None:
     use_backend(BothKinds())
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.button_group(key="analyse_sample").set_value("Scenes to describe").run()
     app.selectbox(key="analyse_model").set_value("photo-area").run()
     assert app.selectbox(key="analyse_model").value == "photo-area" and GUESS in warned(app)
@@ -71,7 +71,7 @@ def test_digits_among_clutter_are_for_models_that_learned_such_pictures(
     pairs = replace(backend.cards["location-wise-hard"], name="pairs", title="Two digits")
     backend.cards["pairs"] = replace(pairs, config={"kind": "pairs"})
     use_backend(backend)
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.button_group(key="analyse_sample").set_value("Digits among clutter").run()
     offered = app.selectbox(key="analyse_model").options
     assert not app.exception and len(offered) == 4 and "Two digits" not in offered
@@ -84,7 +84,7 @@ def warned(app: AppTest) -> str:
 
 def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
     """The page with files of the reader's own."""
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
 
@@ -200,7 +200,7 @@ def test_the_app_has_sets_of_sounds_and_clips(
     open_page: Open, use_backend: Use, tmp_path: Path, name: str, count: str
 ) -> None:
     use_backend(Listeners(tmp_path) if name == "Spoken digits" else Watchers(tmp_path))  # type: ignore[arg-type]
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app.button_group(key="analyse_sample").set_value(name).run()
     assert not app.exception and not app.error and count in shown(app)
 

@@ -40,12 +40,12 @@ def note_file(digest: str, *places: int) -> bytes:
 
 def test_imported_notes_are_drawn_in_parts_and_undone(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    mine = opened_first(ran(open_page("analyse")))
+    mine = opened_first(ran(open_page("analyse", new="1")))
     digest, place = SAMPLE_SETS["Sentences"]().digest, state_of(mine).example
     write(mine, "Accuracy", "written here")
     file = note_file(digest, *[place or 0] * 45)
     mine.file_uploader(key="notes_given").upload("a.csv", file, "text/csv").run()
-    hers = opened_first(open_page("analyse"))
+    hers = opened_first(open_page("analyse", new="1"))
     assert len(keyed_all(hers, "copy_")) == 19 and "20 of 46 notes" in shown(hers)
     assert "written here" in shown(hers) and len(keyed_all(hers, "edit_")) == 1
     button(hers, "Show more notes").click().run()
@@ -65,7 +65,7 @@ def keyed_all(app: AppTest, beginning: str) -> list[str]:
 
 def test_delete_all_of_mine_takes_imports(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     digest = SAMPLE_SETS["Sentences"]().digest
     app.file_uploader(key="notes_given").upload("a.csv", note_file(digest, 0, 1), "text/csv").run()
     button(app, "Delete all of mine").click().run()
@@ -74,8 +74,8 @@ def test_delete_all_of_mine_takes_imports(open_page: Open, use_backend: Use) -> 
 
 def test_slice_of_another_reader_stays(open_page: Open, use_backend: Use) -> None:
     use_backend(Translating())
-    mine = ran(open_page("analyse"))
-    hers = open_page("analyse")
+    mine = ran(open_page("analyse", new="1"))
+    hers = open_page("analyse", new="1")
     for app in (mine, hers):
         app.text_input(key=SLICE_NAME).set_value("all").run()
         button(app, "Save ").click().run()
@@ -96,7 +96,7 @@ def test_refused_import_is_not_read_again(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     read = []
 
     def count_reading(data: bytes, kind: str) -> list[Annotation]:
@@ -115,7 +115,7 @@ def test_refused_file_of_errors_is_not_read_again(
     open_page: Open, use_backend: Use, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use_backend(Translating())
-    app = ran(open_page("analyse"))
+    app = ran(open_page("analyse", new="1"))
     read: list[str] = []
 
     def refuse(name: str, *given: object) -> list[Judgement]:

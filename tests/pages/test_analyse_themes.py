@@ -48,7 +48,7 @@ def given(open_page: Open, **outputs: tuple[str, ...]) -> AppTest:
         "set.de": lines(tuple(text for (text,) in MATERIAL.references)),
         **{f"hyp.{name}.txt": lines(texts) for name, texts in outputs.items()},
     }
-    app = uploading(open_page("analyse"))
+    app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
 
@@ -140,7 +140,7 @@ def test_themes_stay_when_an_error_is_marked_and_are_in_a_shared_link(open_page:
 
 
 def test_themes_need_enough_examples(open_page: Open) -> None:
-    app = open_page("analyse")
+    app = open_page("analyse", new="1")
     app = uploading(app)
     sent = [
         ("a.en", b"A dog.\nA cat.\n", "text/plain"),

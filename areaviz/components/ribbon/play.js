@@ -81,8 +81,7 @@ class Play {
     this.figure.style.minHeight = `${this.root.clientHeight}px`;
     this.figure.hidden = false;
     this.root.classList.add('playing');
-    this.now = told;
-    this.told.textContent = '';
+    Object.assign(this, { now: told, time: 0 });
     this.lay();
     this.button.focus();
     this.begin();

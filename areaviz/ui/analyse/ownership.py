@@ -1,4 +1,4 @@
-"""Owners of a dataset's analyses, and the menu in which users delete their own items."""
+"""Menus to share an analysis and to delete what is one's own, and warnings about its files."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROBLEM = "analyse_kept_problem"
 def show_ownership(
     page: AnalysePage, chosen: ChosenSet, analyses: Sequence[Analysis], runs: Sequence[StoredRows]
 ) -> None:
-    """Draw the owners of these analyses, warnings about their files, and menus to share and delete.
+    """Draw warnings about the files of these analyses, and menus to share and delete them.
 
     Args:
         page: the page with its state.
@@ -45,21 +45,10 @@ def show_ownership(
     models = zip(analyses, runs, strict=True)
     begun = [run for analysis, run in models if run.rows and analysis.path]
     with st.container(horizontal=True, vertical_alignment="center"):
-        if begun:
-            sentences = dict.fromkeys(_owner(run) for run in begun)
-            st.caption(". ".join(sentences), width="content")
         if runs and all(run.rows for run in runs):
             share_menu(page, chosen, analyses)
         if begun or page.state.own:
             _delete_menu(page, dataset, begun)
-
-
-def _owner(run: StoredRows) -> str:
-    if run.reader == reader_mark():
-        return "Begun by you"
-    if run.reader:
-        return "Begun by somebody else who has this set"
-    return "Begun on the command line or by an older app"
 
 
 def _earlier(dataset: Dataset, analyses: Sequence[Analysis]) -> None:
@@ -96,7 +85,7 @@ def _take_over(earlier: str, digest: str) -> None:
 def _delete_menu(page: AnalysePage, dataset: Dataset, begun: Sequence[StoredRows]) -> None:
     """Draw a menu in which users delete their own items; items of other users are kept."""
     own = [Path(run.mark[0]) for run in begun if run.reader == reader_mark()]
-    with st.popover("Delete", key="analyse_delete", type="tertiary"):
+    with st.popover("Delete your work", key="analyse_delete", type="tertiary"):
         if own:
             st.caption(
                 "The rows of your analyses of these models on this set. Notes and slices stay."

@@ -16,6 +16,7 @@ from areaviz.ui.analyse.blind import blind_rating
 from areaviz.ui.analyse.dataset_form import ChosenSet, about_set, dataset_form
 from areaviz.ui.analyse.earlier import address, earlier_analyses, keep, keep_address
 from areaviz.ui.analyse.guest import see_by
+from areaviz.ui.analyse.opening import draw_opening, leave_form
 from areaviz.ui.analyse.ownership import show_ownership
 from areaviz.ui.analyse.result import result
 from areaviz.ui.analyse.running import progress
@@ -47,6 +48,13 @@ def analyse_page(page: AnalysePage) -> None:
         if page.state.share:
             shared_analysis(page, backend, cards)
             return
+        if not page.state.is_new:
+            with show_errors("reading the stored analysis"):
+                draw_opening(page, cards)
+            with show_errors("reading the list of analyses"):
+                earlier_analyses({})
+            return
+        leave_form(page)
         chosen: ChosenSet | None = None
         analyses: tuple[Analysis, ...] = ()
         with show_errors("reading the examples"), st.container(border=True):

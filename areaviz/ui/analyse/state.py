@@ -15,12 +15,14 @@ from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.trace.limits import MAX_POSITION, shown
 from areaviz.ui.forms.options import ModelState
 from areaviz.ui.shell.page import Page
-from areaviz.ui.shell.state import Link
+from areaviz.ui.shell.state import TOUR, Link
 
 SAMPLES, UPLOAD, FOLDER = "Samples", "Upload", "Folder"
 WORST, BEST, AS_GIVEN = "worst", "best", "given"
 # URL parameters, and the prefix of a folder's name.
 SET, EXAMPLE, IN_FOLDER, BLIND, SHARE = "set", "example", "folder:", "blind", "share"
+# The URL parameter that opens the form for a new analysis.
+NEW = "new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class Kept:
 class AnalyseState(ModelState):
     """The state of the page Analyse."""
 
+    # Whether the page shows the form and the user's analysis, not the stored one it opens with.
+    is_new: bool = False
     # The origin of the dataset, and the dataset itself: a sample, ...
     source: str = SAMPLES
     sample: str = next(iter(SAMPLE_SETS))
@@ -105,7 +109,8 @@ class AnalyseState(ModelState):
         """Return this state with the dataset, the models and the example of a link."""
         params = link.params
         state = replace(super().from_link(link), example=None, has_linked_model="model" in params)
-        state = replace(state, is_blind=BLIND in params)
+        is_new = bool(params.keys() - {EXAMPLE, TOUR})
+        state = replace(state, is_blind=BLIND in params, is_new=is_new)
         share = params.get(SHARE, "")
         if share != state.share:
             state = replace(state.of_another_set(), share=share)

@@ -15,6 +15,7 @@ from areaviz.analysis.retention import Removed, keep_days, make_private, notes_a
 from areaviz.analysis.row_lines import DamagedHeader, Header, Row
 from areaviz.analysis.rows import RowFile, analyses_folder, rows_path
 from areaviz.analysis.run import header, outputs_digest, rows_of_outputs
+from areaviz.analysis.stored_analysis import stored_path
 from areaviz.analysis.table import summary, table_of
 from areaviz.cards.card import Card
 from areaviz.data.examples import Dataset
@@ -63,7 +64,11 @@ class Analysis:
 def model_analysis(dataset: Dataset, request: Request, card: Card) -> Analysis:
     """Return the analysis of a dataset by a model with its options."""
     about = header(dataset, request, card, reader_mark())
-    return Analysis(card.title, request, rows_path(about), about)
+    path = rows_path(about)
+    if not path.exists():
+        # The app comes with the rows with which the page opens.
+        path = stored_path(about) or path
+    return Analysis(card.title, request, path, about)
 
 
 def outputs_analysis(

@@ -11,7 +11,7 @@ from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.shell.errors import show_errors
-from areaviz.ui.shell.frame import page_link
+from areaviz.ui.shell.frame import FIRST_STEP, page_link
 
 WHAT_IT_DOES = (
     "A translator writes German one word at a time and looks back at the English sentence before"
@@ -23,18 +23,21 @@ def hero() -> None:
     """Draw the two sentences, the link to a sentence of the user's own, and the lit ribbon."""
     with st.container(key="hero", horizontal=True, vertical_alignment="bottom"):
         st.markdown(WHAT_IT_DOES)
+        page_link("pages/home.py", "Take the 90-second tour", FIRST_STEP)
         page_link("pages/translate.py", "Try your own sentence")
     with show_errors("showing the example"), st.container(border=True, key="hero_card"):
-        trace, focus = _stored(HERO.stat().st_mtime_ns)
-        ribbon(trace, focus, key="home")
+        trace = hero_trace()
+        first = first_look(trace)
+        # Nothing is pinned, so the ribbon lights the word that shows areas best.
+        ribbon(trace, Focus(first.site, first.layer, unit="word"), key="home")
+
+
+def hero_trace() -> Trace:
+    """Return the stored trace that Home shows."""
+    return _stored(HERO.stat().st_mtime_ns)
 
 
 @st.cache_resource(show_spinner=False, max_entries=1)
-def _stored(modified: int) -> tuple[Trace, Focus]:
-    """Return the stored trace and the layer to open with.
-
-    Nothing is pinned, so the ribbon lights the word that shows areas best.
-    """
-    trace = codec.load(HERO)
-    first = first_look(trace)
-    return trace, Focus(first.site, first.layer, unit="word")
+def _stored(modified: int) -> Trace:
+    """Return the trace in the file as it was last written."""
+    return codec.load(HERO)

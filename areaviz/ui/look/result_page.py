@@ -220,7 +220,7 @@ def up_to_date(
         InputError: the input cannot be used, and there is no older result.
         BackendError: as the backend.
     """
-    older = _older(page)
+    older = last_result(page.name)
     try:
         asked = tuple(request.checked() for request in requests)
         if older and older.requests == asked:
@@ -238,7 +238,7 @@ def up_to_date(
     st.rerun()
 
 
-def _older(page: AnyPage) -> Result | None:
-    """Return the last result of this page."""
+def last_result(page: str) -> Result | None:
+    """Return the last result of a page, given by its name."""
     older: Result | None = st.session_state.get(_RESULT)
-    return older if older and older.page == page.name else None
+    return older if older and older.page == page else None

@@ -17,8 +17,11 @@ from areaviz.data.places import ROOT
 from areaviz.ui.shell.departure import note_presence
 from areaviz.ui.shell.errors import problem
 from areaviz.ui.shell.page import AnyPage, note_open
+from areaviz.ui.shell.state import TOUR
 from areaviz.ui.shell.streamlit_private import leave_pages_folder
 
+FIRST_STEP: Mapping[str, str] = {TOUR: "1"}
+"""The URL parameters of Home with which the guided tour begins."""
 _STYLE = """
 [data-testid="stElementContainer"]:has([data-testid="stMarkdownContainer"] > style) {
   display: none; }
@@ -37,9 +40,16 @@ a:focus-visible, [data-testid="stTopNavSection"]:focus-visible {
   outline: 2px solid currentColor !important; outline-offset: 2px; border-radius: 4px; }
 [data-testid="stText"] { white-space: pre-wrap; overflow-wrap: anywhere; unicode-bidi: plaintext; }
 [class*="st-key-translation"] [data-testid="stText"] { font-size: 1.3rem; line-height: 1.5; }
-[data-testid="stPageLink-NavLink"] { padding-left: 0; padding-right: 0; min-height: 32px; }
+[data-testid="stPageLink-NavLink"] {
+  padding-left: 0; padding-right: 0; min-height: 32px; background: none; }
 [data-testid="stPageLink-NavLink"] p { text-decoration: underline; text-underline-offset: 0.2em; }
 [data-testid="stPageLink-NavLink"]:hover { background: none; }
+[data-testid="stLayoutWrapper"]:has(> .st-key-tour_link) { position: absolute; }
+.stVerticalBlock.st-key-tour_link {
+  position: fixed; top: 1rem; right: 1.5rem; width: max-content; z-index: 999991; }
+.st-key-tour_link [data-testid="stPageLink-NavLink"] p {
+  font-size: 15px; font-weight: 400; text-decoration: none; }
+@media (max-width: 62rem) { .st-key-tour_link { display: none; } }
 button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selected="true"] {
   color: inherit !important; }
 [class*="st-key-heading_"] [data-testid="stText"] { font-weight: 600; }
@@ -104,6 +114,8 @@ def page_frame(
     note_presence()
     note_open(page)
     stylesheet(_STYLE)
+    with st.container(key="tour_link", width="content"):
+        page_link("pages/home.py", "90-second tour", FIRST_STEP)
     with st.container(key="title", horizontal=True, vertical_alignment="center"):
         st.title(page.title, anchor=False, help=page.purpose if is_brief else None)
         if beside is not None:

@@ -18,7 +18,7 @@ from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.ui.shell.state import VIEW, Cards, Link, State
+from areaviz.ui.shell.state import TOUR, VIEW, Cards, Link, State
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"home": "Home"},
@@ -208,9 +208,11 @@ class Page(Generic[S_co]):
         """Set these parameters in the browser's URL.
 
         The URL of an opened link is kept until something changes: a longer URL of the same page
-        would add a step to the browser's history.
+        would add a step to the browser's history. The step of the guided tour stays in it.
         """
         state, there = self.state, st.query_params.to_dict()
+        if TOUR in there:
+            params = {**params, TOUR: there[TOUR]}
         is_link = bool(there) and there == state.address
         if is_link and state.whole_address is None and there.items() <= params.items():
             self.set(whole_address=dict(params))

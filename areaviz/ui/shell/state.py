@@ -20,6 +20,8 @@ VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "att
 """URL parameters. Each of them but `LEVEL` is also the name of the tab that shows its value."""
 WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
 """The names of the other tabs below a result."""
+TOUR = "tour"
+"""The URL parameter of the step of the guided tour, which pages keep."""
 _AREA = re.compile(r"[1-9][0-9]{0,5}(-[1-9][0-9]{0,5}){3}")
 NOTHING: Mapping[str, str] = {}
 

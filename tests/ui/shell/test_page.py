@@ -108,6 +108,16 @@ def test_a_link_stays_as_it_is_until_something_is_changed() -> None:
     assert dict(app.query_params) == whole | {"text": "A dog."}
 
 
+def test_the_step_of_the_tour_stays_in_the_address() -> None:
+    app = AppTest.from_function(addressed)
+    app.query_params.update({"text": "A dog.", "tour": "3"})
+    app.run()
+    assert dict(app.query_params) == {"text": "A dog.", "tour": "3"}
+    app.text_input[0].set_value("A cat.").run()
+    whole = {"model": "a", "text": "A cat.", "view": "pyramid", "tour": "3"}
+    assert dict(app.query_params) == whole
+
+
 def test_an_address_that_says_nothing_is_made_whole_at_once() -> None:
     app = AppTest.from_function(addressed).run()
     assert not app.exception and set(app.query_params) == {"model", "text", "view"}

@@ -1,0 +1,66 @@
+"""The analysis with which the page Analyse opens: two models on the app's own sentences.
+
+Its rows are files of the repository, one per model, so the page opens without running a model. The
+command `areaviz openings --only-analysis` writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from areaviz.analysis.row_lines import Header, header_line, row_line
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import header, one_row
+from areaviz.cards.card import Card
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.places import ANALYSIS
+from areaviz.trace.files import write_whole
+from areaviz.trace.record import Run
+from areaviz.trace.request import Request
+
+SET = "Sentences"
+MODELS = ("recurrent-additive", "recurrent-none")
+"""The compared models: the second one is the first one without attention."""
+
+
+def store_analysis(folder: Path, cards: Mapping[str, Card], run: Run) -> list[Path]:
+    """Run both models on the sentences, and write one file of rows per model.
+
+    Sentences are run one after another, so that the files are equal each time.
+
+    Args:
+        folder: where the files are written to.
+        cards: the cards of the models, by name.
+        run: runs a request.
+
+    Raises:
+        BackendError: a model cannot be run.
+    """
+    dataset = SAMPLE_SETS[SET]()
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in MODELS:
+        request = Request(name, "")
+        lines = [header_line(header(dataset, request, cards[name]))]
+        for index in range(len(dataset.examples)):
+            lines.append(row_line(one_row(dataset, index, request, run)))
+        path = folder / f"{name}.jsonl"
+        write_whole(path, b"".join(lines))
+        written.append(path)
+    return written
+
+
+def stored_path(about: Header) -> Path | None:
+    """Return the stored file with the rows of exactly this analysis, None if there is none."""
+    path = ANALYSIS / f"{about.model}.jsonl"
+    if about.model not in MODELS or not path.is_file():
+        return None
+    return path if _header(path) == about else None
+
+
+@lru_cache(maxsize=len(MODELS))
+def _header(path: Path) -> Header:
+    """Return the header of a stored file, which does not change while the app runs."""
+    return RowFile.read(path).header

@@ -1,0 +1,294 @@
+"""The five steps of the guided tour: where each takes place, what it says and what it asks for.
+
+All words, areas and percentages are read from the trace that the page shows, so another sentence or
+a newly trained model needs no edit here. A text has its important words between `**`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from areaviz.interactive.first_look import SITE, first_item, first_look
+from areaviz.trace.areas import area_text
+from areaviz.trace.query import Attended, top_areas, words
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.forms.reason_samples import STORIES
+from areaviz.ui.shell.markdown import counted
+from areaviz.ui.shell.state import TOUR, link_params
+
+END = "end"
+"""The value of the URL parameter after the last step."""
+PICTURE = "scene-34"
+STORY = STORIES[0]
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight")
+_SENTENCE = ":is(.ribbon, .grid) .say"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of the tour, or its end.
+
+    Args:
+        says: what the step shows, in one or two sentences.
+        asks: what the user can do.
+        look: the CSS selector of the element with the amber frame, "" for none.
+        starts: the text that the watched element contains at first.
+        ends: the text that it contains once the user has done what is asked. "" waits for any text
+            without `starts`.
+        act: a link that does what is asked, as a label and an address.
+        watch: the CSS selector of the watched element, "" if only Next goes on.
+    """
+
+    says: str
+    asks: str = ""
+    look: str = ""
+    starts: str = ""
+    ends: str = ""
+    act: tuple[str, str] | None = None
+    watch: str = ""
+
+
+def opening_step(trace: Trace) -> Step:
+    """Introduce a translator on Home, whose ribbon can play how one word is written."""
+    lit = _word(trace.fields[trace.maps[SITE].query], first_look(trace).items[0])
+    return Step(
+        "A translator writes German word by word. Before each word it looks back at the English.",
+        f"Press **Play** and see how it writes **{lit}**.",
+        ".ribbon .opener, .ribbon .play",
+        ends=" again",
+        watch=".ribbon .play .go",
+    )
+
+
+def area_step(trace: Trace) -> Step:
+    """Introduce an area by the heaviest span of the word that shows spans best."""
+    focus = first_look(trace)
+    attention = trace.maps[SITE]
+    target, source = trace.fields[attention.query], trace.fields[attention.memory]
+    top = max(_tops(trace, focus, focus.items[0]), key=lambda one: one.weight * one.area.width)
+    lit = _word(target, focus.items[0])
+    other = _word(target, _neighbour(target, focus.items[0]))
+    taken = f"{quoted(_span(source, top))} ({_percent(top)})"
+    # The model can be limited to single words under Options.
+    here = f"it takes {taken}" if top.area.width > 1 else f"it takes one word, {taken}"
+    return Step(
+        f"It may take neighbours as one: an **area**. To write **{lit}** {here}.",
+        f"Point at **{other}**.",
+        ".ribbon [data-side=memory] .view",
+        quoted(lit),
+        quoted(other),
+        watch=_SENTENCE,
+    )
+
+
+def head_step(trace: Trace) -> Step:
+    """Introduce heads by a word for which one head takes one word and another takes several."""
+    focus = mixed_look(trace)
+    attention = trace.maps[SITE]
+    source = trace.fields[attention.memory]
+    lit = _word(trace.fields[attention.query], focus.items[0])
+    tops = _tops(trace, focus, focus.items[0])
+    single, several = _heads_apart(tops)
+    says = "Each colour is one **head**, which looks for itself."
+    if single is not None and several is not None:
+        says += (
+            f" For **{lit}**, head {single + 1} takes {quoted(_span(source, tops[single]))} alone;"
+            f" head {several + 1} takes {quoted(_span(source, tops[several]))} as one."
+        )
+    return Step(says, "Point at another word.", ".ribbon .legend", quoted(lit), watch=_SENTENCE)
+
+
+def rectangle_step(trace: Trace) -> Step:
+    """Introduce rectangles by the word with which Caption opens."""
+    attention = trace.maps[SITE]
+    target = trace.fields[attention.query]
+    focus = Focus(SITE)
+    item, *_ = first_item(attention, focus.layer, target)
+    tops = _tops(trace, focus, item)
+    wide = [one for one in tops if one.area.size > 1]
+    top = max(wide or tops, key=lambda one: one.weight)
+    scattered = _most_scattered(trace, item)
+    other = _word(target, scattered)
+    places = len({one.area for one in _tops(trace, focus, scattered)})
+    return Step(
+        "In a picture an area is a rectangle. To write"
+        f" **{_word(target, item)}**, {_NUMBERS[len(wide)]} of {_NUMBERS[len(tops)]} heads take"
+        f" several cells as one, such as {area_text(top.area)} ({_percent(top)}).",
+        f"Point at **{other}**: its heads look at {counted(places, 'place')}.",
+        ".grid [data-side=memory] .view",
+        quoted(_word(target, item)),
+        quoted(other),
+        watch=_SENTENCE,
+    )
+
+
+def reason_step(trace: Trace, before: Trace | None) -> Step:
+    """Offer to ask without the fact that the last hop reads, or say what that has changed.
+
+    Args:
+        trace: the shown trace.
+        before: the trace of the whole story, None if it is not stored.
+    """
+    whole = before or trace
+    fact = read_fact(whole)
+    answer = whole.fields[whole.output.field].raw
+    if trace.request.text == story_without(fact):
+        now = trace.fields[trace.output.field].raw
+        change = "still answers" if now == answer else "now answers"
+        was = "" if now == answer else f", not **{answer}**"
+        needs = "does not need" if now == answer else "needs"
+        return Step(
+            f"Without fact {fact + 1} it {change} **{now}**{was}. So it {needs} that fact.",
+            look=".hops .answer",
+        )
+    label = whole.fields[whole.maps["hops"].memory].labels[fact]
+    return Step(
+        f"Does it need what it looks at? Its last hop reads fact {fact + 1},"
+        f" {quoted(label.rstrip('.'))}, and it answers **{answer}**.",
+        "Take that fact away and ask again.",
+        ".hops .board",
+        act=(f"Without fact {fact + 1}", _address("reason", 5, {"text": story_without(fact)})),
+    )
+
+
+LAST = Step("You have seen spans, heads, rectangles and a test.")
+WAYS_ON = (
+    ("Your own sentence", "./translate"),
+    ("How areas work", "./how_areas_work"),
+    ("Compare two translators", "./analyse"),
+)
+"""The three buttons at the end: labels and addresses."""
+BUILDERS: Sequence[tuple[str, Callable[[Trace], Step]]] = (
+    ("home", opening_step),
+    ("translate", area_step),
+    ("translate", head_step),
+    ("caption", rectangle_step),
+)
+"""The pages of the first four steps, and what builds them; the fifth needs two traces."""
+PAGES = (*(page for page, _ in BUILDERS), "reason")
+MISSING = Step("This page has nothing to show for this step. Go on with Next.")
+"""The step on a page without a model, or with an input of which the step can say nothing."""
+
+
+def addresses(hero: Trace) -> list[str]:
+    """Return the addresses of the five steps, relative to any page of the app.
+
+    Args:
+        hero: the trace that Home shows, which Translate shows again.
+    """
+    looks = [_focused(hero, first_look(hero)), _focused(hero, mixed_look(hero))]
+    params = [{}, *looks, {"picture": PICTURE, "site": SITE}, {"text": STORY.text}]
+    found = []
+    for number, (page, given) in enumerate(zip(PAGES, params, strict=True), 1):
+        found.append(_address(page, number, given))
+    return found
+
+
+def mixed_look(trace: Trace) -> Focus:
+    """Return the word for which one head takes one word and another one several, most clearly.
+
+    The word of `first_look` is left out, because an earlier step is about it.
+    """
+    first = first_look(trace)
+    field = trace.fields[trace.maps[SITE].query]
+    best, found = 0.0, first
+    for item in _whole_words(field):
+        tops = _tops(trace, first, item)
+        single, several = _heads_apart(tops)
+        if item in first.items or single is None or several is None:
+            continue
+        clarity = min(tops[single].weight, tops[several].weight)
+        if clarity > best:
+            best, found = clarity, Focus(SITE, first.layer, items=(item,))
+    return found
+
+
+def is_fit(trace: Trace) -> bool:
+    """Return whether one of the first four steps can be about a trace."""
+    attention = trace.maps.get(SITE)
+    return attention is not None and len(_whole_words(trace.fields[attention.query])) > 1
+
+
+def read_fact(trace: Trace) -> int:
+    """Return the index of the fact with most attention in the last hop."""
+    return int(trace.maps["hops"].weights[-1, 0, 0].argmax())
+
+
+def story_without(fact: int) -> str:
+    """Return the text of the story without the fact with this index."""
+    left = [one for place, one in enumerate(STORY.facts) if place != fact]
+    return " ".join([*left, STORY.question])
+
+
+def quoted(text: str) -> str:
+    """Return a text in quotation marks, as the sentences below pictures have them."""
+    return f"“{text}”"
+
+
+def _address(page: str, number: int, params: Mapping[str, str]) -> str:
+    path = "" if page == "home" else page
+    return f"./{path}?{urlencode({**params, TOUR: str(number)})}"
+
+
+def _focused(trace: Trace, focus: Focus) -> dict[str, str]:
+    shown = Focus(focus.site, focus.layer, items=focus.items, unit="word", areas=focus.areas)
+    params = link_params(trace.request, shown)
+    del params["model"]
+    return params
+
+
+def _tops(trace: Trace, focus: Focus, item: int) -> list[Attended]:
+    """Return the heaviest area of every head for an item that attends."""
+    attention = trace.maps[focus.site]
+    heads = range(attention.heads)
+    return [top_areas(attention, focus.layer, head, item, k=1)[0] for head in heads]
+
+
+def _heads_apart(tops: Sequence[Attended]) -> tuple[int | None, int | None]:
+    """Return the surest head that takes one item, and the surest one that takes several."""
+    order = sorted(range(len(tops)), key=lambda head: -tops[head].weight)
+    single = next((head for head in order if tops[head].area.size == 1), None)
+    several = next((head for head in order if tops[head].area.size > 1), None)
+    return single, several
+
+
+def _whole_words(field: Field) -> list[int]:
+    """Return the items that are whole words."""
+    runs = [start for start, end in words(field) if end == start + 1]
+    return [item for item in runs if field.labels[item].strip().isalpha()]
+
+
+def _neighbour(field: Field, item: int) -> int:
+    """Return the next whole word, or the one before the item at the end of the text."""
+    there = [one for one in _whole_words(field) if one != item]
+    return next((one for one in there if one > item), there[-1])
+
+
+def _most_scattered(trace: Trace, item: int) -> int:
+    """Return the word, other than an item, on whose heaviest areas the heads put least weight.
+
+    Words of up to three letters, such as articles, are left out if there are longer ones.
+    """
+    attention = trace.maps[SITE]
+    field, focus = trace.fields[attention.query], Focus(SITE)
+    there = [one for one in _whole_words(field) if one != item]
+    longer = [one for one in there if len(_word(field, one)) > 3]
+    return min(longer or there, key=lambda one: sum(top.weight for top in _tops(trace, focus, one)))
+
+
+def _word(field: Field, item: int) -> str:
+    start, end = field.anchors[item].tolist()
+    return field.raw[start:end].strip()
+
+
+def _span(field: Field, top: Attended) -> str:
+    """Return the text of an area."""
+    first, last = top.area.left, top.area.left + top.area.width - 1
+    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
+
+
+def _percent(top: Attended) -> str:
+    return f"{100 * top.weight:.0f} %"

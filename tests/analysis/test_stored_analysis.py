@@ -1,0 +1,48 @@
+"""The analysis with which Analyse opens: it is what its command writes, and of these models."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from areaviz.analysis.rows import RowFile
+from areaviz.analysis.run import header
+from areaviz.analysis.stored_analysis import MODELS, SET, store_analysis, stored_path
+from areaviz.backend.local import LocalBackend
+from areaviz.cards.card import read_card
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.places import ANALYSIS, CHECKPOINTS
+from areaviz.trace.request import Request
+
+TOLERANCE = 1e-3
+"""Processors round sums in different ways."""
+
+
+def test_stored_rows_are_what_the_command_writes(tmp_path: Path) -> None:
+    """Fails after a model has changed: run `areaviz openings --only-analysis`."""
+    backend = LocalBackend(CHECKPOINTS)
+    written = store_analysis(tmp_path, backend.models(), backend.trace)
+    assert [path.name for path in written] == [f"{model}.jsonl" for model in MODELS]
+    for path in written:
+        made, stored = RowFile.read(path), RowFile.read(ANALYSIS / path.name)
+        assert made.header == stored.header and made.rows.keys() == stored.rows.keys()
+        for index, row in made.rows.items():
+            assert row.output == stored.rows[index].output and not row.error
+            assert row.measures == pytest.approx(stored.rows[index].measures, rel=TOLERANCE)
+
+
+def test_stored_rows_are_found_for_their_own_analysis_only() -> None:
+    dataset = SAMPLE_SETS[SET]()
+    for model in MODELS:
+        about = header(dataset, Request(model, ""), read_card(CHECKPOINTS / model / "card.json"))
+        path = stored_path(about)
+        assert path is not None and len(RowFile.read(path)) == len(dataset.examples)
+        for other in (replace(about, beam=5), replace(about, card="x"), replace(about, digest="x")):
+            assert stored_path(other) is None
+        assert stored_path(replace(about, model="token-boundary")) is None
+
+
+def test_stored_rows_are_small() -> None:
+    assert sum(path.stat().st_size for path in ANALYSIS.iterdir()) < 40_000

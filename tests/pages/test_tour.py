@@ -1,0 +1,77 @@
+"""The guided tour on the pages: which step an address opens, and what its bar is sent."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from areaviz.data.places import HERO
+from areaviz.trace import codec
+from areaviz.ui.forms.samples import SAMPLES
+from areaviz.ui.tour.steps import LAST, MISSING, WAYS_ON, addresses, area_step, opening_step
+from tests.pages import folder
+from tests.pages.conftest import Open
+from tests.ui.tour.test_steps import stored
+
+
+def bar(app: AppTest) -> dict[str, Any] | None:
+    """Return what the bar of the tour was sent, None without a bar."""
+    for one in app.get("bidi_component"):
+        if one.proto.component_name == "areaviz.tour":
+            sent: dict[str, Any] = json.loads(one.proto.json)
+            return sent
+    return None
+
+
+def test_the_first_step_is_on_home_and_leads_to_the_second(open_page: Open) -> None:
+    app = open_page("home", tour="1")
+    assert not app.exception and not app.error
+    sent, trace = bar(app), codec.load(HERO)
+    assert sent is not None and sent["says"] == opening_step(trace).says
+    assert (sent["number"], sent["count"], sent["back"]) == (1, 5, "")
+    assert sent["next"] == addresses(trace)[1] and sent["act"] is None
+
+
+def test_a_step_is_about_the_sentence_that_the_page_shows(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AREAVIZ_BACKEND", "local")
+    app = open_page("translate", text=SAMPLES[5], tour="2")
+    assert not app.exception and not app.error
+    sent = bar(app)
+    assert sent is not None and sent["says"] == area_step(stored("token-boundary", "dog")).says
+    assert app.query_params["tour"] == "2"
+
+
+def test_a_step_that_cannot_be_about_an_input_can_be_passed(open_page: Open) -> None:
+    sent = bar(open_page("translate", text=folder.TEXT, tour="2"))
+    assert sent is not None and sent["says"] == MISSING.says and sent["next"]
+
+
+@pytest.mark.parametrize(("page", "step"), [("translate", "4"), ("home", "5"), ("models", "2")])
+def test_a_step_on_a_page_without_its_model_can_be_passed(
+    open_page: Open, page: str, step: str
+) -> None:
+    sent = bar(open_page(page, tour=step))
+    assert sent is not None and sent["says"] == MISSING.says and sent["next"]
+
+
+def test_the_end_offers_three_ways_on(open_page: Open) -> None:
+    sent = bar(open_page("home", tour="end"))
+    assert sent is not None and sent["says"] == LAST.says and sent["next"] == ""
+    assert sent["ways"] == [list(way) for way in WAYS_ON] and len(WAYS_ON) == 3
+
+
+@pytest.mark.parametrize("value", ["", "0", "6", "x", "1 "])
+def test_another_value_opens_no_tour(open_page: Open, value: str) -> None:
+    app = open_page("home", tour=value)
+    assert not app.exception and bar(app) is None
+
+
+def test_every_page_links_to_the_tour(open_page: Open) -> None:
+    for page in ("home", "translate", "models", "analyse"):
+        links = {one.proto.label: one.proto for one in open_page(page).get("page_link")}
+        assert links["90-second tour"].query_string == "tour=1"
