@@ -1,7 +1,7 @@
 """The CSS of Home: its title, its tiles, and its link that looks like a button."""
 
 HOME_STYLE = """
-[data-testid="stMainBlockContainer"] { padding-bottom: 2rem; }
+[data-testid="stMainBlockContainer"] { padding-bottom: 1rem; }
 [data-testid="stMainBlockContainer"] h1 { font-size: 40px; line-height: 47px; padding-bottom: 0; }
 .st-key-hero { justify-content: space-between; }
 .st-key-hero > :first-child { flex: 1 1 24rem; }

@@ -1,0 +1,175 @@
+"""Pages as they open: each is loaded once for a colour scheme, and measured at 1280 and 390 px."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from PIL import Image
+from playwright.sync_api import Browser, Page, expect
+from scipy import ndimage
+
+from tests.browser.conftest import PATIENCE, settled
+
+SCRIPT = (Path(__file__).parent / "measure.js").read_text(encoding="utf-8")
+SIZES = """() => [document.querySelectorAll('*').length,
+  document.querySelector('[data-testid=stMain]').scrollHeight, document.body.innerText.length]"""
+Scheme = Literal["light", "dark"]
+SCHEMES: tuple[Scheme, Scheme] = ("light", "dark")
+WIDE, NARROW, HEIGHT = 1280, 390, 860
+BRIGHT = 0.8 * 255
+"""The value from which a pixel counts as light."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A page of the app.
+
+    Args:
+        path: its path and query.
+        lit: what is pointed at when the page opens, as a CSS selector; "" if nothing has to be.
+        picture: what tells the story.
+        input: what holds the question.
+        words: the most words on opening.
+        height: the largest height on opening, in px at a width of 1280 px.
+    """
+
+    path: str
+    lit: str = "[data-lit]"
+    picture: str = ""
+    input: str = ""
+    words: int = 200
+    height: int = 1000
+
+
+_RIBBON, _GRID = (
+    ".ribbon[data-ready] .sides",
+    ".grid[data-ready] :is(.scroller, .picture)",
+)
+_CARD = "model?model=token-boundary"
+PAGES: Mapping[str, Opened] = {
+    "home": Opened("", picture=_RIBBON, words=250, height=1100),
+    "translate": Opened("translate", picture=_RIBBON, input=".st-key-translate_input"),
+    "read": Opened("read", picture=_RIBBON, input=".st-key-read_input"),
+    "caption": Opened("caption", picture=_GRID, input=".thumbnails"),
+    "listen": Opened("listen", lit="", picture=".hearing", input=".st-key-listen_input"),
+    "story": Opened("reason", picture=".hops .board", input=".st-key-reason_input"),
+    "points": Opened("reason?model=pointer-hull", lit="", picture=".points svg"),
+    "your_tensors": Opened("your_tensors", picture=_RIBBON, input=".st-key-your_tensors_input"),
+    "models": Opened("models", lit="", words=2_000, height=2300),
+    "card": Opened(_CARD, lit="", words=600),
+    "analyse": Opened("analyse", lit="", words=250, height=10_000),
+}
+"""The pages by a short name. Pages of one component alone are measured in its own tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What was measured when a page had opened.
+
+    Args:
+        wide: the measures of `measure.js` at 1280 x 860.
+        narrow: these measures at 390 x 860.
+        light: the largest light area outside pictures at 1280 x 860, in square px.
+        still: whether a second picture of the screen is equal to the first one.
+        screen: the screen at 1280 x 860, as PNG.
+        narrow_screen: the screen at 390 x 860, as PNG.
+    """
+
+    wide: Mapping[str, Any]
+    narrow: Mapping[str, Any]
+    light: int
+    still: bool
+    screen: bytes
+    narrow_screen: bytes
+
+
+class Openings:
+    """Opens every page once for a scheme, and keeps what was measured.
+
+    Args:
+        browser: the browser.
+        base: the address of the app.
+    """
+
+    def __init__(self, browser: Browser, base: str) -> None:
+        expect.set_options(timeout=PATIENCE)
+        self._base = base
+        self._measured: dict[tuple[str, Scheme], Opening] = {}
+        # The pages of a scheme share a context, so that scripts are fetched once.
+        self._contexts = {
+            scheme: browser.new_context(
+                viewport={"width": WIDE, "height": HEIGHT}, color_scheme=scheme
+            )
+            for scheme in SCHEMES
+        }
+
+    def measure(self, name: str, scheme: Scheme) -> Opening:
+        """Return the measures of a page in a scheme."""
+        key = name, scheme
+        if key not in self._measured:
+            page = self._contexts[scheme].new_page()
+            page.set_default_timeout(PATIENCE)
+            page.goto(f"{self._base}/{PAGES[name].path}")
+            self._measured[key] = measured(page, PAGES[name])
+            page.close()
+        return self._measured[key]
+
+    def close(self) -> None:
+        """Close the contexts."""
+        for context in self._contexts.values():
+            context.close()
+
+
+def measured(page: Page, opened: Opened) -> Opening:
+    """Measure a page that has been called, at both widths."""
+    asked = {"lit": opened.lit, "picture": opened.picture, "input": opened.input}
+    rest(page, opened)
+    wide, screen = page.evaluate(SCRIPT, asked), page.screenshot()
+    page.set_viewport_size({"width": NARROW, "height": HEIGHT})
+    # Charts and ribbons are laid out again after the window has changed.
+    page.wait_for_timeout(700)
+    narrow, narrow_screen = page.evaluate(SCRIPT, asked), page.screenshot()
+    # A page at rest is still, at any width; a late layout may change it once.
+    still = is_still(page)
+    return Opening(wide, narrow, light_area(screen, wide["pictures"]), still, screen, narrow_screen)
+
+
+def is_still(page: Page) -> bool:
+    """Return whether two of four pictures of the screen in a row are equal."""
+    before = page.screenshot()
+    for _ in range(3):
+        page.wait_for_timeout(300)
+        now = page.screenshot()
+        if now == before:
+            return True
+        before = now
+    return False
+
+
+def rest(page: Page, opened: Opened) -> None:
+    """Wait until the parts of a page are drawn, and no longer change."""
+    settled(page)
+    for part in (opened.picture, opened.input):
+        if part:
+            page.locator(f"{part} >> visible=true").first.wait_for()
+    before, now = "", "drawing"
+    while before != now:
+        settled(page)
+        page.wait_for_timeout(500)
+        before, now = now, str(page.evaluate(SIZES))
+
+
+def light_area(screen: bytes, pictures: Sequence[Mapping[str, float]]) -> int:
+    """Return the largest connected light area of a screen in pixels, outside its pictures."""
+    values_HW = np.asarray(Image.open(io.BytesIO(screen)).convert("L"))
+    light_HW = values_HW > BRIGHT
+    for one in pictures:
+        top, left = max(0, int(one["top"]) - 1), max(0, int(one["left"]) - 1)
+        light_HW[top : int(one["bottom"]) + 2, left : int(one["right"]) + 2] = False
+    labels_HW, count = ndimage.label(light_HW)
+    return int(np.bincount(labels_HW.ravel())[1:].max()) if count else 0
