@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from streamlit.testing.v1 import AppTest
@@ -18,14 +18,13 @@ from areaviz.data.clip_files import decode_clip, gif
 from areaviz.data.clip_samples import SAMPLES, clip_sample
 from areaviz.models.watcher import Watcher, WatcherConfig
 from areaviz.models.writing import WritingModel
-from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.intervention_text import to_text
 from areaviz.trace.interventions import Hide
-from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus, Request
 from areaviz.training.sentences import run_tokenizer
 from areaviz.ui.forms.clip_input import UPLOAD
-from areaviz.ui.look.watch import areas_said, conclusion, with_gold
+from areaviz.ui.look.watch import conclusion, with_gold
 from areaviz.views.watching import watching
 from tests import fakes
 from tests.pages import folder
@@ -82,6 +81,14 @@ def backend(tmp_path: Path, use_backend: Use) -> Watchers:
     return made
 
 
+def strips(app: AppTest) -> list[dict[str, Any]]:
+    """What the film strips of the page were sent."""
+    found = app.get("bidi_component")
+    return [
+        json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("strip")
+    ]
+
+
 def act(app: AppTest, used: Any) -> AppTest:
     """The page after a widget was used; the tab of the panel is open."""
     open_tab(app, "watch", "what_if")
@@ -102,8 +109,10 @@ def test_it_opens_with_a_clip_and_what_was_seen(open_page: Open, backend: Watche
     assert f"Seen: **{SAMPLES[FIRST].text}**, which is right." in text
     assert app.selectbox(key="watch_clip_sample").value == FIRST
     assert app.query_params["clip"] == FIRST and "view" not in app.query_params
-    assert [chart.key for chart in app.get("plotly_chart")] == ["chart_card_0"]
-    assert len(app.get("image")) == 1
+    assert not app.get("plotly_chart") and not app.get("image")
+    (strip,) = strips(app)
+    assert " ".join(strip["words"][:-1]) == SAMPLES[FIRST].text and strip["chosen"] == []
+    assert len(strip["frames"]) == len(strip["numbers"]) == 8
 
 
 def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watchers) -> None:
@@ -111,11 +120,10 @@ def test_a_link_restores_the_clip_and_its_words(open_page: Open, backend: Watche
     assert not app.exception and not app.error
     assert backend.asked == [Request("watcher", "", clip=clip_sample(OTHER))]
     assert app.selectbox(key="watch_clip_sample").value == OTHER
-    assert app.button_group(key="watched_0").value == [1, 3]
-    assert shown(app).count("attends most to frame") == 2
+    assert [strip["chosen"] for strip in strips(app)] == [[1, 3]]
     again = open_page("watch", **dict(app.query_params))
     assert again.query_params == app.query_params
-    assert again.button_group(key="watched_0").value == [1, 3]
+    assert [strip["chosen"] for strip in strips(again)] == [[1, 3]]
 
 
 def test_attribution_stands_beside_the_attention_to_frames(
@@ -139,28 +147,9 @@ def test_another_clip_is_chosen_and_linked(open_page: Open, backend: Watchers) -
     app.selectbox(key="watch_clip_sample").set_value(OTHER).run()
     assert not app.exception and backend.asked[-1].clip == clip_sample(OTHER)
     assert app.query_params["clip"] == OTHER
-    assert app.button_group(key="watched_0").value == [] and "items" not in app.query_params
+    assert strips(app)[0]["chosen"] == [] and "items" not in app.query_params
     again = open_page("watch", **dict(app.query_params))
     assert again.selectbox(key="watch_clip_sample").value == OTHER
-
-
-def test_a_word_that_is_chosen_is_locked(open_page: Open, backend: Watchers) -> None:
-    app = open_page("watch")
-    assert "attends most to" not in shown(app)
-    app.button_group(key="watched_0").set_value([2]).run()
-    assert not app.exception and app.query_params["items"] == "3"
-    assert "attends most to frame" in shown(app) and len(backend.asked) == 1
-    app.button_group(key="watched_0").set_value([]).run()
-    assert "items" not in app.query_params and "attends most to" not in shown(app)
-
-
-def test_of_a_word_that_occurs_twice_the_chosen_one_is_locked(
-    open_page: Open, backend: Watchers
-) -> None:
-    """The four moves right and then moves left: the first of what it does."""
-    app = open_page("watch", clip="four-right-left")
-    app.button_group(key="watched_0").set_value([2]).run()
-    assert not app.exception and app.query_params["items"] == "3"
 
 
 @pytest.mark.parametrize(
@@ -291,10 +280,7 @@ def test_two_models_stand_side_by_side(open_page: Open, backend: Watchers) -> No
     clip = clip_sample(OTHER)
     assert backend.asked[-2:] == [Request(name, "", clip=clip) for name in ("watcher", "other")]
     assert shown(app).count("Seen:") >= 2 and app.query_params["compare"] == "other"
-    assert len(app.get("image")) == 2
-    for index in (0, 1):
-        app.button_group(key=f"watched_{index}").set_value([0]).run()
-        assert not app.exception and not app.error
+    assert len(strips(app)) == 2
     again = open_page("watch", **dict(app.query_params))
     assert not again.error and backend.asked[-1].model == "other"
 
@@ -308,7 +294,7 @@ def test_a_model_without_attention_has_nothing_to_look_at(
     assert backend.asked[-1] == Request("blind", "", clip=clip_sample(FIRST))
     assert "no attention to show" in shown(app)
     assert "encodes the whole clip once" in shown(app)
-    assert "Seen:" in shown(app) and not app.get("image")
+    assert "Seen:" in shown(app) and not strips(app)
     assert app.query_params["model"] == "blind" and app.query_params["clip"] == FIRST
 
 
@@ -344,20 +330,3 @@ def test_the_frames_of_the_apps_own_clips_are_known() -> None:
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")
     assert with_gold(own) is own and with_gold(fakes.trace()).details == fakes.trace().details
-
-
-def test_areas_are_said_for_the_words_that_watched_them() -> None:
-    made = clip_trace("3141")
-    grid = AreaGrid(1, 6, 1, 3)
-    weights = np.zeros((1, 1, 5, grid.count), np.float32)
-    # Two words in a row watch the first two frames as one area, another word the last three.
-    for word, area in enumerate((Area(0, 0, 1, 2), Area(0, 0, 1, 2), Area(0, 4, 1, 1))):
-        weights[0, 0, word, grid.index(area)] = 1.0
-    weights[0, 0, 3, grid.index(Area(0, 3, 1, 3))] = 0.6
-    # An area with less than half of the attention is not said.
-    weights[0, 0, 4, grid.index(Area(0, 1, 1, 3))] = 0.4
-    attention = AttentionMap("encoder-decoder", "target", "clip", grid, weights)
-    trace = replace(made, maps={attention.site: attention})
-    said = "It watched several frames as one area: for **3 1** frames 1 to 2 and for **1** frames"
-    assert areas_said(trace) == f"{said} 4 to 6."
-    assert areas_said(replace(trace, maps={})) == ""

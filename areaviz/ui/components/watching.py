@@ -1,71 +1,95 @@
-"""A clip on a page: it plays, and the user chooses words of the description next to it."""
+"""A clip on a page, as a film strip over one lane for each word of its description."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from areaviz.data.clip_files import gif
+from areaviz.drawing.pictures import uri
+from areaviz.drawing.theme import HEAD_COLOURS
+from areaviz.trace.attribution import WAYS
 from areaviz.trace.clip import Clip
+from areaviz.trace.query import top_areas
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import Selection
-from areaviz.ui.shell.markdown import escaped
-from areaviz.ui.shell.page import told_apart
+from areaviz.ui.shell.component import component
 from areaviz.views.watching import watching
 
-_WIDTH = 128
+AREAS, LEAST = 4, 0.02
+"""Maximum number of bars in a lane, and the minimum weight of a bar."""
+UNSURE = 0.5
+"""Words with a lower probability are dotted."""
 
 
 def watched(
     trace: Trace, focus: Focus, *, key: str, link: str | None = None, matches: object = None
 ) -> Selection:
-    """Draw the clip and let the user choose words; return the locked selection.
+    """Draw the film strip and let the user keep words; return the locked selection.
 
     Args:
         trace: a trace of a clip.
-        focus: the first words; a change by another view replaces the chosen ones.
+        focus: the first words; a change by another view replaces the kept ones.
         key: a widget key that is unique on the page.
         link: unused; other components have it. Clips of two models have separate selections.
         matches: unused, as `link`.
     """
-    drawn = watching(trace, focus)
-    clip = trace.request.clip
-    assert clip is not None
-    asked = list(focus.items) if focus.side == "query" else []
-    known = f"{key}:asked"
-    if st.session_state.get(known) != asked or key not in st.session_state:
-        st.session_state[key] = st.session_state[known] = asked
-    names = told_apart([escaped(word) for word in drawn.words])
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.image(_gif(clip), width=_WIDTH, alt=f"The clip. {drawn.title}")
-        with st.container():
-            chosen = st.pills(
-                "Words that were written",
-                range(len(names)),
-                selection_mode="multi",
-                format_func=names.__getitem__,
-                key=key,
-            )
-            for number in chosen:
-                st.caption(escaped(looked_at(trace, focus, number)))
-    st.session_state[known] = chosen
-    return Selection.of(replace(focus, side="query", items=tuple(sorted(chosen))))
+    data = strip_data(trace, replace(focus, items=()))
+    state = st.session_state.get(key)
+    report = state.get("selection") if state else None
+    known = f"{key}:report"
+    chosen = sorted(focus.items) if focus.side == "query" else []
+    if report and report != st.session_state.get(known) and report["id"] == data["id"]:
+        words = range(len(data["words"]))
+        chosen = sorted(int(item) for item in report["items"] if int(item) in words)
+    st.session_state[known] = report
+    component("strip")(key=key, data={**data, "chosen": chosen}, on_selection_change=lambda: None)
+    return Selection.of(replace(focus, side="query", items=tuple(chosen)))
 
 
-def looked_at(trace: Trace, focus: Focus, number: int) -> str:
-    """Say in a sentence which frames got most attention for a word."""
-    drawn = watching(trace, focus)
-    first, behind = drawn.spans[number]
-    if behind <= first:
-        return f"“{drawn.words[number]}” attends to nothing."
-    frames = f"frame {drawn.numbers[first]}"
-    if behind - first > 1:
-        frames = f"frames {drawn.numbers[first]} to {drawn.numbers[behind - 1]}"
-    return f"“{drawn.words[number]}” attends most to {frames}, with {drawn.shares[number]:.0%}."
+def strip_data(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """Return the data for the browser.
+
+    `areas` has the heaviest areas of each word as first frame, number of frames and weight in
+    thousandths, heaviest first. `actions` has positions between frames.
+    """
+    drawn, attention, clip = watching(trace, focus), trace.maps[focus.site], trace.request.clip
+    assert clip is not None, "a field of a clip has a request with one"
+    areas = []
+    for word in range(len(drawn.words)):
+        tops = top_areas(attention, focus.layer, focus.head, word, k=AREAS)
+        areas.append(
+            [
+                [top.area.left, top.area.width, round(1000 * top.weight)]
+                for top in tops
+                if top.weight >= LEAST
+            ]
+        )
+    unsure = []
+    if trace.output.field == attention.query:
+        unsure = np.flatnonzero(trace.output.probabilities < UNSURE).tolist()
+    digest = hashlib.sha256(json.dumps([areas, drawn.words, drawn.numbers]).encode()).hexdigest()
+    return {
+        "id": f"{clip.digest} {digest[:12]}",
+        "label": f"{drawn.title}: the frames that were attended to for each word",
+        "verb": "depends most on" if focus.site.endswith(tuple(WAYS)) else "attends most to",
+        "words": list(drawn.words),
+        "numbers": list(drawn.numbers),
+        "frames": _frames(clip, drawn.numbers),
+        "milliseconds": clip.milliseconds * clip.frames // len(drawn.numbers),
+        "areas": areas,
+        "unsure": unsure,
+        "actions": [list(action) for action in drawn.actions],
+        "colours": list(HEAD_COLOURS),
+    }
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
-def _gif(clip: Clip) -> bytes:
-    return gif(clip)
+def _frames(clip: Clip, numbers: tuple[int, ...]) -> list[str]:
+    """Return the frames with these numbers, from 1, as data URLs."""
+    return [uri(clip.pixels[number - 1]) for number in numbers]

@@ -40,8 +40,10 @@ _DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
     "clip": (watched, VIEWS["watching"]),
 }
 """The component and its files, by the kind of what is attended to; a text has the ribbon."""
-_CHARTED = (watched, _nothing)
+_CHARTED = (_nothing,)
 """Components that are not the picture themselves, so that a chart follows them."""
+_EXPLAINED = (hops, points, watched)
+"""Components that explain themselves in a sentence, so that no question follows them."""
 
 
 def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Takeaway]:
@@ -66,7 +68,7 @@ def shows_layers(draw: Draw) -> bool:
 def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
     """Draw the question of the picture, and its chart if the component is not the picture."""
     draw, view = display_of(trace, focus)
-    if isinstance(view, View) and draw not in (hops, points):
+    if isinstance(view, View) and draw not in _EXPLAINED:
         question(view)
         if draw in _CHARTED:
             chart(view, trace, focus, key, room, has_files=False)

@@ -1,4 +1,4 @@
-"""The clip on a page: it plays, words are chosen under it, and a sentence says what was watched."""
+"""The Python half of the film strip: what the browser is sent, and what is locked."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from areaviz.trace.areas import Area, AreaGrid
 from areaviz.trace.clip import Clip
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
-from areaviz.ui.components.watching import looked_at
+from areaviz.ui.components.watching import strip_data
+from areaviz.views.watching import GOLD
 from tests import fakes
 from tests.trace.test_clip import clip_trace
 
@@ -21,36 +22,69 @@ FOCUS = Focus("encoder-decoder")
 
 
 def trace(text: str = "31") -> Trace:
-    """The first sign is read from one frame, the second from two as one, the end from none."""
+    """Return a trace whose first sign attends to one frame and whose end attends to none.
+
+    The second sign attends to two frames as one area, to a third frame, and very little to another.
+    """
     made = clip_trace(text)
     grid = AreaGrid(1, 6, 1, 3)
     weights = np.zeros((1, 1, len(text) + 1, grid.count), np.float32)
     weights[0, 0, 0, grid.index(Area(0, 4, 1, 1))] = 1.0
     weights[0, 0, 1, grid.index(Area(0, 1, 1, 2))] = 0.626
-    weights[0, 0, 1, grid.index(Area(0, 5, 1, 1))] = 0.374
+    weights[0, 0, 1, grid.index(Area(0, 5, 1, 1))] = 0.365
+    weights[0, 0, 1, grid.index(Area(0, 0, 1, 1))] = 0.009
     attention = AttentionMap("encoder-decoder", "target", "clip", grid, weights)
     return replace(made, maps={attention.site: attention})
 
 
-@pytest.mark.parametrize(
-    ("number", "sentence"),
-    [
-        (0, "“3” attends most to frame 5, with 100%."),
-        (1, "“1” attends most to frames 2 to 3, with 63%."),
-        (2, "“⟨end⟩” attends to nothing."),
-    ],
-)
-def test_a_sentence_says_which_frames_were_watched(number: int, sentence: str) -> None:
-    assert looked_at(trace(), FOCUS, number) == sentence
+def test_strip_data_has_the_shares_of_attention_of_every_word() -> None:
+    data = strip_data(trace(), FOCUS)
+    assert data["words"] == ["3", "1", "⟨end⟩"] and data["numbers"] == [1, 2, 3, 4, 5, 6]
+    assert data["areas"] == [[[4, 1, 1000]], [[1, 2, 626], [5, 1, 365]], []]
+    assert len(data["frames"]) == 6 and data["frames"][0].startswith("data:image/")
+    json.dumps(data)
 
 
-def test_frames_are_named_by_their_numbers_in_the_clip() -> None:
-    """Of twice as many frames every other one is watched."""
-    made, long = trace(), Clip.of("long", fakes.clip().pixels.repeat(2, 0))
+def test_strip_data_names_frames_by_their_numbers_in_the_clip() -> None:
+    """Every other frame of a clip with twice as many frames is watched."""
+    made, long = trace(), Clip.of("long", fakes.clip().pixels.repeat(2, 0), milliseconds=100)
     field = replace(made.fields["clip"], anchors=made.fields["clip"].anchors * 2)
     request = replace(made.request, clip=long)
-    seen = replace(made, request=request, fields={**made.fields, "clip": field})
-    assert looked_at(seen, FOCUS, 1) == "“1” attends most to frames 3 to 5, with 63%."
+    data = strip_data(replace(made, request=request, fields={**made.fields, "clip": field}), FOCUS)
+    assert data["numbers"] == [1, 3, 5, 7, 9, 11] and data["milliseconds"] == 200
+
+
+@pytest.mark.parametrize(("likely", "unsure"), [(0.49, [1]), (0.5, [])])
+def test_strip_data_marks_words_that_are_less_than_half_sure(
+    likely: float, unsure: list[int]
+) -> None:
+    made = trace()
+    probabilities = np.array([0.9, likely, 0.9], np.float32)
+    output = replace(made.output, probabilities=probabilities)
+    assert strip_data(replace(made, output=output), FOCUS)["unsure"] == unsure
+
+
+def test_strip_data_has_the_known_actions() -> None:
+    known = replace(trace(), details={GOLD: "2 3 5 6"})
+    assert strip_data(trace(), FOCUS)["actions"] == []
+    assert strip_data(known, FOCUS)["actions"] == [[1, 3], [4, 6]]
+
+
+def test_strip_data_calls_attribution_by_its_name() -> None:
+    made = trace()
+    site = "encoder-decoder gradient"
+    maps = {site: replace(made.maps["encoder-decoder"], site=site)}
+    assert strip_data(made, FOCUS)["verb"] == "attends most to"
+    assert strip_data(replace(made, maps=maps), Focus(site))["verb"] == "depends most on"
+
+
+def test_strip_data_of_another_layer_has_another_identity() -> None:
+    made = trace()
+    attention = made.maps["encoder-decoder"]
+    weights = np.concatenate([attention.weights, np.roll(attention.weights, 1, -1)])
+    two = replace(made, maps={attention.site: replace(attention, weights=weights)})
+    first, second = (strip_data(two, replace(FOCUS, layer=layer)) for layer in (0, 1))
+    assert first["id"] == strip_data(trace(), FOCUS)["id"] != second["id"]
 
 
 def page() -> None:
@@ -69,6 +103,7 @@ def page() -> None:
 
 
 def opened(**state: object) -> AppTest:
+    """Return the page with this session state."""
     app = AppTest.from_function(page, default_timeout=60)
     for name, value in state.items():
         app.session_state[name] = value
@@ -78,68 +113,28 @@ def opened(**state: object) -> AppTest:
 
 
 def selected(app: AppTest) -> tuple[str, list[int]]:
-    """What the component says is locked; what else the focus has goes through."""
+    """Return the side and the items that the component locks; the rest of the focus is kept."""
     found = json.loads(app.json[0].value)
-    assert found["mass"] == 70
+    (strip,) = app.get("bidi_component")
+    assert found["mass"] == 70 and json.loads(strip.proto.json)["chosen"] == found["items"]
     return found["side"], found["items"]
 
 
-def said(app: AppTest) -> list[str]:
-    return [caption.value.replace("\\", "") for caption in app.caption]
-
-
-def test_the_clip_plays_and_nothing_is_chosen_at_first() -> None:
+def test_watched_keeps_the_words_of_the_page() -> None:
     app = opened()
-    assert selected(app) == ("query", []) and said(app) == []
-    assert list(app.button_group(key="one").options) == ["3", "1", "⟨end⟩"]
-    (shown,) = app.get("image")[0].proto.imgs
-    assert shown.url.endswith(".gif") and shown.alt == "The clip. Seen: 31"
-
-
-def test_words_that_are_chosen_are_locked_and_explained() -> None:
-    app = opened()
-    app.button_group(key="one").set_value([2, 0]).run()
-    assert selected(app) == ("query", [0, 2])
-    assert said(app) == [
-        "“⟨end⟩” attends to nothing.",
-        "“3” attends most to frame 5, with 100%.",
-    ]
-    app.button_group(key="one").set_value([]).run()
-    assert selected(app) == ("query", []) and said(app) == []
-
-
-def test_words_that_read_alike_are_chosen_apart() -> None:
-    app = opened(text="11")
-    app.button_group(key="one").set_value([0]).run()
-    assert selected(app) == ("query", [0])
-    assert selected(opened(text="11", items=(0,)).run()) == ("query", [0])
-
-
-def test_what_the_page_looks_at_is_chosen_until_the_reader_chooses() -> None:
-    app = opened(items=(1,))
-    assert selected(app) == ("query", [1])
-    app.session_state["items"] = (0, 2)
+    assert selected(app) == ("query", [])
+    app.session_state["items"] = (2, 0)
     app.run()
     assert selected(app) == ("query", [0, 2])
-    # The page still asks for what it asked before, as it learns of the choice only now.
-    app.button_group(key="one").set_value([1]).run()
-    assert selected(app) == ("query", [1])
 
 
-def test_frames_that_are_looked_at_are_no_words() -> None:
+def test_watched_ignores_frames_that_are_locked() -> None:
     assert selected(opened(items=(1,), side="memory")) == ("query", [])
 
 
-def test_a_shorter_sentence_has_no_word_of_a_longer_one_locked() -> None:
+def test_watched_drops_words_of_a_longer_sentence() -> None:
     app = opened(text="3141", items=(4,))
     assert selected(app) == ("query", [4])
     app.session_state["text"], app.session_state["items"] = "3", ()
     app.run()
     assert not app.exception and selected(app) == ("query", [])
-
-
-def test_words_with_markup_stay_text() -> None:
-    app = opened(text="*<")
-    assert list(app.button_group(key="one").options)[:2] == ["\\*", "\\<"]
-    app.button_group(key="one").set_value([0]).run()
-    assert app.caption[0].value.startswith("“\\*”")

@@ -1,0 +1,15 @@
+"""Draw a fake trace of a clip with known actions as the app draws it."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.trace.request import Focus
+from areaviz.ui.components.watching import watched
+from areaviz.views.watching import GOLD
+from tests.ui.components.test_watching import trace
+
+st.set_page_config(layout="wide")
+made = replace(trace(), details={GOLD: "2 3 5 6"})
+selection = watched(made, Focus("encoder-decoder"), key="strip")
+st.text(f"locked: {list(selection.items)}")
