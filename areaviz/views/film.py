@@ -47,14 +47,14 @@ def sheet(drawn: Film, longest: int) -> Sheet:
     stills = drawn.stills(longest if len(drawn.frames) <= 16 else longest * 2 // 3)
     found = [Tile(stills.plain, ("the picture", ""), ("the picture as it is",))]
     for frame in drawn.frames:
-        likely = "" if frame.probability is None else f"{frame.probability:.0%}"
+        share = f"{frame.heaviest.weight:.0%}" if frame.heaviest else ""
         found.append(
-            Tile(_still(stills, frame), (clip(frame.label, 14), likely), _hover(drawn, frame))
+            Tile(_still(stills, frame), (clip(frame.label, 14), share), _hover(drawn, frame))
         )
     height, width = drawn.picture.shape[:2]
     return Sheet(
         drawn.title,
-        drawn.note,
+        f"{drawn.note}; percentage: weight of the word's heaviest area",
         drawn.caption,
         tiles=found,
         across=min(5, len(found)),

@@ -41,7 +41,7 @@ from areaviz.trace.query import smallest_area
 from areaviz.trace.record import Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
-_UNIT = "share of the row's largest"
+_UNIT = "weight"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,17 +52,6 @@ class Row:
     length: int
     # Weights by first item: float32 [N - length + 1].
     weights: FloatArray
-
-    @property
-    def largest(self) -> float:
-        """Upper end of the row's own scale."""
-        return float(self.weights.max())
-
-    @property
-    def relative(self) -> FloatArray:
-        """The weights as shares of the row's largest, which makes short and long spans readable."""
-        relative: FloatArray = self.weights / (self.largest or 1)
-        return relative
 
     @property
     def total(self) -> str:
@@ -77,6 +66,11 @@ class Pyramid(Drawing):
     memory: Field
     # Shown lengths in rising order.
     rows: Sequence[Row]
+
+    @property
+    def top(self) -> float:
+        """Upper end of the common colour scale: the largest weight."""
+        return max(float(row.weights.max()) for row in self.rows) or 1.0
 
     @property
     def right(self) -> float:
@@ -128,8 +122,8 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     note = (
-        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; each row has a"
-        " scale of its own, up to its largest cell; at its right end what the row sums to"
+        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; all rows have one"
+        " colour scale; the number at the right is the row's total"
     )
     if shortest > 1:
         left_out = _percent(float(weights_A[: grid.items].sum()))
@@ -160,7 +154,7 @@ def figure(drawn: Pyramid) -> Figure:
         across=axis(memory, range=[-0.5, drawn.right], **screen_ticks(across)),
         down=axis(title, range=[drawn.lower, drawn.upper], **screen_ticks(drawn.lengths)),
         labels={"xaxis": shown(drawn.memory)},
-        coloraxis=colour_axis(1, _UNIT, short=True),
+        coloraxis=colour_axis(drawn.top, _UNIT, short=True),
         annotations=[_at_right_end(drawn, row) for row in drawn.rows],
     )
     # Leave space for the totals, and to their right for the colour scale.
@@ -168,7 +162,7 @@ def figure(drawn: Pyramid) -> Figure:
     picture.layout.coloraxis.colorbar.update(x=1, xanchor="left", xpad=52)
     if drawn.is_picture:
         halves = _averaged(drawn, PIXELS)[::-1]
-        lay_picture(picture, halves, 1, (-0.5, drawn.upper, items, lengths))
+        lay_picture(picture, halves, drawn.top, (-0.5, drawn.upper, items, lengths))
     else:
         picture.add_traces([_cells(drawn, row) for row in drawn.rows])
     return picture
@@ -195,7 +189,7 @@ def _cells(drawn: Pyramid, row: Row) -> Heatmap:
         words = escape(quote(drawn.memory, range(start, start + row.length)))
         texts.append(f"{words} {run_text(noun(drawn.memory), start, row.length)}<br>{weight:.2%}")
     return Heatmap(
-        z=row.relative[None, :],
+        z=row.weights[None, :],
         x0=(row.length - 1) / 2,
         dx=1,
         y0=row.length,
@@ -204,7 +198,7 @@ def _cells(drawn: Pyramid, row: Row) -> Heatmap:
         coloraxis="coloraxis",
         xgap=1,
         ygap=1,
-        hovertemplate="%{text} of the attention, %{z:.0%} of the row's largest<extra></extra>",
+        hovertemplate="%{text} of the attention<extra></extra>",
     )
 
 
@@ -214,7 +208,7 @@ def half_columns(rows: Sequence[Row]) -> FloatArray:
     halves = np.full((len(rows), 2 * items), np.nan, dtype=np.float32)
     for place, row in enumerate(rows):
         left = row.length - 1
-        halves[place, left : left + 2 * len(row.weights)] = row.relative.repeat(2)
+        halves[place, left : left + 2 * len(row.weights)] = row.weights.repeat(2)
     return halves
 
 
@@ -238,7 +232,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
     """Draw the figure for print."""
     height = float(np.clip(0.25 * len(drawn.rows), 0.5, 3))
     result, axes = print_figure(drawn, height)
-    norm = Normalize(0, 1)
+    norm = Normalize(0, drawn.top)
     if drawn.is_picture:
         axes.imshow(
             # As many columns as a reader can distinguish on a page.
@@ -255,7 +249,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
             axes.pcolormesh(
                 np.arange(len(row.weights) + 1) + (row.length - 2) / 2,
                 [row.length - 0.5, row.length + 0.5],
-                row.relative[None, :],
+                row.weights[None, :],
                 norm=norm,
                 cmap=SEQUENCE,
                 edgecolors="white",
@@ -272,7 +266,7 @@ def paper(drawn: Pyramid) -> PrintFigure:
     totals.set_yticks(drawn.lengths.positions, [row.total for row in drawn.rows])
     totals.spines[:].set_visible(False)
     totals.tick_params(length=0, pad=3, labelsize=PRINT_FONT)
-    print_scale(result, axes, ScalarMappable(norm, SEQUENCE), _UNIT, 1, short=True)
+    print_scale(result, axes, ScalarMappable(norm, SEQUENCE), _UNIT, drawn.top, short=True)
     return result
 
 
@@ -299,9 +293,9 @@ VIEW = view(
     table,
     paper,
     how_to_read=(
-        "The bottom row has the shortest areas, the rows above longer ones. The brighter a field,"
-        " the more attention the whole area received, beside the largest of its row; at the right"
-        " end stands what the row received in all."
+        "The bottom row has the shortest areas, the rows above have longer ones. The brighter a"
+        " cell, the more attention the whole area received. All rows have one colour scale. The"
+        " number at the right is the row's total."
     ),
     leads=_has_sizes,
 )

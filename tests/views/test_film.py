@@ -16,7 +16,7 @@ from areaviz.trace import query
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.views import VIEWS
-from areaviz.views.film import PLAYED_LEAST, PLAYED_LONGEST, drawn_size, film_gif, played
+from areaviz.views.film import PLAYED_LEAST, PLAYED_LONGEST, drawn_size, film_gif, played, sheet
 from tests import fakes
 
 FOCUS = Focus("encoder-decoder", 1, 2)
@@ -391,3 +391,13 @@ def test_thin_picture_is_played_wide_enough(width: int, height: int) -> None:
 def test_frames_stay_small(words: int) -> None:
     shown = played(fakes.caption_trace(" ".join(["word"] * words), grid=8), FOCUS)
     assert sum(map(len, shown.pictures)) < 45_000 * (words + 2)
+
+
+def test_film_strip_shows_shares_of_attention(trace: Trace) -> None:
+    """The percentage below a picture is a weight, not the probability of the word."""
+    drawn = film(trace, FOCUS)
+    shown = [tile.texts[1] for tile in sheet(drawn, 100).tiles[1:]]
+    weights = [frame.heaviest.weight for frame in drawn.frames if frame.heaviest]
+    assert shown == [f"{weight:.0%}" for weight in weights]
+    assert shown != [f"{frame.probability:.0%}" for frame in drawn.frames]
+    assert "percentage: weight of the word's heaviest area" in sheet(drawn, 100).note

@@ -51,10 +51,14 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
     for row in rows:
         places = range(len(row.z[0]))
         weights = [mean_weight(trace, focus, start, row.y0) for start in places]
-        # Each row has a scale of its own, up to its largest cell.
-        assert row.z[0] == pytest.approx(np.array(weights) / max(weights), rel=1e-4)
+        assert row.z[0] == pytest.approx(np.array(weights), rel=1e-4)
         # A cell one item wide stands in the middle of the items it spans.
         assert row.x0 == (row.y0 - 1) / 2
+    # All rows have one scale, which ends at the heaviest area.
+    figure = VIEWS["pyramid"].figure(trace, focus)
+    largest = max(max(row.z[0]) for row in rows)
+    assert figure.layout.coloraxis.cmin == 0 and {row.coloraxis for row in rows} == {"coloraxis"}
+    assert figure.layout.coloraxis.cmax == pytest.approx(largest)
     listed = [float(row[3]) for row in VIEWS["pyramid"].table(trace, focus).rows]
     assert sum(listed) == pytest.approx(1, abs=1e-5)
     table = VIEWS["pyramid"].table(trace, focus)
@@ -69,8 +73,7 @@ def test_half_columns_make_a_trapezoid() -> None:
             pyramid.Row(2, np.array([4, 1], dtype=np.float32)),
         ]
     )
-    nan, quarter = np.nan, 0.25
-    expected = [[quarter, quarter, 0.5, 0.5, 1, 1], [nan, 1, 1, quarter, quarter, nan]]
+    expected = [[1, 1, 2, 2, 4, 4], [np.nan, 4, 4, 1, 1, np.nan]]
     np.testing.assert_array_equal(halves, expected)
 
 
@@ -93,7 +96,7 @@ def test_pyramid_of_larger_areas_begins_with_pairs(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 1, areas="several")
     figure = VIEWS["pyramid"].figure(trace, focus)
     assert [row.y0 for row in figure.data] == [2, 3, 4, 5]
-    assert "are left out" in figure.layout.title.subtitle.text
+    assert "are left out" in figure.layout.title.subtitle.text.replace("<br>", " ")
     assert VIEWS["pyramid"].table(trace, focus).rows[0][1] == 2
 
 
