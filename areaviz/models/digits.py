@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 from areaviz.cards.card import Card
 from areaviz.data.digit_scenes import KINDS, DigitScenes
@@ -149,9 +150,38 @@ class DigitReader:
 
 def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
     """Count the multiply-adds of one reading in matrix products and convolutions."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
+    with _OperationCounter() as counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
-    return int(counter.get_total_flops()) // 2
+    return counter.operations // 2
+
+
+class _Counting:
+    """Add up the floating-point operations of all operators that torch has a formula for.
+
+    This is not `FlopCounterMode`, because torch wraps a `__torch_dispatch__` that a mode defines
+    itself. The wrapper imports torch's compiler, which takes 2 s of CPU. A mode that inherits the
+    method is not wrapped.
+    """
+
+    operations = 0
+
+    def __torch_dispatch__(
+        self,
+        operator: Any,
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        named = dict(kwargs or {})
+        result = operator(*args, **named)
+        formula = flop_registry.get(operator.overloadpacket)
+        if formula is not None:
+            self.operations += int(formula(*args, **named, out_val=result))
+        return result
+
+
+class _OperationCounter(_Counting, TorchDispatchMode):
+    """The mode that counts what is computed in its block."""
 
 
 def _looks(

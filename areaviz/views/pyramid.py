@@ -122,8 +122,8 @@ def pyramid(trace: Trace, focus: Focus) -> Pyramid:
     if len(chosen.memory) > CELLS and block > 1:
         title += f" · averaged {block / 2:g} items to a pixel"
     note = (
-        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; all rows have one"
-        " colour scale; the number at the right is the row's total"
+        f"each cell is one area, centred over the {noun(chosen.memory)}s it spans; all rows have"
+        " one colour scale; the number at the right is the row's total"
     )
     if shortest > 1:
         left_out = _percent(float(weights_A[: grid.items].sum()))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from areaviz.attention.stn import transform
 from areaviz.data.digit_scenes import KINDS, compose
@@ -64,6 +66,22 @@ def read(name: str, path: Path, picture: Picture | None = None, **options: objec
     trace = reader(name, path).trace([request])[0]
     validate(trace)
     return trace
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_multiply_adds_agree_with_the_counter_of_torch(name: str, tmp_path: Path) -> None:
+    made = reader(name, tmp_path)
+    with FlopCounterMode(display=False) as counter, torch.no_grad():
+        made.network(torch.zeros(1, made.side, made.side), sample=False)
+    assert made.multiply_adds == counter.get_total_flops() // 2 > 0
+
+
+def test_counting_multiply_adds_does_not_import_the_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Importing it takes 2 s of CPU, which the first reader of a digit would wait for."""
+    monkeypatch.setitem(sys.modules, "torch._dynamo", None)
+    assert reader("soft", tmp_path).multiply_adds > 0
 
 
 @pytest.mark.parametrize("name", OPTIONS)

@@ -89,17 +89,24 @@ def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
     assert "After look 3 of 3: **8**" in shown(app)
 
 
-def test_looking_again_draws_with_another_seed(open_page: Open, use_backend: Use) -> None:
+def test_random_choices_run_the_hard_models_only(open_page: Open, use_backend: Use) -> None:
     backend = Pictured()
     use_backend(backend)
     app = open_page("four_ways")
     again = next(button for button in app.button if button.label == "Try another random run")
-    assert again.disabled and not backend.asked[-1].sample
+    assert again.disabled and not any(request.sample for request in backend.asked)
+    backend.asked.clear()
     app.toggle(key="four_ways_sample").set_value(True).run()
+    hard = [way.mechanism.replace(" ", "-") for way in WAYS if way.is_hard]
+    assert [(one.model, one.sample) for one in backend.asked] == [(name, True) for name in hard]
+    assert app.query_params["sample"] in ("1", ["1"])
     first = backend.asked[-1]
     next(button for button in app.button if button.label == "Try another random run").click().run()
-    assert first.sample and backend.asked[-1].seed == first.seed + 1
+    assert [one.seed for one in backend.asked] == [0, 0, first.seed + 1, first.seed + 1]
     assert app.query_params["seed"] == str(first.seed + 1)
+    again_opened = open_page("four_ways", **dict(app.query_params))
+    assert again_opened.toggle(key="four_ways_sample").value
+    assert again_opened.query_params == app.query_params
 
 
 def test_what_is_read_can_be_chosen_where_there_are_models(

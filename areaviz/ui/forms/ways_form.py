@@ -10,6 +10,7 @@ import streamlit as st
 
 from areaviz.cards.card import Card
 from areaviz.data.picture_samples import names
+from areaviz.trace.picture import Picture
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.input_row import input_row
 from areaviz.ui.forms.options import options_popover
@@ -31,6 +32,11 @@ class Way:
     mechanism: str
     title: str
     what: str
+
+    @property
+    def is_hard(self) -> bool:
+        """Whether the mechanism chooses, instead of taking a weighted average."""
+        return self.mechanism.endswith("hard")
 
 
 WAYS = (
@@ -134,7 +140,9 @@ class WaysState(PictureState):
         self, request: Request, focus: Focus | None = None, view: str = ""
     ) -> dict[str, str]:
         """Return the URL parameters, with the shown step, its sample and the explored model."""
-        params = super().to_link(request, focus, view)
+        # The first reader may be one that never chooses at random.
+        asked = replace(request, sample=self.sample, seed=self.seed if self.sample else 0)
+        params = super().to_link(asked, focus, view)
         closer = CLOSER if VIEW in self.tabs else ()
         for name in ("look", *closer):
             if getattr(self, name) not in (None, ""):
@@ -155,13 +163,15 @@ def ways_form(page: WaysPage, cards: Cards) -> tuple[Request, ...]:
     picture = picture_input(page, (pictures.samples,), pictures.first, source)
     if picture is None:
         return ()
-    sample = page.state.sample
-    seed = page.state.seed if sample else 0
-    requests = []
-    for reader in readers_of(cards, pictures.kind):
-        name = reader.card.name
-        requests.append(Request(name, "", picture=picture, sample=sample, seed=seed))
-    return tuple(requests)
+    readers = readers_of(cards, pictures.kind)
+    return tuple(_request(page.state, reader, picture) for reader in readers)
+
+
+def _request(state: WaysState, reader: Reader, picture: Picture) -> Request:
+    """Return the request of a reader; only hard models can choose at random."""
+    is_random = state.sample and reader.way.is_hard
+    seed = state.seed if is_random else 0
+    return Request(reader.card.name, "", picture=picture, sample=is_random, seed=seed)
 
 
 def chance_picker(page: WaysPage) -> None:

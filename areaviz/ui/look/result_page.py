@@ -225,7 +225,12 @@ def up_to_date(
         asked = tuple(request.checked() for request in requests)
         if older and older.requests == asked:
             return replace(older, titles=tuple(titles))
-        traces = traced(backend, asked, "Running the model…")
+        # Only some of the requests may be new, such as those of the models that choose at random.
+        known = dict(zip(older.requests, older.traces, strict=True)) if older else {}
+        missing = [request for request in dict.fromkeys(asked) if request not in known]
+        found = traced(backend, missing, "Running the model…")
+        known.update(zip(missing, found, strict=True))
+        traces = tuple(known[request] for request in asked)
     except InputError as error:
         if older is None:
             raise
