@@ -46,6 +46,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     "points": ("message.js", "points/points.html", "points/points.css", "points/points.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
+    "looks": ("looks/looks.html", "looks/looks.css", "looks/looks.js"),
     "strip": ("strip/strip.html", "strip/strip.css", "strip/strip.js"),
     "thumbnails": (
         "thumbnails/thumbnails.html",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import names
@@ -15,7 +18,6 @@ from areaviz.trace.request import Request
 from areaviz.ui.forms.ways_form import ALL, WAYS, readers_of
 from areaviz.ui.look import result_page
 from areaviz.ui.look.kinds import WHAT_DIFFERS
-from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import COSTS, KINDS, VIEW
 from tests import fakes
 from tests.models.test_digits import reader
@@ -23,6 +25,14 @@ from tests.pages.conftest import Open, shown, with_tab
 from tests.pages.pictured import Pictured
 
 Use = Callable[[Backend], None]
+
+
+def looks_sent(app: AppTest) -> list[dict[str, Any]]:
+    """Return what the pictures of the page were sent."""
+    found = app.get("bidi_component")
+    return [
+        json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("looks")
+    ]
 
 
 class PairReaders(fakes.FakeBackend):
@@ -48,12 +58,13 @@ def test_pairs_are_read_by_glimpses_and_by_a_transformer_look_by_look(
     use_backend(PairReaders(tmp_path))
     app = open_page("four_ways", reading="location-wise soft")
     assert not app.exception and not app.error
-    assert shown(app).count("Digits read: **") == 2
+    (sent,) = looks_sent(app)
+    assert [len(reader["answer"]) for reader in sent["readers"]] == [2, 2]
     assert "A frame is what was read" in shown(app) and "soft attention read" not in shown(app)
-    assert "After look 1 of 2" in shown(app) and "cut out, look 1 of 2" in shown(app)
-    app.segmented_control(key="four_ways_look").set_value(2).run()
+    assert sent["look"] == 0 and "cut out, look 1 of 2" in shown(app)
+    app = open_page("four_ways", reading="location-wise soft", look="2", picture="pair-27")
     assert not app.exception and not app.error
-    assert "After look 2 of 2" in shown(app) and "cut out, look 2 of 2" in shown(app)
+    assert looks_sent(app)[0]["look"] == 1 and "cut out, look 2 of 2" in shown(app)
 
 
 def test_a_digit_anywhere_has_samples_of_its_own() -> None:
@@ -69,7 +80,9 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
         way.mechanism.replace(" ", "-") for way in WAYS
     ]
     assert len({request.picture for request in backend.asked}) == 1
-    assert {escaped(way.title) for way in WAYS} <= {element.value for element in app.header}
+    assert [reader["title"] for reader in looks_sent(app)[0]["readers"]] == [
+        way.title for way in WAYS
+    ]
     assert "Bright is what soft attention read. A frame is" in shown(app)
     assert not app.table, "tabs are drawn when they are opened"
     with_tab(app, COSTS)
@@ -77,16 +90,28 @@ def test_all_four_read_the_same_picture(open_page: Open, use_backend: Use) -> No
     assert "4.56%" in list(app.table[0].value["Error on held-out pictures"])
 
 
-def test_the_looks_move_together(open_page: Open, use_backend: Use) -> None:
+def test_page_opens_at_the_first_look(open_page: Open, use_backend: Use) -> None:
+    use_backend(Pictured())
+    (sent,) = looks_sent(open_page("four_ways"))
+    assert sent["look"] == 0 and sent["digits"] == "3"
+    assert [len(reader["pictures"]) for reader in sent["readers"]] == [3, 3, 3, 1]
+    assert sent["readers"][0]["labels"] == ["3", "3", "8"]
+    (last,) = looks_sent(open_page("four_ways", look="9"))
+    assert last["look"] == 2
+
+
+def test_average_of_all_looks_can_be_subtracted(open_page: Open, use_backend: Use) -> None:
     use_backend(Pictured())
     app = open_page("four_ways")
-    assert (
-        shown(app).count("After look 1 of 3: **3**") == 3
-        and shown(app).count("After its only look") == 1
-    )
-    app.segmented_control(key="four_ways_look").set_value(3).run()
-    assert not app.exception
-    assert "After look 3 of 3: **8**" in shown(app)
+    before = looks_sent(app)[0]
+    app.toggle(key="four_ways_is_against").set_value(True).run()
+    after = looks_sent(app)[0]
+    assert not app.exception and before["id"] != after["id"]
+    changed = [
+        one["pictures"] != other["pictures"]
+        for one, other in zip(before["readers"], after["readers"], strict=True)
+    ]
+    assert changed == [True, True, False, False]
 
 
 def test_random_choices_run_the_hard_models_only(open_page: Open, use_backend: Use) -> None:
@@ -160,7 +185,7 @@ def test_models_of_one_way_stand_side_by_side_under_their_own_titles(
     app = open_page("four_ways", reading="other")
     assert not app.exception and not app.error
     titles = [card.title, "Glimpses, one layer", "Glimpses, one layer (2)", "Location-wise, soft"]
-    assert {*map(escaped, titles)} <= {element.value for element in app.header}
+    assert {*titles} <= {reader["title"] for reader in looks_sent(app)[0]["readers"]}
     assert app.segmented_control(key="four_ways_reading").value == "other"
     with_tab(app, COSTS)
     assert len(app.table[0].value) == len(WAYS) + 2
@@ -178,7 +203,7 @@ def test_a_link_restores_look_reading_and_sample(open_page: Open, use_backend: U
     app = open_page("four_ways", **params)
     assert not app.exception and not app.error
     assert (
-        app.segmented_control(key="four_ways_look").value == 2
+        looks_sent(app)[0]["look"] == 1
         and app.segmented_control(key="four_ways_reading").value == "location-wise-soft"
     )
     assert (

@@ -62,15 +62,12 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }
-:is(.st-key-focus, .st-key-looks) [data-testid="stButtonGroup"] {
+.st-key-focus [data-testid="stButtonGroup"] {
   display: flex; align-items: center; gap: 0.75rem; }
 .st-key-tabs { border-bottom: 1px solid color-mix(in srgb, currentColor 22%, transparent); }
 .st-key-tabs button[data-variant="segmented_control"] {
   border: 0; border-bottom: 3px solid transparent; border-radius: 0; background: none; }
 .st-key-tabs button[data-selected="true"] { border-bottom-color: currentColor; font-weight: 600; }
-.st-key-ways h2 { font-size: 1.15rem; }
-[class*="st-key-ways"] [data-testid="stImage"] img { image-rendering: pixelated; }
-.st-key-ways [data-testid="stImage"] img { max-height: 26rem; object-fit: contain; }
 :is(div, button):has(> [data-testid="stHeaderLogo"])::after {
   content: "areaviz"; margin: 0 12px 0 8px; font: 600 20px "Source Serif", serif; }
 :is(div, button):has(> [data-testid="stHeaderLogo"]) {
@@ -85,8 +82,6 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; }
 [data-testid="stExpandSidebarButton"] > span { display: none; }
 [data-testid="stExpandSidebarButton"]::after { content: "Menu"; font-size: 15px; font-weight: 600; }
-@media (min-width: 62rem) { .st-key-ways [data-testid="stCaptionContainer"] p { min-height: 2lh; } }
-@media (max-width: 62rem) { .st-key-ways [data-testid="stColumn"] { min-width: calc(50% - 1rem); } }
 @media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 """

@@ -1,0 +1,27 @@
+"""Draw three fake readings on one clock: a path of three looks, a single look, and a pair."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from areaviz.trace.record import Trace
+from areaviz.ui.components.looks import Reading, looks
+from tests import fakes
+
+
+def labelled(labels: str, answer: str = "") -> Trace:
+    """Return glimpses with these labels, one for each look."""
+    made = fakes.gaze_trace(steps=len(labels))
+    target = replace(made.fields["target"], labels=tuple(labels))
+    fields = {**made.fields, "target": target}
+    return replace(made, fields=fields, details={"answer": answer or labels[-1]})
+
+
+st.set_page_config(layout="wide")
+digits = st.query_params.get("digits", "3")
+readings = [Reading("Glimpses", "Reads boxes.", labelled("733"))]
+if digits == "3":
+    readings.append(Reading("Window", "Reads once.", fakes.gaze_trace("transformer", 1, 1)))
+else:
+    readings = [Reading("Pair", "Reads two.", labelled("27", "27"), ["A note."])]
+st.text(f"look: {looks(readings, digits, 0, key='looks')}")
