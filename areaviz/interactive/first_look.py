@@ -14,6 +14,8 @@ from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 
 SITE = "encoder-decoder"
+OPENS_AT = "opens at item"
+"""Key in `Trace.details` for the item of the output that ribbons and grids open with."""
 Scores = npt.NDArray[np.float64]
 
 
@@ -51,6 +53,18 @@ def first_item(attention: AttentionMap, layer: int, query: Field) -> tuple[int, 
             if scores_Q.size and scores_Q.max() > 0:
                 return (int(scores_Q.argmax()),)
     return ()
+
+
+def opening_items(trace: Trace, attention: AttentionMap, layer: int) -> tuple[int, ...]:
+    """Return the items that a ribbon or grid opens with: those that the trace names, or the best.
+
+    A trace may come from an untrusted file, so a name that is not an item is ignored.
+    """
+    query, named = trace.fields[attention.query], trace.details.get(OPENS_AT, "")
+    is_item = named.isascii() and named.isdecimal() and len(named) < 6 and int(named) < len(query)
+    if is_item and attention.query == trace.output.field:
+        return (int(named),)
+    return first_item(attention, layer, query)
 
 
 def _words(query: Field) -> npt.NDArray[np.bool_]:

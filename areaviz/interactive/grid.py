@@ -16,7 +16,7 @@ from PIL import Image
 from areaviz.drawing.base import Takeaway
 from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS, SEQUENCE_STOPS
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.first_look import opening_items
 from areaviz.interactive.grid_print import SHOWN, grid_print, is_coarse
 from areaviz.interactive.grid_table import TOP, grid_table
 from areaviz.interactive.message import (
@@ -118,7 +118,7 @@ def grid_payload(
             "most": TOP,
             "listed": SURE,
             "overlap": MAX_OVERLAP,
-            "items": first_item(attention, focus.layer, trace.fields[attention.query]),
+            "items": opening_items(trace, attention, focus.layer),
             "step": OVERLAPS[1],
         },
         text=text,

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from areaviz.drawing.base import Takeaway
 from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.first_look import opening_items
 from areaviz.interactive.message import (
     narrow,
     payload,
@@ -27,6 +27,7 @@ from areaviz.interactive.readings import readings
 from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import TOP, ribbon_table
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.interventions import Hide
 from areaviz.trace.record import AttentionMap, Field, FloatArray, Trace
 from areaviz.trace.request import Focus
 from areaviz.trace.weights import MAX_OVERLAP, Ranked, coverage, largest, shares
@@ -108,10 +109,10 @@ def ribbon_payload(
             "many": TOP,
             "listed": TOP,
             "overlap": MAX_OVERLAP,
-            "items": first_item(attention, focus.layer, trace.fields[attention.query]),
+            "items": opening_items(trace, attention, focus.layer),
         },
         fields=[
-            _field_header(field) | _unsure(trace, name)
+            _field_header(field) | _unsure(trace, name) | _hidden(trace, name)
             for name, field in zip(names, fields, strict=True)
         ],
         query=names.index(attention.query),
@@ -224,6 +225,15 @@ def _field_header(field: Field) -> dict[str, Any]:
         "raw": field.raw,
         "labels": labels,
     }
+
+
+def _hidden(trace: Trace, name: str) -> dict[str, Any]:
+    """Return the items of a field that a change hides from the model; {} if there are none."""
+    hidden: set[int] = set()
+    for change in trace.request.changes:
+        if isinstance(change, Hide) and change.field == name:
+            hidden.update(change.items)
+    return {"hidden": sorted(hidden)} if hidden else {}
 
 
 def _unsure(trace: Trace, name: str) -> dict[str, Any]:

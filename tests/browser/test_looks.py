@@ -35,7 +35,7 @@ def test_looks_say_which_reader_is_wrong_and_until_when(looks: Locator) -> None:
         " “Window” says 8, which is wrong. "
     )
     expect(answers.nth(0)).to_have_text("740 % sure, wrong so far")
-    expect(answers.nth(1)).to_have_text("895 % sure after its only look, wrong: it shows 3")
+    expect(answers.nth(1)).to_have_text("840 % sure after its only look, wrong: it shows 3")
     looks.get_by_role("button", name="Look 2").click()
     expect(say).to_contain_text("1 of 2 models read the digit.")
     expect(answers.nth(0)).to_have_class("answer right")

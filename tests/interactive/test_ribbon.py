@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from areaviz.drawing.theme import HEAD_COLOURS
-from areaviz.interactive.first_look import first_item
+from areaviz.interactive.first_look import OPENS_AT, first_item
 from areaviz.interactive.message import narrow, packed, quantised
 from areaviz.interactive.ribbon import ribbon_payload, top_queries
 from areaviz.interactive.ribbon_print import ribbon_print
 from areaviz.interactive.ribbon_table import items_text, ribbon_table
 from areaviz.trace.areas import AreaGrid
+from areaviz.trace.interventions import Hide
 from areaviz.trace.query import coverage, words
 from areaviz.trace.record import AttentionMap, Trace
 from areaviz.trace.request import Focus
@@ -80,6 +81,24 @@ def test_weights_survive_quantising(dtype: type[np.unsignedinteger[Any]], tolera
 def test_numbers_use_the_fewest_bytes() -> None:
     assert narrow(np.array([65535]), 65535).dtype == np.uint16
     assert narrow(np.array([65536]), 65536).dtype == np.uint32
+
+
+def test_message_names_the_words_that_a_change_hides() -> None:
+    trace = fakes.trace()
+    changes = (Hide("source", (3, 1)), Hide("source", (5,)))
+    hidden = replace(trace, request=replace(trace.request, changes=changes))
+    output, source = ribbon_payload(hidden, FOCUS)["header"]["fields"]
+    assert source["hidden"] == [1, 3, 5] and "hidden" not in output
+    assert "hidden" not in ribbon_payload(trace, FOCUS)["header"]["fields"][1]
+
+
+@pytest.mark.parametrize(("named", "is_used"), [("2", True), ("999", False), ("x", False)])
+def test_message_opens_with_the_item_that_the_trace_names(named: str, is_used: bool) -> None:
+    trace = fakes.trace()
+    first = ribbon_payload(trace, FOCUS)["header"]["lit"]["items"]
+    details = {**trace.details, OPENS_AT: named}
+    items = ribbon_payload(replace(trace, details=details), FOCUS)["header"]["lit"]["items"]
+    assert list(items) == ([2] if is_used else list(first)) and list(first) != [2]
 
 
 def test_message_contains_what_the_browser_needs() -> None:

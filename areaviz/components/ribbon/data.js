@@ -11,6 +11,7 @@ class Items {
     words.forEach((first, word) => this.wordOf.fill(word, first));
     this.level = this.labels.some((label, i) => !this.isSymbol(i) && end[i] - start[i] > 1) ? 'token' : 'character';
     this.rightToLeft = mostlyRightToLeft(header.raw);
+    this.hidden = header.hidden ?? []; // items that a change hides from the model
     this.unsure = header.unsure ?? []; // items that the model wrote with a probability below one half
   }
 

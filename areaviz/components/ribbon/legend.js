@@ -32,15 +32,16 @@ class Legend extends Sentence {
     this.rows = Array.from({ length: header.heads }, (_, head) => this.row(head));
     this.list.replaceChildren(...this.rows.map(({ line }) => line));
     this.root.classList.toggle('many', header.heads >= MANY_HEADS);
-    this.mention({ hasUnsure: false, drawsFew: false });
+    this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false });
   }
 
   /** Say how to point, and explain dotted words and heads without bars where there are any. */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
     const dotted = this.hints.hasUnsure ? ' A dotted word is one that the model is less than half sure of.' : '';
+    const hidden = this.hints.hasHidden ? ' A word with a line through it was hidden from the model.' : '';
     const drawn = this.hints.drawsFew ? ' Bars show the three heads with the heaviest areas. Click heads in the list to show others.' : '';
-    if (this.hint) this.hint.textContent = this.idle + dotted + drawn;
+    if (this.hint) this.hint.textContent = this.idle + dotted + hidden + drawn;
   }
 
   /** The row of a head: a button that chooses it, where there are several. */

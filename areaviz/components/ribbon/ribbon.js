@@ -42,7 +42,7 @@ class Ribbon extends PointedView {
     const splits = texts.some((items) => items.words.length < items.count);
     const plural = this.attention.sides.memory.level === 'token' ? 'tokens' : 'characters';
     this.legend.load(this.header, colours, this.readings, plural);
-    this.legend.mention({ hasUnsure: texts.some((items) => items.unsure.length) });
+    this.legend.mention({ hasUnsure: texts.some((items) => items.unsure.length), hasHidden: texts.some((items) => items.hidden.length) });
     this.controls.load(this.attention.sides.query.level, plural, this.attention.hasSeveral, this.readings, splits);
     this.play.opener.hidden = !this.header.lit.items?.length;
     this.fit(true);

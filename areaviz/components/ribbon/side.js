@@ -83,7 +83,7 @@ class Side {
     const ends = [layout.isFirst(item) && 'first', layout.isLast(item) && 'last'];
     const isUnsure = !layout.isBlank(item) && this.items.unsure.some((one) => one >= first && one <= last);
     const seam = layout.seam > 0 && !layout.isFirst(item) && 'seam';
-    return ['item', symbol && 'symbol', layout.isBlank(item) ? 'blank' : quiet && 'quiet', isUnsure && 'unsure', seam, ...ends]
+    return ['item', symbol && 'symbol', layout.isBlank(item) ? 'blank' : quiet && 'quiet', isUnsure && 'unsure', this.items.hidden.includes(item) && 'hidden', seam, ...ends]
       .filter(Boolean).join(' ');
   }
 

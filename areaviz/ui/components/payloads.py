@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from areaviz.interactive.first_look import OPENS_AT
 from areaviz.trace.record import Trace
 
 MAX_BYTES = 32 * 2**20
@@ -133,7 +134,7 @@ def digest(trace: Trace, site: str, layer: int) -> str:
         (site, layer, attention.layers, attention.query, attention.memory),
         (attention.normalisation, attention.grid, attention.derived),
         [(field.name, field.kind, field.raw, field.labels) for field in fields],
-        ("history" in trace.fields, trace.details.get("decoding")),
+        ("history" in trace.fields, trace.details.get("decoding"), trace.details.get(OPENS_AT)),
         # The ribbon marks the output's items that the model is unsure of.
         (trace.output.field, np.flatnonzero(trace.output.probabilities < 0.5).tolist()),
     )

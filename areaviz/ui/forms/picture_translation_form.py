@@ -130,20 +130,22 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
         source = st.container()
     picture = fitting_picture(page, cards, source)
     _offer_sentence(page, picture.name if picture else "")
-    page.widget(
-        st.text_input,
-        "English sentence",
-        "text",
-        then=lambda: page.unlock(hidden=[]),
-        placeholder="No sentence: the picture is described in German.",
-        label_visibility="collapsed",
-    )
+    with st.container(key=page.key("sentence"), horizontal=True, vertical_alignment="bottom"):
+        page.widget(
+            st.text_input,
+            "English sentence",
+            "text",
+            then=lambda: page.unlock(hidden=[]),
+            placeholder="No sentence: the picture is described in German.",
+            label_visibility="collapsed",
+            width=420,
+        )
+        text = _with_hidden_words(page)
     with row:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, extent=CELLS)
             other = _sight_picker(page, picture)
-    text = _with_hidden_words(page)
     if picture is None:
         return None
     (asked,) = with_options(page, Request(card.name, text, picture=picture))
@@ -192,7 +194,7 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
     if len(words) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return state.text
-    label = f"Hide words: the model reads “{MASK}” and has only the picture to tell"
+    label = f"Hide words: the model reads “{MASK}”, and only the picture can tell"
     titles = {place: escaped(word) for place, word in enumerate(words)}
     hidden = page.pills(label, "hidden", titles, page.unlock)
     if not hidden:
@@ -219,6 +221,10 @@ def _sight_picker(page: PictureTranslationPage, picture: Picture | None) -> Pict
                 format_func=lambda name: SAMPLES[name].title,
                 width=340,
             )
+    runs = page.state.runs
+    if len(runs) > 1:
+        page.set(looked=page.state.looked_into(runs))
+        page.pills("Show the attention", "looked", {run: SIGHTS[run] for run in runs})
     return sample(page.state.other)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.select import matched_characters
 from areaviz.drawing.sites import layer_noun, sites
@@ -55,6 +56,7 @@ def explore(
     tabs: Sequence[Tab] = (),
     say: Say | None = None,
     check: Callable[[], object] | None = None,
+    before: Callable[[], None] | None = None,
 ) -> None:
     """Show traces side by side with one selection, and the tabs below them.
 
@@ -66,6 +68,7 @@ def explore(
         further: URL parameters that are not in the page's state.
         tabs: tabs of the page, besides the views, the numbers and the terms of a weight.
         say: the sentence above a picture; None draws the output where the picture lacks it.
+        before: draws what is left of the card of a single trace, or above the card of several.
         check: called first, also if only this part of the page reruns; its errors replace the
             traces.
     """
@@ -76,7 +79,7 @@ def explore(
         first, focus, parts = traces[0], BLIND, {}
         traces, titles = _attending(traces, titles, say)
         if traces:
-            with st.container(border=True, key="card"):
+            with _card_place(before, len(traces)), st.container(border=True, key="card"):
                 seen = _card(page, traces, titles, request, say)
             first, focus = traces[0], seen[0]
             tabs = [*tabs, *common_tabs(page, traces, titles, seen)]
@@ -91,6 +94,20 @@ def explore(
                 view = page.state.view if VIEW in page.state.tabs else ""
                 link = page.state.to_link(request, focus if traces else None, view)
                 page.offer(link | further, request)
+
+
+def _card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator:
+    """Draw what comes before the card, and return the place of the card."""
+    if before is None:
+        return st.container()
+    if count > 1:
+        before()
+        return st.container()
+    with st.container(key="pair_before"):
+        left, right = st.columns([2, 5], gap="medium")
+    with left:
+        before()
+    return right
 
 
 def _compared(traces: Traces) -> dict[str, str]:

@@ -163,6 +163,7 @@ def explore_changed(
     link: Request,
     tabs: Sequence[Tab] = (),
     say: Say | None = None,
+    before: Callable[[], None] | None = None,
 ) -> None:
     """Explore traces, and the first of them with the user's changes.
 
@@ -175,6 +176,7 @@ def explore_changed(
         link: the request that the link restores.
         tabs: further tabs of the page.
         say: the sentence about a trace, see `explore`.
+        before: draws what comes before the card, see `explore`.
     """
     run = experiment(page, backend, request, traces[0])
     if run.runs:
@@ -188,7 +190,7 @@ def explore_changed(
         return is_offered(run, trace, focus)
 
     tabs = [*tabs, Tab(WHAT_IF, TITLE, draw, fits)]
-    explore(page, traces, titles, link, run.decoded.params, tabs, say)
+    explore(page, traces, titles, link, run.decoded.params, tabs, say, before=before)
 
 
 def compare_tab(page: WhatIfPage, cards: Cards, request: Request) -> list[Tab]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import numpy as np
 import streamlit as st
 
 from areaviz.backend.base import Backend
-from areaviz.trace.record import Trace
+from areaviz.data.scene_grammar import MASK
+from areaviz.interactive.first_look import OPENS_AT
+from areaviz.trace.query import item_shares, words
+from areaviz.trace.record import Field, Trace
 from areaviz.ui.forms.picture_input import small_picture
 from areaviz.ui.forms.picture_translation_form import (
     SIGHTS,
@@ -16,14 +20,14 @@ from areaviz.ui.forms.picture_translation_form import (
     PictureTranslationPage,
 )
 from areaviz.ui.look.attribution import attribution_tab, with_attribution
-from areaviz.ui.look.chart import output_text, warning
+from areaviz.ui.look.chart import warning
 from areaviz.ui.look.explore import explore
 from areaviz.ui.look.result_page import explore_changed, up_to_date
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.state import Cards
 from areaviz.ui.what_if.state import apply_link
 
-SIDE = 132
+SIDE = 72
 """Longest side of the small pictures in pixels."""
 
 
@@ -34,34 +38,34 @@ def side_by_side(
     requests = with_attribution(page, cards, list(asked.sights.values()))
     sights = dict(zip(asked.sights, requests, strict=True))
     result = up_to_date(page, backend, requests, list(sights))
-    traces = dict(zip(result.titles, result.traces, strict=True))
-    with st.container(key="sights"):
-        places = st.columns(len(traces), gap="medium")
-        for (sight, trace), place in zip(traces.items(), places, strict=True):
-            with place.container(border=True, height="stretch"):
-                _sight(trace, SIGHTS[sight], result.traces[0])
-    chosen = _chosen(page, result.titles)
+    traces = dict(zip(result.titles, lit_at_decided_word(result.traces), strict=True))
+    chosen = page.state.looked_into(result.titles)
     seen, titles = [traces[sight] for sight in chosen], [SIGHTS[sight] for sight in chosen]
+
+    def draw_sights() -> None:
+        with st.container(key="sights"):
+            for sight, trace in traces.items():
+                with st.container(border=True):
+                    _sight(trace, SIGHTS[sight], result.traces[0])
+
     if not result.is_current:
-        explore(page, seen, titles)
+        explore(page, seen, titles, before=draw_sights)
         return
     first = sights[chosen[0]]
     apply_link(page, first, asked.link)
     link = replace(asked.link, attribution=first.attribution)
-    explore_changed(page, backend, seen, titles, first, link, attribution_tab(page, cards, first))
+    tabs = attribution_tab(page, cards, first)
+    explore_changed(page, backend, seen, titles, first, link, tabs, before=draw_sights)
 
 
 def _sight(trace: Trace, title: str, first: Trace) -> None:
-    """Draw one run: its picture, its output, and the difference from the first output."""
-    st.caption(title)
-    with st.container(key=f"translation_sight_{title}", gap="small"):
-        if trace.request.picture is None:
-            st.caption("no picture")
-        else:
-            small_picture(trace.request.picture, SIDE, "What the model looks at")
-        output_text(trace)
-        if trace is not first:
-            st.caption(_difference(_output(trace), _output(first)))
+    """Draw one run: its picture and its output, with the words that differ from the first."""
+    with st.container(key=f"translation_sight_{title}", gap="xxsmall"):
+        st.caption(title)
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            if trace.request.picture is not None:
+                small_picture(trace.request.picture, SIDE, "What the model looks at")
+            st.markdown(_compared(_output(trace), _output(first)))
         warning(trace)
 
 
@@ -69,28 +73,53 @@ def _output(trace: Trace) -> str:
     return trace.fields[trace.output.field].raw
 
 
-def _difference(written: str, first: str) -> str:
-    """Describe which words differ from those of the first translation."""
-    if written == first:
-        return "the same as the first"
-    new, missing = _only(written, first), _only(first, written)
-    if new and missing:
-        return escaped(f"{new} instead of {missing}")
-    if new or missing:
-        return escaped(f"also {new}" if new else f"without {missing}")
-    return "the same words in another order"
+def _compared(written: str, first: str) -> str:
+    """Return an output as Markdown, with the words that the first output lacks in bold."""
+    known = first.split()
+    marked = [
+        escaped(word) if word in known else f"**{escaped(word)}**" for word in written.split()
+    ]
+    return " ".join(marked) or "The model produced no output."
 
 
-def _only(one: str, other: str) -> str:
-    """Return the words of one sentence that are not in the other, in quotes."""
-    known = other.split()
-    return ", ".join(f"“{word}”" for word in dict.fromkeys(one.split()) if word not in known)
+def lit_at_decided_word(traces: Sequence[Trace]) -> list[Trace]:
+    """Return the traces so that the first one opens at the word that its picture decides."""
+    first, *others = traces
+    item = decided_word(first, [_output(trace) for trace in others])
+    if item is None:
+        return [first, *others]
+    return [replace(first, details={**first.details, OPENS_AT: str(item)}), *others]
 
 
-def _chosen(page: PictureTranslationPage, runs: Sequence[str]) -> list[str]:
-    """Let the user choose the runs to explore, at least one."""
-    chosen = page.state.looked_into(runs)
-    if len(runs) > 1:
-        page.set(looked=chosen)
-        page.pills("Look into the attention", "looked", {run: SIGHTS[run] for run in runs})
-    return chosen
+def decided_word(trace: Trace, others: Sequence[str]) -> int | None:
+    """Return the first item of the word that the picture decides, None if no word is hidden.
+
+    It is the word that attends most to the hidden words, among those that an output with another
+    picture lacks.
+
+    Args:
+        trace: the run with the picture.
+        others: the outputs with other pictures.
+    """
+    sides = trace.output.field, "source"
+    maps = (one for one in trace.maps.values() if (one.query, one.memory) == sides)
+    attention = next(maps, None)
+    if attention is None:
+        return None
+    source, target = trace.fields[attention.memory], trace.fields[attention.query]
+    hidden = [item for item, label in enumerate(source.labels) if label.strip() == MASK]
+    if not hidden:
+        return None
+    shares_LQN = [item_shares(attention, layer, None) for layer in range(attention.layers)]
+    share_Q = np.mean(shares_LQN, axis=0)[:, hidden].sum(-1)
+    texts = {run: _text(target, run) for run in words(target)}
+    runs = [run for run, text in texts.items() if text]
+    new = [run for run in runs if any(texts[run] not in other.split() for other in others)]
+    best = max(new or runs, key=lambda run: float(share_Q[slice(*run)].mean()), default=None)
+    return None if best is None else best[0]
+
+
+def _text(field: Field, run: tuple[int, int]) -> str:
+    """Return the text of a run of items."""
+    start, end = run
+    return field.raw[field.anchors[start, 0] : field.anchors[end - 1, 1]].strip()

@@ -82,7 +82,7 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
   border: 1px solid color-mix(in srgb, currentColor 25%, transparent); border-radius: 8px; }
 [data-testid="stExpandSidebarButton"] > span { display: none; }
 [data-testid="stExpandSidebarButton"]::after { content: "Menu"; font-size: 15px; font-weight: 600; }
-@media (max-width: 62rem) { .st-key-sights [data-testid="stColumn"] { min-width: 13rem; } }
+.st-key-sights [data-testid="stMarkdown"] p { font-size: 1.1rem; }
 @media (max-width: 62rem) { [class*="st-key-pair"] [data-testid="stColumn"] { min-width: 100%; } }
 """
 
