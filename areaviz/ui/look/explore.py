@@ -104,7 +104,7 @@ def _card_place(before: Callable[[], None] | None, count: int) -> DeltaGenerator
         before()
         return st.container()
     with st.container(key="pair_before"):
-        left, right = st.columns([2, 5], gap="medium")
+        left, right = st.columns([4, 9], gap="medium")
     with left:
         before()
     return right
