@@ -38,7 +38,7 @@ def use_cards(
 
 
 def titles(app: AppTest) -> list[str]:
-    return [element.value.replace("\\", "") for element in app.subheader]
+    return [element.value.replace("\\", "") for element in app.header]
 
 
 def links(app: AppTest) -> dict[str, tuple[str, str]]:
@@ -128,7 +128,7 @@ def test_bare_card_is_shown(open_page: Open, use_cards: UseCards) -> None:
     )
     use_cards({"bare": bare})
     app = open_page("models")
-    assert not app.exception and not app.error and len(app.subheader) == 1
+    assert not app.exception and not app.error and len(app.header) == 1
     app = open_page("model", model="bare")
     assert not app.exception and not app.error
     assert app.metric[0].value == "–" and app.metric[1].value == "none set"
@@ -143,7 +143,7 @@ def test_text_of_a_card_is_never_markup(open_page: Open, use_cards: UseCards) ->
     )
     use_cards({"odd": odd})
     app = open_page("models")
-    assert [element.value for element in app.subheader] == [r"\*a\*"]
+    assert [element.value for element in app.header] == [r"\*a\*"]
     app = open_page("model", model="odd")
     assert [element.value for element in app.title] == [r"\*a\*"]
     assert any(r"\!\[x\]\(http\:\/\/a\.example" in element.value for element in app.markdown)
