@@ -10,7 +10,7 @@ HOME_STYLE = """
   background: #0F6466; border-radius: 6px; padding: 0.5rem 1rem; min-height: 44px; }
 .st-key-hero [data-testid="stPageLink-NavLink"]:hover { background: #0B5254; }
 .st-key-hero .stElementContainer:last-child [data-testid="stPageLink-NavLink"] {
-  background: none; box-shadow: inset 0 0 0 1px var(--st-border-color, #D8D2C6); }
+  background: none; box-shadow: inset 0 0 0 1px color-mix(in srgb, currentColor 22%, transparent); }
 .st-key-hero .stElementContainer:last-child [data-testid="stPageLink-NavLink"] p {
   color: inherit; }
 .st-key-hero [data-testid="stPageLink-NavLink"] p {
