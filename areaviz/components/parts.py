@@ -44,6 +44,7 @@ COMPONENTS: Mapping[str, tuple[str, ...]] = {
     ),
     "hops": ("message.js", "hops/hops.html", "hops/hops.css", "hops/hops.js"),
     "points": ("message.js", "points/points.html", "points/points.css", "points/points.js"),
+    "tree": ("message.js", "tree/tree.html", "tree/tree.css", "tree/tree.js"),
     "player": ("player/player.html", "player/player.css", "player/player.js"),
     "hearing": ("hearing/hearing.html", "hearing/hearing.css", "hearing/hearing.js"),
     "looks": ("looks/looks.html", "looks/looks.css", "looks/looks.js"),

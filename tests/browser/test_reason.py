@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.conftest import App, settled
+from tests.browser.conftest import App, open_tab, settled
 
 FOLD = 860
 
@@ -83,9 +83,11 @@ def test_fact_is_moved_added_and_removed(hops: Locator, page: Page) -> None:
     expect(fact(page, 6)).to_have_value("Sandra took the milk there.")
     settled(page)
     handle = page.get_by_role("button", name="Fact 6", exact=True)
+    target = page.get_by_role("button", name="Fact 1", exact=True).bounding_box()
+    assert target is not None
     handle.hover()
     page.mouse.down()
-    page.get_by_role("button", name="Fact 1", exact=True).hover()
+    page.mouse.move(target["x"] + 8, target["y"] + 8, steps=10)
     page.mouse.up()
     expect(fact(page, 1)).to_have_value("Sandra took the milk there.")
     settled(page)
@@ -140,3 +142,15 @@ def test_points_are_dragged_added_and_removed(app: App, page: Page) -> None:
     settled(page)
     drawn.locator("[data-point='4']").dblclick()
     expect(drawn.locator(".point")).to_have_count(4)
+
+
+def test_tree_opens_at_a_phrase_and_follows_the_brackets(app: App, page: Page) -> None:
+    sentence = "The+old+man+saw+a+dog+in+the+park+."
+    page.goto(f"{app('app.py')}/reason?model=parser-boundary&text={sentence}")
+    tree = page.locator(".tree[data-ready]")
+    expect(tree.locator("[data-lit]")).to_have_text("noun phrase")
+    expect(tree.locator(".say")).to_contain_text("“the park” as one area")
+    expect(tree.locator(".word.taken")).to_have_text(["The", "the", "park"])
+    brackets = open_tab(page, "As brackets", "brackets")
+    brackets.locator("#query-3").click()
+    expect(tree.locator(".place")).to_have_text("step 4 of 25")

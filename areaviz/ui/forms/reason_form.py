@@ -16,7 +16,7 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.facts import story
 from areaviz.trace.points import EXTENT, points_text
 from areaviz.trace.request import Request
-from areaviz.ui.forms.input_row import input_row, sample_menu, sample_row
+from areaviz.ui.forms.input_row import input_row, sample_menu
 from areaviz.ui.forms.options import options_popover
 from areaviz.ui.forms.reason_samples import POINTS, SENTENCES, STORIES
 from areaviz.ui.shell.page import Page
@@ -150,10 +150,18 @@ def _take_sample(page: ReasonPage, question: str) -> None:
 
 
 def _sentence(page: ReasonPage) -> str:
-    then = page.unlock
-    page.widget(st.text_input, "Sentence", "sentence", label_visibility="collapsed", then=then)
-    sample_row(page, SENTENCES, page.state.sentence, lambda text: page.unlock(sentence=text))
+    with input_row(page):
+        label = "Sentence"
+        page.widget(
+            st.text_input, label, "sentence", label_visibility="collapsed", then=page.unlock
+        )
+        sample_menu(page, f"{len(SENTENCES)} sentences", SENTENCES, partial(_take_sentence, page))
+        st.button("Draw the tree", key=page.key("parse"), type="primary")
     return apart(page.state.sentence)
+
+
+def _take_sentence(page: ReasonPage, sentence: str) -> None:
+    page.unlock(sentence=sentence)
 
 
 def _points(page: ReasonPage) -> str:

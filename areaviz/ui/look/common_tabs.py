@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 
 import streamlit as st
 
@@ -12,6 +13,8 @@ from areaviz.drawing.base import View, caption
 from areaviz.drawing.theme import WIDE
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
+from areaviz.ui.components.growing import growing
+from areaviz.ui.components.ribbon import ribbon
 from areaviz.ui.look.chart import chart, data_table, question, titled, view_picker
 from areaviz.ui.look.display import display_of, has_legend, places, room_of
 from areaviz.ui.look.downloads import Shown
@@ -23,7 +26,7 @@ from areaviz.ui.models.head_tables import WHAT_NAMES_MEAN, draw_heads
 from areaviz.ui.shell.engine import engine
 from areaviz.ui.shell.markdown import escaped
 from areaviz.ui.shell.page import AnyPage, told_apart
-from areaviz.ui.shell.state import TABLE, VIEW, WHY
+from areaviz.ui.shell.state import BRACKETS, TABLE, VIEW, WHY
 from areaviz.views.difference import difference, difference_figure, difference_table, fits
 
 Traces = Sequence[Trace]
@@ -42,11 +45,22 @@ def common_tabs(page: AnyPage, traces: Traces, titles: Titles, seen: Selections)
 
     draw, _ = display_of(traces[0], seen[0])
     views = "All words at once" if has_legend(draw) else "More views"
+    brackets = [Tab(BRACKETS, "As brackets", partial(_brackets, page))] if draw is growing else []
     return [
+        *brackets,
         Tab(WHY, WHY_TITLE, lambda trace, focus: why(page, trace, focus), has_terms),
         Tab(VIEW, views, draw_views),
         Tab(TABLE, "As a table", lambda trace, focus: _tables(traces, titles, seen)),
     ]
+
+
+def _brackets(page: AnyPage, trace: Trace, focus: Focus) -> None:
+    """Draw the tree as brackets above its sentence; a click selects a step of the tree."""
+    chosen = ribbon(trace, focus, key="brackets")
+    after = replace(focus, **asdict(chosen))
+    if after != focus:
+        page.hold(page.state.locking(after))
+        st.rerun(scope="fragment")
 
 
 def card_parts(traces: Traces, titles: Titles, seen: Selections) -> dict[str, Shown]:

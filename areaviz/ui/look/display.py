@@ -10,11 +10,13 @@ from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.drawing.base import Takeaway, View
 from areaviz.drawing.theme import SCREEN_WIDTH, WIDE
+from areaviz.interactive.first_look import SITE
 from areaviz.interactive.grid import TAKEAWAY as GRID
 from areaviz.interactive.ribbon import TAKEAWAY as RIBBON
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.components.grid import grid
+from areaviz.ui.components.growing import growing
 from areaviz.ui.components.hearing import hearing
 from areaviz.ui.components.hops import hops
 from areaviz.ui.components.points import points
@@ -42,7 +44,7 @@ _DISPLAYS: Mapping[str, tuple[Draw, Takeaway]] = {
 """The component and its files, by the kind of what is attended to; a text has the ribbon."""
 _CHARTED = (_nothing,)
 """Components that are not the picture themselves, so that a chart follows them."""
-_EXPLAINED = (hops, points, watched)
+_EXPLAINED = (hops, points, watched, growing)
 """Components that explain themselves in a sentence, so that no question follows them."""
 
 
@@ -52,6 +54,8 @@ def display_of(trace: Trace, focus: Focus) -> tuple[Draw, Takeaway]:
     if attention is None:
         fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
         return _nothing, first_view(fitting, trace, focus)
+    if focus.site == SITE and VIEWS["tree"].fits(trace, focus):
+        return growing, VIEWS["tree"]
     return _DISPLAYS.get(trace.fields[attention.memory].kind, (ribbon, RIBBON))
 
 

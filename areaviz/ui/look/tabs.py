@@ -13,6 +13,7 @@ from areaviz.trace.request import Focus
 from areaviz.ui.shell.page import AnyPage
 from areaviz.ui.shell.state import (
     ATTRIBUTION,
+    BRACKETS,
     COMPARE,
     COSTS,
     KINDS,
@@ -23,7 +24,7 @@ from areaviz.ui.shell.state import (
     WITHOUT,
 )
 
-ORDER = (WITHOUT, WHAT_IF, WHY, COSTS, VIEW, TABLE, ATTRIBUTION, COMPARE, KINDS)
+ORDER = (BRACKETS, WITHOUT, WHAT_IF, WHY, COSTS, VIEW, TABLE, ATTRIBUTION, COMPARE, KINDS)
 """The names of all tabs in the order of the row."""
 
 

@@ -19,6 +19,7 @@ ALL_HEADS = -1
 VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "attribution"
 """URL parameters. Each of them but `LEVEL` is also the name of the tab that shows its value."""
 WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
+BRACKETS = "brackets"
 """The names of the other tabs below a result."""
 TOUR = "tour"
 """The URL parameter of the step of the guided tour, which pages keep."""

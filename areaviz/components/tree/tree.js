@@ -1,0 +1,171 @@
+// A tree that grows over its words, bracket by bracket, with the span that every head took at the step. Nothing moves
+// before Grow it; `report` hears the chosen step.
+
+const PHRASES = {
+  S: 'sentence', NP: 'noun phrase', VP: 'verb phrase', PP: 'prep. phrase', SBAR: 'clause', ADJP: 'adjective phrase', ADVP: 'adverb phrase',
+  SQ: 'question', SBARQ: 'question', SINV: 'inverted sentence', WHNP: 'question phrase', WHADVP: 'question phrase', WHPP: 'question phrase',
+  WHADJP: 'question phrase', QP: 'quantity', PRT: 'particle', INTJ: 'interjection', CONJP: 'conjunction', FRAG: 'fragment', UCP: 'mixed phrase',
+  PRN: 'parenthesis', NML: 'noun group', ROOT: 'text', TOP: 'text', X: 'unknown phrase', LST: 'list mark', RRC: 'relative clause', NAC: 'name',
+};
+const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9'];
+const LEVEL = 44; // px between two levels
+const NARROW = 86; // px, the least width of a word's column
+const PAUSE = 500; // ms between two steps
+
+function bold(text) { return Object.assign(document.createElement('b'), { textContent: text }); }
+
+class Growing {
+  constructor(root) {
+    for (const name of ['say', 'play', 'scrubber', 'place', 'scroller']) this[name] = root.querySelector(`.${name}`);
+    Object.assign(this, { root, svg: root.querySelector('svg') });
+    this.play.addEventListener('click', () => (this.timer ? this.pause() : this.start()));
+    this.scrubber.addEventListener('input', () => { this.pause(); this.show(+this.scrubber.value); });
+    this.scrubber.addEventListener('change', () => this.report({ id: this.header.id, step: this.step }));
+    new ResizeObserver(() => { if (this.header) this.draw(); }).observe(this.scroller);
+  }
+
+  update({ header }, report) {
+    this.report = report;
+    if (header.id !== this.header?.id) this.pause();
+    this.header = header;
+    this.scrubber.max = header.tokens.length - 1;
+    this.show(header.step);
+    this.root.dataset.ready = '';
+  }
+
+  show(step) {
+    this.step = step;
+    this.scrubber.value = step;
+    this.place.textContent = `step ${step + 1} of ${this.header.tokens.length}`;
+    this.draw();
+    this.tell();
+  }
+
+  made(tag, attributes, text = '') {
+    const node = document.createElementNS(this.svg.namespaceURI, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    node.textContent = text;
+    return node;
+  }
+
+  draw() {
+    const { words, nodes } = this.header;
+    const count = Math.max(words.length, ...nodes.map(([, , behind]) => behind));
+    this.column = Math.max(NARROW, Math.floor((this.scroller.clientWidth - 8) / (count + 1)));
+    const deepest = Math.max(0, ...nodes.map(([, , , depth]) => depth));
+    this.floor = 26 + LEVEL * (deepest + 1) + 30;
+    this.svg.setAttribute('width', this.column * (count + 1));
+    this.svg.setAttribute('height', this.floor + 24 + 12 * this.header.heads.length);
+    const boxes = nodes.map((node) => this.box(node));
+    this.svg.replaceChildren(...this.branches(count), ...boxes, ...this.wordBoxes(), ...this.bars());
+  }
+
+  /** The middle of a node, over its words. */
+  at([, first, behind, depth]) {
+    return [((first + Math.max(behind, first + 1) - 1) / 2 + 0.5) * this.column, 20 + LEVEL * depth];
+  }
+
+  box(node) {
+    const [label, , , , opening] = node;
+    const [x, y] = this.at(node);
+    const name = PHRASES[label] ?? label;
+    const wide = name.length * 7.6 + 18;
+    const group = this.made('g', { class: opening > this.step ? 'later' : 'node' });
+    if (opening === this.step) group.setAttribute('data-lit', '');
+    group.append(this.made('rect', { x: x - wide / 2, y: y - 14, width: wide, height: 28, rx: 8 }), this.made('text', { x, y: y + 5 }, name));
+    return group;
+  }
+
+  branches(count) {
+    const { nodes, tokens } = this.header;
+    const holder = (first, behind, depth) => nodes.filter((one) => one[3] < depth && one[1] <= first && one[2] >= behind).at(-1);
+    const link = (above, [x, y], isLater) => {
+      const [left, top] = this.at(above);
+      const d = `M${left} ${top + 14}C${left} ${top + 36} ${x} ${y - 34} ${x} ${y}`;
+      return this.made('path', { d, class: isLater ? 'later' : 'branch' });
+    };
+    const places = tokens.flatMap((token, n) => (token === 'XX' ? [n] : []));
+    const words = Array.from({ length: count }, (_, word) => {
+      const above = nodes.filter(([, first, behind]) => first <= word && behind > word).sort((one, other) => other[3] - one[3])[0];
+      return above && link(above, [(word + 0.5) * this.column, this.floor - 20], places[word] > this.step);
+    });
+    const inner = nodes.map((node) => {
+      const above = holder(node[1], node[2], node[3]);
+      const [x, y] = this.at(node);
+      return above && link(above, [x, y - 14], node[4] > this.step);
+    });
+    return [...words, ...inner].filter(Boolean);
+  }
+
+  wordBoxes() {
+    const taken = this.header.tops[this.step];
+    return this.header.words.map((word, n) => {
+      const group = this.made('g', { class: taken.some(([first, end]) => first <= n && n < end) ? 'word taken' : 'word' });
+      const x = n * this.column + 4;
+      group.append(this.made('rect', { x, y: this.floor - 20, width: this.column - 8, height: 36, rx: 7 }));
+      const text = this.made('text', { x: x + this.column / 2 - 4, y: this.floor + 4 }, word);
+      if (word.length * 9 > this.column - 12) Object.entries({ textLength: this.column - 14, lengthAdjust: 'spacingAndGlyphs' }).forEach((pair) => text.setAttribute(...pair));
+      group.append(text);
+      return group;
+    });
+  }
+
+  /** One bar per head under the words of its span; the end symbol is the column behind the last word. */
+  bars() {
+    const { tops, heads, words } = this.header;
+    return tops[this.step].map(([first, end, weight], n) => {
+      const [from, to] = end > first ? [first, end] : [words.length, words.length + 1];
+      const place = { x: from * this.column + 4, y: this.floor + 20 + 12 * n, width: (to - from) * this.column - 8, height: 2 + 6 * weight };
+      const bar = this.made('rect', { class: 'bar', rx: 3, ...place });
+      bar.style.fill = COLOURS[heads[n] % COLOURS.length];
+      bar.append(this.made('title', {}, `head ${heads[n] + 1}: ${Math.round(100 * weight)} %`));
+      return bar;
+    });
+  }
+
+  tell() {
+    const { tokens, tops, heads, words } = this.header;
+    const best = tops[this.step].reduce((most, top, n, all) => (this.score(top) > this.score(all[most]) ? n : most), 0);
+    const [first, end, weight] = tops[this.step][best];
+    const span = end > first ? `“${words.slice(first, end).join(' ')}”` : 'the end of the sentence';
+    const area = end - first > 1 ? ' as one area' : '';
+    this.say.replaceChildren('For ', bold(this.named(tokens[this.step])), `, step ${this.step + 1} of ${tokens.length}, head ${heads[best] + 1} takes `,
+      bold(span), `${area}, ${Math.round(100 * weight)} %.`);
+  }
+
+  /** A span of several words says more than one word, and a word more than the end. */
+  score([first, end, weight]) { return weight + Math.min(end - first, 2); }
+
+  named(token) {
+    if (token === 'XX') return 'a word';
+    if (!token) return 'the end';
+    const name = PHRASES[token.slice(1)] ?? token.slice(1);
+    return token[0] === '(' ? name : `the end of the ${name}`;
+  }
+
+  start() {
+    const last = this.header.tokens.length - 1;
+    if (this.step === last) this.show(0);
+    this.play.textContent = 'Pause';
+    this.timer = setInterval(() => {
+      this.show(this.step + 1);
+      if (this.step < last) return;
+      this.pause();
+      this.report({ id: this.header.id, step: last });
+    }, PAUSE);
+  }
+
+  pause() {
+    clearInterval(this.timer);
+    this.timer = 0;
+    this.play.textContent = 'Grow it';
+  }
+}
+
+function mount({ data, parentElement, setStateValue }) {
+  const root = parentElement.querySelector('.tree');
+  if (!root || !data) return undefined;
+  root.model ??= new Growing(root);
+  root.model.update(readMessage(data), (step) => setStateValue('step', step));
+  return () => root.model.pause();
+}

@@ -1,0 +1,67 @@
+"""A tree in the browser: its brackets over the words, and the top area of every head at each step.
+
+The script in `areaviz/components/tree` draws it, and lets it grow step by step.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+from areaviz.drawing.select import spoken_words, word_text
+from areaviz.interactive.message import pack
+from areaviz.trace.query import top_areas
+from areaviz.trace.record import AttentionMap, Trace
+from areaviz.trace.request import Focus
+from areaviz.trace.tree import read_tree
+
+
+def tree_payload(trace: Trace, focus: Focus) -> dict[str, Any]:
+    """Return the tree, its words and the heads' areas; `header["id"]` changes with the content.
+
+    Args:
+        trace: a trace in which the tokens of a tree attend to a sentence.
+        focus: names the site, the layer, and a head if only one is shown.
+    """
+    attention = trace.maps[focus.site]
+    source, query = trace.fields[attention.memory], trace.fields[attention.query]
+    runs = spoken_words(source)
+    tokens = [query.raw[start:end].strip() for start, end in query.anchors.tolist()]
+    nodes = [
+        [one.label, one.first, one.behind, one.depth, one.opening]
+        for one in read_tree(tokens).nodes
+    ]
+    heads = range(attention.heads) if focus.head is None else [focus.head]
+    header = {
+        "words": [word_text(source, run) for run in runs],
+        "tokens": tokens,
+        "nodes": nodes,
+        "heads": list(heads),
+        "tops": [
+            [_top(attention, focus.layer, head, step, runs) for head in heads]
+            for step in range(len(tokens))
+        ],
+    }
+    digest = hashlib.sha256(pack(header, {})).hexdigest()[:16]
+    return {"header": {"id": digest, **header}, "arrays": {}}
+
+
+def _top(
+    attention: AttentionMap, layer: int, head: int, step: int, runs: list[tuple[int, int]]
+) -> list[float]:
+    """Return first word, end (exclusive) and weight of a head's top area; no words are the end."""
+    tops = top_areas(attention, layer, head, step, k=1)
+    if not tops:
+        return [0, 0, 0]
+    left, right = tops[0].area.left, tops[0].area.left + tops[0].area.width
+    covered = [n for n, (start, end) in enumerate(runs) if start < right and left < end]
+    weight = round(float(tops[0].weight), 4)
+    return [covered[0], covered[-1] + 1, weight] if covered else [0, 0, weight]
+
+
+def first_step(header: Mapping[str, Any]) -> int:
+    """Return the step to open with: the last phrase that opens in the first two thirds."""
+    steps = len(header["tokens"])
+    opening = [node[-1] for node in header["nodes"] if node[-1] <= 2 * steps / 3]
+    return int(opening[-1]) if opening else steps - 1
