@@ -150,7 +150,8 @@ class DigitReader:
 
 def _multiply_adds(network: nn.Module, side: int, device: torch.device) -> int:
     """Count the multiply-adds of one reading in matrix products and convolutions."""
-    with _OperationCounter() as counter, torch.no_grad():
+    counter = _OperationCounter()
+    with counter, torch.no_grad():
         network(torch.zeros(1, side, side, device=device), sample=False)
     return counter.operations // 2
 
@@ -182,6 +183,9 @@ class _Counting:
 
 class _OperationCounter(_Counting, TorchDispatchMode):
     """The mode that counts what is computed in its block."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]
 
 
 def _looks(

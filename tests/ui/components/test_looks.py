@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import numpy as np
+
 from areaviz.ui.components.looks import Reading, looks_data
 from tests import fakes
 
@@ -20,9 +22,8 @@ def test_looks_data_has_a_picture_and_a_label_for_every_look() -> None:
 
 def test_looks_data_of_another_run_has_another_identity() -> None:
     trace = fakes.gaze_trace(steps=3)
-    other = replace(
-        trace, output=replace(trace.output, probabilities=trace.output.probabilities / 2)
-    )
+    halved = trace.output.probabilities / np.float32(2)
+    other = replace(trace, output=replace(trace.output, probabilities=halved))
     first, again, second = (
         looks_data([Reading("Glimpses", "", one)], "3", "nothing")["id"]
         for one in (trace, fakes.gaze_trace(steps=3), other)

@@ -229,5 +229,5 @@ def test_layers_are_named_by_what_they_attend_to() -> None:
     weights[2, ..., one.grid.items :] = 0
     mixed = replace(trace, maps={one.site: replace(one, weights=weights)})
     names = [layer_names(mixed, one.site)(layer) for layer in range(3)]
-    assert names == ["1 areas", "2 areas", "3 characters"]
+    assert names == ["1 · areas", "2 · areas", "3 · characters"]
     assert layer_names(trace, one.site)(0) == "1"
