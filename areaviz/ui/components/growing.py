@@ -33,8 +33,11 @@ def growing(
     state = st.session_state.get(key)
     report = state.get("step") if state else None
     known = f"{key}:report"
-    is_new = report is not None and report != st.session_state.get(known)
-    if is_new and report["id"] == made["header"]["id"]:
+    if (
+        report is not None
+        and report != st.session_state.get(known)
+        and (report["id"] == made["header"]["id"])
+    ):
         step, focus = int(report["step"]), replace(focus, side="query")
     st.session_state[known] = report
     component("tree")(key=key, data=packed(made, step=step), on_step_change=lambda: None)
