@@ -36,7 +36,7 @@ def growing(
     if (
         report is not None
         and report != st.session_state.get(known)
-        and (report["id"] == made["header"]["id"])
+        and report["id"] == made["header"]["id"]
     ):
         step, focus = int(report["step"]), replace(focus, side="query")
     st.session_state[known] = report

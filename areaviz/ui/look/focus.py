@@ -106,8 +106,8 @@ def layer_name(layer: int) -> str:
 def layer_names(trace: Trace, site: str) -> Name:
     """Return the function that names a layer of a site, with what its areas can be.
 
-    Names such as “1 · areas” and “3 · words” are used if some layers attend to areas and others only
-    to single items. Weights that are stored elsewhere are not read for a name.
+    If some layers attend to areas and others only to single items, the names are “1 · areas” and
+    “3 · words”. Weights that are stored elsewhere are not read for a name.
     """
     attention = trace.maps.get(site)
     if attention is None or not isinstance(attention.weights, np.ndarray):
