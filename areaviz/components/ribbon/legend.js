@@ -18,7 +18,9 @@ function swatch(head, colours) {
 class Legend extends Sentence {
   areas = 'spans';
 
-  idle = 'Hover over a word in either text to see its attention. Click to pin it, Shift- or Ctrl-click to add more, press Escape to clear.';
+  idle = 'Hover over a word, click to pin it, Shift-click to add more, press Escape to clear.';
+
+  meaning = 'Each colour is one head, a separate look at the text. The thread’s thickness and the percentage are the share of its attention. ';
 
   constructor(root) {
     super();
@@ -35,13 +37,14 @@ class Legend extends Sentence {
     this.mention({ hasUnsure: false, hasHidden: false, drawsFew: false });
   }
 
-  /** Say how to point, and explain dotted words and heads without bars where there are any. */
+  /** Say what colours mean and how to point, and explain dotted words and heads without bars where there are any. */
   mention(hints) {
     this.hints = { ...this.hints, ...hints };
     const dotted = this.hints.hasUnsure ? ' A dotted word is one that the model is less than half sure of.' : '';
     const hidden = this.hints.hasHidden ? ' A word with a line through it was hidden from the model.' : '';
     const drawn = this.hints.drawsFew ? ' Bars show the three heads with the heaviest areas. Click heads in the list to show others.' : '';
-    if (this.hint) this.hint.textContent = this.idle + dotted + hidden + drawn;
+    const meaning = this.header.heads > 1 ? this.meaning : '';
+    if (this.hint) this.hint.textContent = meaning + this.idle + dotted + hidden + drawn;
   }
 
   /** The row of a head: a button that chooses it, where there are several. */

@@ -69,7 +69,7 @@ class Play {
 
   /** Name the buttons: what the next press does. */
   name() {
-    this.opener.textContent = this.isCalm ? 'Show how, 5 steps' : `Play how, ${SECONDS} s`;
+    this.opener.textContent = this.isCalm ? 'Show the 5 steps' : `Play the steps, ${SECONDS} s`;
     if (this.frame) this.button.textContent = 'Pause';
     else if (this.time >= SECONDS) this.button.textContent = this.isCalm ? 'Start again' : 'Play again';
     else this.button.textContent = this.isCalm ? 'Next' : 'Continue';

@@ -176,7 +176,7 @@ def _words(table: pd.DataFrame) -> None:
         alone = _alone(found)
         if alone:
             st.caption(f"Words that only {system} gets right")
-            st.markdown(" ".join(f":gray-badge[{escaped(word)}]" for word in alone))
+            st.markdown(escaped(", ".join(alone)))
 
 
 def _alone(found: Sequence[Gram]) -> list[str]:

@@ -31,7 +31,9 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
   opacity: 1; color: light-dark(#3F4A50, #B4BEBF) !important; }
-.js-plotly-plot :is(.xtick, .ytick) text { fill: light-dark(#3F4A50, #B4BEBF) !important; }
+.js-plotly-plot :is(.xtick, .ytick, .annotation) text {
+  fill: light-dark(#3F4A50, #B4BEBF) !important; }
+[data-testid="stButton"] button { min-width: 32px; }
 [data-testid="stExpander"] summary { min-height: 32px; }
 [data-testid="stTooltipIcon"] button { min-width: 32px; min-height: 32px; margin: -8px; }
 .st-key-purpose [data-testid="stCaptionContainer"],
