@@ -87,7 +87,7 @@ def test_opening_follows_its_address(open_page: Open) -> None:
 def test_opening_has_few_words(open_page: Open) -> None:
     app = open_page("analyse")
     said = [one.value for one in app.markdown if not one.value.startswith("<style")]
-    said += [one.value for one in (*app.title, *app.subheader, *app.caption)]
+    said += [one.value for one in (*app.title, *app.header, *app.caption)]
     said += [one.label for one in app.button]
     said += [one.proto.label for one in app.get("page_link")]
     assert len(" ".join(said).split()) <= MOST_WORDS - WORDS_OF_CHART

@@ -74,7 +74,7 @@ def _summary(table: pd.DataFrame) -> str:
     sentence = (
         f"Without attention, {worse} of {len(table)} translations get worse and {better} better."
     )
-    st.subheader(sentence, anchor=False)
+    st.header(sentence, anchor=False)
     st.markdown(f"Mean change {mean} chrF; 95 % interval {low} to {high}.")
     return sentence
 

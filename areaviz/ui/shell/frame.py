@@ -30,7 +30,7 @@ _STYLE = """
   max-width: calc(1120px + 10rem); padding-top: 3.5rem; padding-bottom: 3rem; }
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
-  opacity: 1; color: light-dark(#3F4A50, #B4BEBF) !important; }
+  opacity: 0.8; color: inherit !important; }
 .js-plotly-plot :is(.xtick, .ytick, .annotation) text {
   fill: light-dark(#3F4A50, #B4BEBF) !important; }
 [data-testid="stButton"] button { min-width: 32px; }
