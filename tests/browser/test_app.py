@@ -13,8 +13,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import App, open_options, settled
 
 SENTENCE = "A man plays the guitar."
-COMPONENTS = ".ribbon[data-ready], .grid[data-ready], .hearing[data-ready]"
-PICTURE = f"{COMPONENTS}, .js-plotly-plot, [data-testid=stImage]"
+PICTURE = ":is(.ribbon, .grid, .hearing, .looks, .strip, .hops)[data-ready]"
 """What shows a result."""
 RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch")
 """Pages that run a model before anything is asked."""
