@@ -56,8 +56,14 @@ PAGES: Mapping[str, Opened] = {
     "translate": Opened("translate", picture=_RIBBON, input=".st-key-translate_input"),
     "read": Opened("read", picture=_RIBBON, input=".st-key-read_input"),
     "caption": Opened("caption", picture=_GRID, input=".thumbnails"),
+    "translate_picture": Opened(
+        "translate_picture", picture=_GRID, input=".st-key-translate_picture_input"
+    ),
+    "watch": Opened("watch", picture=".strip .plane", input=".st-key-watch_input"),
+    "four_ways": Opened("four_ways", lit="", picture=".looks .cards", input=".thumbnails"),
     "listen": Opened("listen", lit="", picture=".hearing", input=".st-key-listen_input"),
     "story": Opened("reason", picture=".hops .board", input=".st-key-reason_input"),
+    "tree": Opened("reason?model=parser-boundary", picture=".tree svg"),
     "points": Opened("reason?model=pointer-hull", lit="", picture=".points svg"),
     "your_tensors": Opened("your_tensors", picture=_RIBBON, input=".st-key-your_tensors_input"),
     "models": Opened("models", lit="", words=2_000, height=2300),
