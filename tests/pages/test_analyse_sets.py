@@ -185,7 +185,9 @@ def test_clips_are_run_by_a_watcher(open_page: Open, use_backend: Use, tmp_path:
     table = listed(app)
     assert table["Output"].tolist() == [OWN, OWN]
     app = opened_first(app)
-    assert not app.exception and not app.error and len(app.get("image")) == 1
+    assert not app.exception and not app.error
+    drawn = [one.proto.component_name for one in app.get("bidi_component")]
+    assert len([name for name in drawn if name.endswith("strip")]) == 1
 
 
 def test_files_of_two_kinds_are_refused_in_one_sentence(open_page: Open) -> None:
