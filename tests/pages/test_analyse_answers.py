@@ -65,7 +65,7 @@ KINDS = {
         ),
         "2 examples, no references",
         ("Right", "Area"),
-        "points at",
+        "areaviz.points",
     ),
     "trees": Kind(
         "sentence,tree",
@@ -104,7 +104,8 @@ def test_a_set_is_run_measured_and_looked_into(open_page: Open, kind: Kind) -> N
         assert all(0 <= float(value) <= 1 for value in table[name]), name
     app = opened_first(app)
     assert not app.exception and not app.error
-    assert any(kind.opened in text for text in (shown(app), *drawn_texts(app)))
+    pictures = [element.proto.component_name for element in app.get("bidi_component")]
+    assert any(kind.opened in text for text in (shown(app), *drawn_texts(app), *pictures))
     app = with_tab(app, "view")
     assert app.segmented_control(key="analyse_view").options, "views to choose from"
 
