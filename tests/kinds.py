@@ -125,7 +125,7 @@ _CASES = (
         Hide("source", (0,)),
         "Sentences with trees",
     ),
-    # A language model reads its own history, so the trace has no other field than the output's.
+    # A language model reads its own history, so its trace has no field for an input.
     Case(
         Request("history", "a small red circle", target=""),
         "decoder self",

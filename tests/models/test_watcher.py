@@ -1,4 +1,4 @@
-"""The video captioner: one pass equals its steps, hidden frames are unseen, and motion counts."""
+"""The video captioner: steps equal one pass, hidden frames are unseen, motion is separate."""
 
 from __future__ import annotations
 

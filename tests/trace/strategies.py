@@ -20,7 +20,7 @@ POSITIONS = st.integers(0, 4095)
 
 
 def changes() -> st.SearchStrategy[tuple[Change, ...]]:
-    """Draw a few changes that a link can hold."""
+    """Return a strategy for a few changes that a link can hold."""
     maybe, items = (
         st.none() | st.integers(0, 40),
         st.lists(POSITIONS, min_size=1, max_size=5).map(tuple),
@@ -42,7 +42,7 @@ def changes() -> st.SearchStrategy[tuple[Change, ...]]:
 
 
 def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Request]:
-    """Draw a request that a link can hold."""
+    """Return a strategy for requests that a link can hold."""
     return st.builds(
         Request,
         model=MODELS,
@@ -57,7 +57,7 @@ def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Re
 
 
 def focuses() -> st.SearchStrategy[Focus]:
-    """Draw a focus that a link can hold."""
+    """Return a strategy for focuses that a link can hold."""
     return st.builds(
         Focus,
         site=SITES,

@@ -18,7 +18,9 @@ Found = tuple[list[int], Fraction]
 
 
 def slow_densest(row: list[float], height: int, width: int, mass: float) -> Found:
-    """Search every area for the smallest one that holds the mass.
+    """Search every area that holds the mass, and return the first one.
+
+    Areas are ordered by size, then by decreasing mass, height, top and left.
 
     Returns:
         Top, left, height and width of the area, and its share of the weights.

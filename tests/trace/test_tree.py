@@ -18,7 +18,7 @@ Branch = tuple[str, list[Any]]
 
 
 def trees() -> st.SearchStrategy[Branch]:
-    """Draw trees of every shape, including nodes without words."""
+    """Return a strategy for trees of every shape, including nodes without words."""
     labels = st.sampled_from(LABELS)
     below: st.SearchStrategy[Any] = st.recursive(
         st.none(), lambda parts: st.tuples(labels, st.lists(parts, max_size=4)), max_leaves=12
