@@ -153,7 +153,7 @@ def test_blocks_hidden_by_causality_are_skipped() -> None:
     query, key, value = (torch.zeros(1, 1, 1024, 4) for _ in range(3))
     tools = Tools(keep, lambda query, *_, **__: query)
     flex(query, key, value, AreaSpec(grid, 1.0, ItemMask(causal=True)), tools)
-    # In each group of 8 x 8 blocks, 8 are on the diagonal and 28 above it.
+    # Each area size has 8 x 8 blocks, of which 8 are on the diagonal and 28 above it.
     assert 38 < made[0].sparsity() < 44
 
 
