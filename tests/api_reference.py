@@ -1,6 +1,6 @@
-"""Writes docs/api.md from the signatures and docstrings of `areaviz.__all__`.
+"""Write docs/api.md from the signatures and docstrings of `areaviz.__all__`.
 
-python -m tests.api_reference
+Run it with `python -m tests.api_reference`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _HEADS = ("Args", "Returns", "Raises")
 
 
 def reference() -> str:
-    """The whole page."""
+    """Return the whole page."""
     parts = [OPENING]
     for title, names in SECTIONS.items():
         parts.append(f"## {title}\n")
@@ -59,7 +59,7 @@ def _entry(name: str, thing: object) -> str:
 
 
 def _signature(name: str, thing: object) -> str:
-    """One line, or a line a parameter where it would be long."""
+    """Return the signature on one line, or with one line per parameter if it would be long."""
     assert callable(thing)
     found = inspect.signature(thing)
     given = [_parameter(one) for one in found.parameters.values()]
@@ -74,7 +74,7 @@ def _signature(name: str, thing: object) -> str:
 
 
 def _parameter(one: inspect.Parameter) -> str:
-    """As in the code; a default that is made anew for each is "..."."""
+    """Return a parameter as written in the code. A default made by a factory is shown as "..."."""
     if one.default is one.empty:
         return f"{one.name}: {one.annotation}"
     default = "..." if "factory" in repr(one.default) else repr(one.default)
@@ -82,7 +82,7 @@ def _parameter(one: inspect.Parameter) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    """A docstring as Markdown: paragraphs as they are, arguments and errors as lists."""
+    """Convert a docstring to Markdown: keep paragraphs, turn arguments and errors into lists."""
     lines: list[str] = []
     for part in re.split(r"\n\n", text.strip()):
         head, _, rest = part.partition("\n")
@@ -94,7 +94,7 @@ def _paragraphs(text: str) -> list[str]:
 
 
 def _listed(text: str) -> list[str]:
-    """ "name: what it is", over one or more lines, as points of a list."""
+    """Convert "name: description" entries, which may span several lines, into list items."""
     text = textwrap.dedent(text)
     points: list[list[str]] = []
     for line in text.splitlines():
@@ -110,7 +110,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _fields(thing: type) -> list[str]:
-    """The fields that have a comment above them, with it."""
+    """List the fields of a class that have a comment above them, each with its comment."""
     comment: list[str] = []
     found = []
     for line in inspect.getsource(thing).splitlines():

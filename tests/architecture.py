@@ -1,7 +1,7 @@
-"""Reads the app's syntax trees for breaches of its rules; `tests/test_architecture.py` runs it and
-tests it.
+"""Search the app's syntax trees for violations of its architecture rules.
 
-Imports point downwards, frameworks stay in their rooms, no module runs data as code, and none keeps
+`tests/test_architecture.py` runs these checks and tests them. Imports must point downwards,
+frameworks must stay in their packages, no module may run data as code, and no module may keep
 state.
 """
 
@@ -47,7 +47,7 @@ LAYERS: Mapping[str, int] = {
     "pages": 6,
     "areaviz.__main__": 7,  # starts the command line
 }
-"""Layer of every room; a new room needs a line here."""
+"""The layer of every package. Add a line here for a new package."""
 
 _TORCH = (
     *("areaviz.attention", "areaviz.decoding", "areaviz.data", "areaviz.models"),
@@ -67,10 +67,10 @@ PLACES: Mapping[str, tuple[str, ...]] = {
     "starlette": ("areaviz.gateway", "areaviz.server"),
     "ray": ("areaviz.server", "areaviz.analysis"),
 }
-"""Where a package may be imported, and nowhere else."""
+"""The only places that may import each of these packages."""
 
 WHEN_ASKED: Mapping[str, tuple[str, ...]] = {"pandas": ("areaviz.trace",)}
-"""What a room may import inside functions alone, when a caller asks for what needs it."""
+"""Imports that a package may make only inside functions, when a caller needs them."""
 
 FORBIDDEN_IMPORTS: tuple[str, ...] = (
     *("pickle", "cPickle", "_pickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"),
@@ -99,12 +99,12 @@ CHANGES = (
 )
 
 Found = Iterator[tuple[ast.stmt | ast.expr, str]]
-"""What a check yields: a place, and what is wrong with it."""
+"""The violations that a check yields: a syntax node and a description of the problem."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """One source file: its dotted name and its syntax tree."""
+    """A source file: its dotted name and its syntax tree."""
 
     name: str
     source: str
@@ -116,12 +116,12 @@ class Module:
 
     @property
     def is_script(self) -> bool:
-        """Pages run anew for every view, so their globals are locals."""
+        """Whether the module is a page: pages run again for every view, so they keep no state."""
         return not self.name.startswith("areaviz")
 
     @cached_property
     def typing_only(self) -> set[ast.AST]:
-        """What stands under `if TYPE_CHECKING:`, which no run imports."""
+        """The nodes under `if TYPE_CHECKING:`, which never run."""
         found: set[ast.AST] = set()
         for node in self.tree.body:
             if isinstance(node, ast.If) and self.dotted(node.test) == "typing.TYPE_CHECKING":
@@ -131,7 +131,7 @@ class Module:
 
     @cached_property
     def deferred(self) -> set[ast.AST]:
-        """What importing the module does not run: bodies of functions, and imports for types."""
+        """The nodes that an import does not run: function bodies and imports for types."""
         found = set(self.typing_only)
         for node in ast.walk(self.tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -140,11 +140,11 @@ class Module:
 
     @cached_property
     def imports(self) -> list[tuple[ast.stmt | ast.expr, str]]:
-        """Every imported dotted name, wherever the import stands, even inside functions."""
+        """Every imported dotted name, including imports inside functions."""
         found: list[tuple[ast.stmt | ast.expr, str]] = []
         for node in ast.walk(self.tree):
             if self.name == "areaviz" and node in self.typing_only:
-                continue  # the public face names its types for editors
+                continue  # the public package names its types for editors
             if isinstance(node, ast.Import):
                 found += [(node, alias.name) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):
@@ -160,7 +160,7 @@ class Module:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """What a local name stands for, by the imports of the file."""
+        """Local names and the full names they refer to, according to the file's imports."""
         names: dict[str, str] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Import):
@@ -173,7 +173,7 @@ class Module:
         return names
 
     def dotted(self, node: ast.expr) -> str:
-        """The full name of what an expression such as `t.load` refers to, or ""."""
+        """Return the full name that an expression such as `t.load` refers to, or ""."""
         if isinstance(node, ast.Name):
             return self.aliases.get(node.id, node.id)
         if isinstance(node, ast.Attribute):
@@ -190,12 +190,12 @@ class Module:
 
 
 def inside(name: str, places: tuple[str, ...]) -> bool:
-    """Whether a dotted name is one of `places` or within one."""
+    """Return whether a dotted name is one of `places` or inside one of them."""
     return any(name == place or name.startswith(f"{place}.") for place in places)
 
 
 def room(name: str) -> str | None:
-    """The room a module lies in, or None where it lies in none that is known."""
+    """Return the package that a module belongs to, or None if the package is unknown."""
     if name == "areaviz":
         return name
     depth = 2 if name.startswith("areaviz.") else 1
@@ -204,7 +204,7 @@ def room(name: str) -> str | None:
 
 
 def breaches(module: Module) -> list[str]:
-    """Every rule the module breaks, as "line: what"."""
+    """Return every rule that the module breaks, as "line: problem"."""
     checks = (layer_breaches, place_breaches, danger_breaches, state_breaches)
     return [
         f"{module.name}:{node.lineno}: {what}" for check in checks for node, what in check(module)
@@ -212,7 +212,7 @@ def breaches(module: Module) -> list[str]:
 
 
 def layer_breaches(module: Module) -> Found:
-    """Imports that point upwards or sideways, or out of layer 0."""
+    """Find imports that point upwards or sideways, and forbidden imports in layer 0."""
     here = room(module.name)
     if here is None:
         yield module.tree.body[0], "lies in a room without a layer"
@@ -234,8 +234,9 @@ def layer_breaches(module: Module) -> Found:
 
 
 def _imported_room(name: str) -> str | None:
-    """The room an import leads to; `from areaviz import __version__` leads to the
-    package itself.
+    """Return the package that an import leads to.
+
+    `from areaviz import __version__` leads to `areaviz` itself.
     """
     parts = name.split(".")
     if parts[0] == "areaviz" and (
@@ -246,7 +247,7 @@ def _imported_room(name: str) -> str | None:
 
 
 def place_breaches(module: Module) -> Found:
-    """Frameworks outside their rooms."""
+    """Find frameworks that are imported outside their packages."""
     for node, name in module.imports:
         for package, places in PLACES.items():
             if inside(name, (package,)) and not inside(module.name, places):
@@ -254,7 +255,7 @@ def place_breaches(module: Module) -> Found:
 
 
 def danger_breaches(module: Module) -> Found:
-    """Data that would run as code, and drawing that sessions would share."""
+    """Find data that would run as code, and plots that sessions would share."""
     for node, name in module.imports:
         if inside(name, FORBIDDEN_IMPORTS):
             yield node, f"imports {name}"
@@ -272,7 +273,10 @@ def danger_breaches(module: Module) -> Found:
 
 
 def _keyword(call: ast.Call, name: str) -> object:
-    """The literal given for a keyword, None where it is not given, "?" where it is no literal."""
+    """Return the literal given for a keyword.
+
+    Return None if the keyword is missing, and "?" if its value is not a literal.
+    """
     for keyword in call.keywords:
         if keyword.arg == name:
             return keyword.value.value if isinstance(keyword.value, ast.Constant) else "?"
@@ -280,7 +284,7 @@ def _keyword(call: ast.Call, name: str) -> object:
 
 
 def state_breaches(module: Module) -> Found:
-    """Module-level state that changes or may grow: sessions of different people would share it."""
+    """Find module-level state that changes or may grow, because sessions would share it."""
     if module.is_script:
         return
     containers: dict[str | None, ast.stmt] = dict(_containers(module))
@@ -303,8 +307,9 @@ def state_breaches(module: Module) -> Found:
 
 
 def _containers(module: Module) -> Iterator[tuple[str, ast.stmt]]:
-    """Names bound at module level to something that can change; names with two underscores are
-    Python's own.
+    """Find module-level names bound to mutable containers.
+
+    Names with two leading underscores belong to Python and are skipped.
     """
     literals = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
     for node in module.tree.body:
@@ -318,7 +323,7 @@ def _containers(module: Module) -> Iterator[tuple[str, ast.stmt]]:
 
 
 def _changed(node: ast.expr | ast.stmt) -> str | None:
-    """The name whose contents a call, an assignment or a deletion changes."""
+    """Return the name whose contents a call, an assignment or a deletion changes."""
     if (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
@@ -337,7 +342,7 @@ def _changed(node: ast.expr | ast.stmt) -> str | None:
 
 
 def _grows(module: Module, function: ast.FunctionDef) -> bool:
-    """Whether a function with parameters remembers its answers for ever."""
+    """Return whether a function with parameters caches its results without a limit."""
     if not (function.args.args or function.args.kwonlyargs or function.args.posonlyargs):
         return False
     for decorator in function.decorator_list:
@@ -351,7 +356,7 @@ def _grows(module: Module, function: ast.FunctionDef) -> bool:
 
 
 def modules() -> list[Module]:
-    """Every source file of the app."""
+    """Return every source file of the app."""
     paths = [*(ROOT / "areaviz").rglob("*.py"), *(ROOT / "pages").rglob("*.py"), ROOT / "app.py"]
     found = []
     for path in sorted(paths):

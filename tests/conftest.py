@@ -1,4 +1,4 @@
-"""What the whole suite shares."""
+"""Settings and fixtures for the whole test suite."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A slow machine makes no example wrong; CI tries the same examples every time.
+# Set no deadline: a slow machine does not make an example fail. CI tries identical examples in
+# every run.
 settings.register_profile("areaviz", deadline=None, derandomize="CI" in os.environ)
 settings.load_profile("areaviz")
 
 
 @pytest.fixture(scope="session")
 def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small translator as a folder of `transformers`; it is trained once a session."""
-    # Here, so that nobody else waits for torch.
+    """Return the folder of a small `transformers` translator, trained once per session."""
+    # Import it here, so that tests that do not need torch do not wait for it.
     from tests import marian
 
     return marian.folder(tmp_path_factory.mktemp("models") / "small-marian")

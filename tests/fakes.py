@@ -1,4 +1,4 @@
-"""Fakes that stand in for trained checkpoints."""
+"""Fake traces and backends that replace trained checkpoints in tests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SENTENCE = "A small dog runs."
 
 
 def text_field(name: str, text: str, start: str = "", end: str = "⟨end⟩") -> Field:
-    """One item a character, with an optional symbol in front and behind."""
+    """Return a field with one item per character, and optional start and end symbols."""
     labels = [*([start] if start else []), *text, *([end] if end else [])]
     offsets = [*([(0, 0)] if start else []), *((i, i + 1) for i in range(len(text)))]
     offsets += [(len(text), len(text))] if end else []
@@ -36,7 +36,7 @@ def attention_map(
     area_size: int = 5,
     seed: int = 0,
 ) -> AttentionMap:
-    """Random weights with a clear peak; causal for "decoder self"."""
+    """Return a map of random weights with a clear peak. "decoder self" is causal."""
     rng = np.random.default_rng(seed)
     grid = AreaGrid.clamped((1, len(memory)), (1, area_size))
     logits = rng.normal(0, 2, (layers, heads, len(query), grid.count)).astype(np.float32)
@@ -56,7 +56,7 @@ def trace(
     heads: int = 4,
     area_size: int = 5,
 ) -> Trace:
-    """A whole character-level translation trace with random attention."""
+    """Return a complete character-level translation trace with random attention."""
     fields = {
         "source": text_field("source", source),
         "target": text_field("target", target),
@@ -88,7 +88,7 @@ def trace(
 
 
 def picture(name: str = "fake", width: int = 96, height: int = 64, seed: int = 0) -> Picture:
-    """A picture with a gradient and a bright square in it."""
+    """Return a picture with a gradient and a bright square."""
     y, x = np.mgrid[:height, :width]
     pixels = np.stack([x * 255 // width, y * 255 // height, np.full_like(x, 90)], 2).astype(
         np.uint8
@@ -98,19 +98,19 @@ def picture(name: str = "fake", width: int = 96, height: int = 64, seed: int = 0
 
 
 def sound(name: str = "fake", seconds: float = 1.0, seed: int = 0) -> Sound:
-    """Noise, in which nothing is said."""
+    """Return random noise as a sound."""
     rng = np.random.default_rng(seed)
     return Sound.of(name, rng.integers(-9000, 9000, int(seconds * RATE)).astype(np.int16))
 
 
 def clip(name: str = "fake", frames: int = 6, seed: int = 0) -> Clip:
-    """Noise, in which nothing happens."""
+    """Return random noise as a clip."""
     rng = np.random.default_rng(seed)
     return Clip.of(name, rng.integers(0, 256, (frames, 8, 10, 3)).astype(np.uint8))
 
 
 def sound_trace(text: str = "3141", seconds: float = 1.0) -> Trace:
-    """What a listener might have heard: the digits one after the other along the sound."""
+    """Return a speech trace that finds the digits one after the other along the sound."""
     heard = sound(seconds=seconds)
     starts_M = np.arange(0, len(heard.samples) - 320, 320)
     labels = tuple(f"{start / RATE:.2f} s" for start in starts_M)
@@ -138,7 +138,7 @@ def sound_trace(text: str = "3141", seconds: float = 1.0) -> Trace:
 
 
 def picture_field(seen: Picture, rows: int, columns: int) -> Field:
-    """The cells of a picture, row by row."""
+    """Return a field of the picture's cells, row by row."""
     tops, lefts = (
         np.linspace(0, seen.height, rows + 1).round(),
         np.linspace(0, seen.width, columns + 1).round(),
@@ -159,8 +159,9 @@ def caption_trace(
     hard: bool = False,
     seen: Picture | None = None,
 ) -> Trace:
-    """A caption of a picture, word by word, with random attention to its cells; hard: one area is
-    read each time.
+    """Return a word-level caption trace with random attention to the picture's cells.
+
+    With `hard`, each word reads exactly one area.
     """
     seen, tokens = seen or picture(), words.split()
     ends = np.cumsum([len(word) + 1 for word in tokens]) - 1
@@ -199,9 +200,7 @@ def doubly_trace(
     layers: int = 2,
     heads: int = 4,
 ) -> Trace:
-    """A translation, word by word, with random attention to the source and to the cells of a
-    picture.
-    """
+    """Return a word-level translation trace with random attention to the text and the picture."""
     described = caption_trace(target, grid, 1, layers, heads)
     fields = {"source": caption_trace(source).fields["target"], **described.fields}
     fields["source"] = replace(fields["source"], name="source")
@@ -231,8 +230,9 @@ def doubly_trace(
 
 
 def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: int = 8) -> Trace:
-    """Glimpses at a picture, with the label after each; or, as "transformer", one turned
-    quadrilateral.
+    """Return a trace of glimpses at a picture, with a predicted label after each.
+
+    With the site "transformer", each glimpse is a rotated square.
     """
     seen = picture("digit", 60, 60)
     labels = ("3", "3", "8")[-steps:]
@@ -266,7 +266,7 @@ def gaze_trace(site: str = "glimpses", steps: int = 3, scales: int = 2, side: in
 
 
 class FakeBackend:
-    """The base of made-up backends: they have these models, no problems and no device."""
+    """A base for fake backends: it has the given models, no problems and no device."""
 
     def __init__(self, cards: Mapping[str, Card] = MappingProxyType({})) -> None:
         self.cards = dict(cards)

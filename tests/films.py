@@ -1,5 +1,6 @@
-"""A corpus like J-HMDB, made of drawn frames: what stands in for films that may not be part of a
-repository.
+"""A corpus in the layout of J-HMDB, made of drawn frames.
+
+It replaces films that may not be part of a repository.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ ACTIONS = {"climb": "climbing a ladder", "shout": "shouting at the sea"}
 
 
 def write(data: Path) -> Path:
-    """Write clips and sentences below `data`, in the corpus's layout; returns `data`."""
+    """Write clips and sentences below `data` in the corpus's layout, and return `data`."""
     folder = data / "video_jhmdb"
     folder.mkdir(parents=True)
     rows: list[dict[str, object]] = []
@@ -35,7 +36,7 @@ def write(data: Path) -> Path:
 
 
 def colour(clip: int, frame: int) -> tuple[int, int, int]:
-    """Of a whole frame: red tells the action, green the clip, blue the frame."""
+    """Return the colour of a frame: red encodes the action, green the clip, blue the frame."""
     return 200 * (clip % 2), 10 * clip, 20 * frame
 
 
@@ -45,7 +46,7 @@ def _add(archive: tarfile.TarFile, name: str, clip: int) -> None:
         top, left = HEIGHT * (frame // COLUMNS), WIDTH * (frame % COLUMNS)
         sheet[top : top + HEIGHT, left : left + WIDTH] = colour(clip, frame)
     content = io.BytesIO()
-    # Colours are not halved, so none runs into the frame beside it.
+    # Keep the full colour resolution, so that colours do not bleed into the neighbouring frame.
     Image.fromarray(sheet).save(content, "JPEG", quality=95, subsampling=0)
     entry = tarfile.TarInfo(name)
     entry.size = content.tell()

@@ -1,5 +1,6 @@
-"""A corpus like Flickr8k, made of shape scenes: what stands in for photos that may not be part of a
-repository.
+"""A corpus in the layout of Flickr8k, made of shape scenes.
+
+It replaces photos that may not be part of a repository.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ SPLITS = {"train": 12, "val": 4, "test": 4}
 
 
 def write(data: Path) -> Path:
-    """Write photos, captions and boxes below `data`, in the corpus' layout; returns `data`."""
+    """Write photos, captions and boxes below `data` in the corpus's layout, and return `data`."""
     folder = data / "images_flickr8k"
     folder.mkdir(parents=True)
     captions, boxes, first = [], [], 0
@@ -60,7 +61,7 @@ def _caption(name: str, split: str, number: int) -> dict[str, object]:
 
 
 def _boxes(name: str, number: int) -> dict[str, object]:
-    """The first object is boxed as chain 7; the rest of the sentence is not."""
+    """Return the box of the first object as chain 7. The rest of the sentence has no boxes."""
     scene = make_scene("samples", number)
     sentence = {"text": scene.english.text.capitalize() + " .", "phrases": [[0, 4, 7, "other"]]}
     return {"file": name, "boxes": [[7, *scene.objects[0].box]], "sents": [sentence] * 5}

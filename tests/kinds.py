@@ -1,7 +1,7 @@
-"""Every kind of input with a tiny model that reads it: checkpoints as shipped ones lie.
+"""One test case per kind of input, each with a tiny model in the layout of shipped checkpoints.
 
-The networks learned nothing. What they write is given where an output can be given, so that there
-is something to look at.
+The networks are untrained. Requests give the output where possible, so that there is something to
+look at.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ LINES = ["a small red circle", "ein roter Kreis", "Ida paints old boats .", *BRA
 
 @dataclass(frozen=True)
 class Case:
-    """A kind of input: what is asked of its model, and the fields that come of it.
+    """A kind of input: a request to its model, and the fields that the trace contains.
 
     Args:
-        request: its model has the name of the case.
-        site: what is looked at first.
-        fields: the kinds of the fields that its model reads.
-        ban: what a reader might take away, None where nothing can be changed.
-        sample: the app's own set of such examples, "" where there is none.
+        request: The request. Its model has the name of the case.
+        site: The attention type that is shown first.
+        fields: The kinds of the fields that the model reads.
+        ban: A change that hides part of the input, or None if nothing can be changed.
+        sample: The name of the app's own dataset of such examples, or "" if there is none.
     """
 
     request: Request
@@ -125,7 +125,7 @@ _CASES = (
         Hide("source", (0,)),
         "Sentences with trees",
     ),
-    # What it reads stands behind itself, so there is no field beside that of the output.
+    # A language model reads its own history, so its trace has no field for an input.
     Case(
         Request("history", "a small red circle", target=""),
         "decoder self",
@@ -138,7 +138,7 @@ CASES: Mapping[str, Case] = {case.name: case for case in _CASES}
 
 
 def write_checkpoints(place: Path) -> None:
-    """A folder with a model for every case."""
+    """Write a folder with one checkpoint per case."""
     tiny.checkpoint(place, "text")
     words = Tokenizer.train(LINES * 3, "token", 120, BRACKETS)
     digits = Tokenizer.train(["0123456789"] * 4, "character", 32)

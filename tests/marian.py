@@ -1,5 +1,6 @@
-"""A small Marian model as a folder of `transformers`: trained in seconds on generated sentences,
-with a SentencePiece of its own.
+"""A small Marian model in a `transformers` folder.
+
+It has its own SentencePiece tokenizer and is trained in seconds on generated sentences.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import torch
 
 from areaviz.adapters.library import library
 
-# English, German with its article, its adjective's ending.
+# English noun: German article, German noun, and the ending of the German adjective.
 NOUNS = {
     "dog": ("ein", "Hund", "er"),
     "cat": ("eine", "Katze", "e"),
@@ -32,7 +33,7 @@ STEPS, BATCH, VOCABULARY = 150, 32, 150
 
 
 def pairs() -> list[tuple[str, str]]:
-    """All sentences of the grammar, English and German."""
+    """Return all sentences of the grammar as pairs of English and German."""
     found = []
     for noun, adjective, verb, place in product(NOUNS, ADJECTIVES, VERBS, PLACES):
         article, german, ending = NOUNS[noun]
@@ -43,7 +44,7 @@ def pairs() -> list[tuple[str, str]]:
 
 
 def folder(place: Path, steps: int = STEPS) -> Path:
-    """Train the model, and save it there as the library does; returns the folder."""
+    """Train the model, save it at `place` as the library does, and return the folder."""
     place.mkdir(parents=True)
     words = tokenizer(place)
     torch.manual_seed(0)
@@ -55,7 +56,7 @@ def folder(place: Path, steps: int = STEPS) -> Path:
 
 
 def tokenizer(place: Path) -> Any:
-    """A SentencePiece over both languages, and the numbers of its pieces."""
+    """Train a SentencePiece tokenizer on both languages, and number its tokens."""
     text = place / "text.txt"
     text.write_text("\n".join(line for pair in pairs() for line in pair), encoding="utf-8")
     sentencepiece.SentencePieceTrainer.train(
@@ -98,7 +99,7 @@ def config(words: Any) -> Any:
 
 
 def train(model: Any, words: Any, steps: int) -> None:
-    """Some steps of Adam on sentences drawn by chance, the same each time."""
+    """Train with Adam on randomly drawn sentences. The draws are identical in every run."""
     english, german = zip(*pairs(), strict=True)
     given = words(list(english), padding=True, return_tensors="pt")
     wanted = words(text_target=list(german), padding=True, return_tensors="pt")["input_ids"]

@@ -1,4 +1,4 @@
-"""A notebook of the example's cells, run by a kernel as Jupyter runs it."""
+"""Run the example script as a notebook, in a kernel as Jupyter does."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ SECONDS = 120
 
 
 def cells() -> list[str]:
-    """The code of the example, a cell each, as editors divide it at `# %%`; a table is added."""
+    """Return the code of the example, split into cells at `# %%`, with a table added at the end."""
     _, *found = re.split("^# %%.*$", CELLS.read_text("utf-8"), flags=re.MULTILINE)
     return [*map(str.strip, found), "trace"]
 
 
 def run() -> NotebookNode:
-    """The notebook with its outputs.
+    """Run the notebook and return it with its outputs.
 
     Raises:
-        CellExecutionError: a cell fails.
+        CellExecutionError: A cell fails.
     """
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(source) for source in cells()]
     )
-    # The kernel finds the package of this checkout in the folder where it starts.
+    # The kernel starts in this folder, so it imports the package from this checkout.
     client = NotebookClient(
         notebook,
         timeout=SECONDS,

@@ -1,11 +1,11 @@
-"""Small files with rated outputs, each as the tool that writes it does: what tests read."""
+"""Small files with rated outputs, each in the format of the tool that writes such files."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-# A segment that two raters judged, one that nobody judged, and one with a missing word.
+# One segment with two raters, one segment without a rating, and one with a missing word.
 WMT_2025: list[dict[str, Any]] = [
     {
         "scores": {

@@ -1,7 +1,7 @@
-"""Slow, obvious versions of what the package computes fast: loops over areas and items, nothing
-shared with it.
+"""Slow, obvious versions of the package's fast computations.
 
-Memories are lists of rows of items; areas are enumerated here anew, from the words of the paper.
+They loop over areas and items and share no code with the package. A memory is a list of rows of
+items. Areas are enumerated here independently, as the paper describes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from torch import Tensor
 
 
 def areas(height: int, width: int, max_height: int, max_width: int) -> list[list[int]]:
-    """The items of every area, size-major, then row by row over the top-left corner."""
+    """Return the items of every area, size by size, then row by row over the top-left corner."""
     return [
         [(top + dy) * width + left + dx for dy in range(h) for dx in range(w)]
         for h in range(1, max_height + 1)
@@ -24,7 +24,7 @@ def areas(height: int, width: int, max_height: int, max_width: int) -> list[list
 
 
 def area_shapes(height: int, width: int, max_height: int, max_width: int) -> list[tuple[int, int]]:
-    """(height, width) of every area, in the order of `areas`."""
+    """Return (height, width) of every area, in the order of `areas`."""
     return [
         (h, w)
         for h in range(1, max_height + 1)
@@ -43,8 +43,10 @@ def attention(
     key_mode: str = "mean",
     value_mode: str = "sum",
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Output [Q, V], area weights [Q, R], coverage [Q, M], one query and one area at a time (Eq.
-    1-4).
+    """Compute area attention for one query and one area at a time (Eq. 1-4).
+
+    Returns:
+        Output [Q, V], area weights [Q, R] and coverage [Q, M].
     """
     keys = [POOL[key_mode](key_ME[items]) * scale for items in memory]
     nothing = [torch.zeros((), dtype=query_QE.dtype)] * len(memory)
@@ -70,8 +72,9 @@ def weighed_areas(
     value_mode: str = "sum",
     scale: float | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The same for keys [E] and biases of areas that were made already; scale: E ** -0.5 by
-    default.
+    """Compute the same results as `attention` from given area keys [E] and biases.
+
+    The default scale is E ** -0.5.
     """
     scale = query_QE.shape[-1] ** -0.5 if scale is None else scale
     values = [POOL[value_mode](value_MV[items]) for items in memory]

@@ -1,4 +1,4 @@
-"""Short ways to read data sets of lines, tables and media in tests."""
+"""Helpers that read datasets of lines, tables and media in tests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.intake.files import is_table_name
 def read_lines(
     source: str, files: Files, references: Sequence[str] = (), links: str = ""
 ) -> Dataset:
-    """Read line-aligned files as one set, in given roles."""
+    """Read line-aligned files, in the given roles, as one dataset."""
     chosen = {source: SOURCE, **dict.fromkeys(references, REFERENCE)}
     if links:
         chosen[links] = LINKS_FROM_0
@@ -22,11 +22,11 @@ def read_lines(
 
 
 def read_table(table: str, files: Files) -> Dataset:
-    """Read a table and the media that it names."""
+    """Read a table and the media files that it names."""
     others = {name: content for name, content in files.items() if not is_table_name(name)}
     return read_set({**others, table: files[table]}).dataset
 
 
 def read_media(files: Files) -> Dataset:
-    """Read pictures, sounds or clips alone."""
+    """Read a dataset of pictures, sounds or clips without a table."""
     return read_set({name: files[name] for name in files if is_medium(name)}).dataset

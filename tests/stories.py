@@ -1,4 +1,4 @@
-"""A small corpus in the format of bAbI, of our own sentences."""
+"""A small corpus in the format of bAbI, made of our own sentences."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMES, PLACES = ("Ann", "Bob", "Cleo"), ("attic", "barn", "cellar", "den")
 
 
 def write_corpus(data: Path, stories: int = 40, tasks: range = range(1, 21)) -> None:
-    """Stories of three walks and one question each, the same for every task."""
+    """Write stories of three walks and one question each, identical for every task."""
     folder = data / "babi" / "en"
     folder.mkdir(parents=True, exist_ok=True)
     for part, seed in (("train", 0), ("test", 1)):

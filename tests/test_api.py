@@ -1,4 +1,4 @@
-"""The public face: every name is there, typed, lazy, and described by docs/api.md."""
+"""The public package: every name exists, is typed, loads lazily, and is in docs/api.md."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_the_reference_has_every_public_name_once() -> None:
 
 
 def test_editors_and_runs_import_the_same() -> None:
-    """What `TYPE_CHECKING` imports is what `EXPORTS` names."""
+    """The imports under `TYPE_CHECKING` are those that `EXPORTS` names."""
     typed: dict[str, str | None] = {}
     for node in ast.walk(SOURCE):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("areaviz."):
@@ -50,7 +50,7 @@ def test_a_misspelt_name_is_an_attribute_error() -> None:
 
 
 def test_the_package_alone_brings_no_torch_along() -> None:
-    """Traces are read, asked, shown and exported without torch, Streamlit or transformers."""
+    """Traces can be read, queried, shown and exported without torch, Streamlit or transformers."""
     names = [name for name in areaviz.__all__ if name != "attend"]
     script = (
         f"import sys, areaviz\nfor name in {names}: getattr(areaviz, name)\n"

@@ -1,4 +1,4 @@
-"""The layers hold, and the checker that says so catches what it should."""
+"""The app respects its layers, and the checker finds the violations that it should find."""
 
 from __future__ import annotations
 

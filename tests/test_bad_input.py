@@ -1,6 +1,7 @@
-"""Bad input of every kind, on the command line and over the wire: a sentence, and nothing lost.
+"""Bad input of every kind, on the command line and over the wire, gives one sentence of advice.
 
-What a file or a text has to be is tested where it is read, what pages say of it with the pages.
+Nothing is lost. The tests of each reader check the limits of files and texts, and the tests of
+pages check the pages' messages.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from tests.trace.sentence import assert_one_sentence
 
 @dataclass(frozen=True)
 class Bad:
-    """What is wrong.
+    """A case of bad input.
 
     Args:
-        kind: of input, as `tests.kinds.CASES` calls it.
-        says: a part of the sentence.
-        text: what is read.
-        option: of the command line, that names the file.
-        content: of the file.
-        example: whether the sentence ends with something to type.
+        kind: The kind of input, a key of `tests.kinds.CASES`.
+        says: A part of the expected sentence.
+        text: The text of the request.
+        option: The option of the command line that takes the file.
+        content: A function that returns the content of the file.
+        example: Whether the sentence ends with an example to type.
     """
 
     kind: str
@@ -164,12 +165,12 @@ STILL = np.zeros((1, 4, 4, 3), np.uint8)
 def test_a_server_of_models_checks_what_a_page_would_have(
     api: Api, request_: Request, says: str
 ) -> None:
-    """Whoever writes to it need not have come through our decoders."""
+    """A client of the server need not have used our decoders."""
     assert_said(api, request_, says)
 
 
 def test_each_kind_says_what_it_takes_where_it_gets_another(api: Api) -> None:
-    """Every model with the input of every other: an answer or a sentence, never a crash."""
+    """Every model gets the input of every other, and answers or rejects it in a sentence."""
     for name in CASES:
         for other in CASES.values():
             asked = replace(other.request, model=name, target=None)
@@ -187,6 +188,6 @@ def sent(request: Request) -> bytes:
 def assert_said(api: Api, request: Request, says: str) -> None:
     reply = api.answer("POST", wire.TRACE, f"Bearer {TOKEN}", sent(request))
     kind, sentence = wire.failure_from_json(reply.content)
-    # What is larger than any request is told so before it is read.
+    # A message larger than any request is rejected for its size before it is read.
     assert kind in ("input", "size"), reply.content
     assert says in sentence or kind == "size", sentence

@@ -1,4 +1,4 @@
-"""The documentation is true: what it names exists, and what exists is described."""
+"""The documentation is correct: what it names exists, and what exists is described."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def text_of(document: str) -> str:
 
 
 def code_in(text: str) -> str:
-    """What stands in backticks: in a line or as a block."""
+    """Return all code in backticks, inline and in blocks."""
     return "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, re.DOTALL))
 
 
@@ -138,6 +138,6 @@ def test_front_matter_of_a_space_fits_the_dockerfile() -> None:
     settings = dict(line.split(": ", 1) for line in matter.splitlines())
     assert settings["sdk"] == "docker"
     assert f"EXPOSE {settings['app_port']}\n" in built
-    # The document names the lines that a Space needs changed.
+    # The document names the lines that must be changed for a Space.
     assert sum("10001" in line for line in built.splitlines()) == 2
     assert built.rstrip().splitlines()[-1].startswith("CMD [")

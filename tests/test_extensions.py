@@ -1,4 +1,4 @@
-"""Another package joins by its entry points; what it brings wrongly is left out, with a warning."""
+"""Packages extend the app through entry points. Unusable entries give a warning."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ main(["export", "mirror.npz", "mirror.csv", "--view", "first-and-last"])
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder into which pip has installed the example, as site-packages would have it."""
+    """Return a folder into which pip has installed the example, like site-packages."""
     folder = tmp_path_factory.mktemp("example")
     shutil.copytree(ROOT / "examples" / "extension", folder / "source")
     options = ["--quiet", "--no-deps", "--no-build-isolation", "--target", str(folder / "site")]
@@ -66,7 +66,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_path: Path) -> None:
     python = [sys.executable, "-c"]
     paths = {**os.environ, "PYTHONPATH": f"{installed}{os.pathsep}{ROOT}"}
-    # `main` ends the program only where it fails, and typer after each command.
+    # `main` exits only on failure, but typer exits after every command.
     for script in (USED, USED.split("\nmain")[0] + SHOWN):
         found = subprocess.run(
             [*python, script], cwd=tmp_path, env=paths, capture_output=True, text=True
@@ -80,7 +80,7 @@ def test_the_example_brings_a_model_a_view_and_a_measure(installed: Path, tmp_pa
 
 @pytest.fixture
 def brought(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package on the path with good and bad entries for one table."""
+    """Return a folder on the path with a package that has good and bad entries for a table."""
     (tmp_path / "brings.py").write_text("GOOD = 3\nNONE = 'text'\n")
     (tmp_path / "breaks.py").write_text("raise RuntimeError('no driver')\n")
     (tmp_path / "leaves.py").write_text("raise SystemExit('goodbye')\n")
@@ -113,7 +113,7 @@ def test_what_cannot_be_used_is_left_out_with_a_warning(
     assert "RuntimeError: no driver" in said["broken"] and "nowhere" in said["absent"]
     assert "it is no whole number" in said["wrong"] and "LOST" in said["lost"]
     assert all("brings" in one and one.endswith(".") for one in said.values())
-    # Once: the table is put together at its first reading.
+    # The warnings appear once, because the table is built when it is first read.
     assert (len(numbers), "lost" in numbers, len(caplog.records)) == (2, False, 6)
 
 
@@ -130,7 +130,7 @@ def test_check_that_raises_leaves_the_entry_out(
 def test_slow_import_is_named_in_the_log(
     brought: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The import waits until the warning is there, so it takes as long as it has to."""
+    """The import waits for the warning, so it is always slow enough."""
     is_named = threading.Event()
     monkeypatch.setattr(extensions, "SLOW_SECONDS", 0.01)
     monkeypatch.setattr(extensions.log, "warning", lambda *_: is_named.set())

@@ -1,4 +1,4 @@
-"""The gallery runs: every example does what its index says, and none is missing from it."""
+"""The gallery works: every example does what the index says, and the index lists them all."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from areaviz.trace import codec
 from areaviz.trace.check import validate
 
 FOLDER = Path(__file__).parents[1] / "examples"
-# A callback for three trackers, and a model that is unpacked, take more lines than the others.
+# A callback for three trackers and unpacking a model take more lines.
 LONGER = {"log_to_trackers.py": 90, "real_weights.py": 50}
 SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
 
 
 def run(name: str) -> dict[str, object]:
-    """The names of an example, imported."""
+    """Run an example and return its names."""
     return runpy.run_path(str(FOLDER / name))
 
 
@@ -90,7 +90,7 @@ def test_two_models_are_compared(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["arrays", "bert", "own_module", "vit"])
 def test_models_and_arrays_of_others_leave_a_trace(name: str, tmp_path: Path) -> None:
-    # As a reader runs it: in a process of its own, where no test has prepared a library.
+    # Use a separate process as a user would, because other tests have prepared libraries.
     ran = subprocess.run(
         [sys.executable, str(FOLDER / f"{name}.py"), "trace.npz"],
         cwd=tmp_path,

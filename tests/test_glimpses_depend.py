@@ -1,5 +1,6 @@
-"""Where shipped models of glimpses and spatial transformers look depends on the picture, or their
-card says otherwise.
+"""Glimpses and spatial transformers of shipped models depend on the picture.
+
+If they do not, the model's card says so.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TRANSFORMING = {
 }
 PICTURES = 8
 NOWHERE = 0.5
-"""Pixels that glimpses at one place may be apart: arithmetic alone."""
+"""Pixels by which glimpses at one place may differ, due to arithmetic alone."""
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +37,9 @@ def backend() -> LocalBackend:
 
 
 def read(backend: LocalBackend, card: Card) -> Iterator[Trace]:
-    """What a model leaves behind of pictures like those it was trained on."""
+    """Yield a model's traces of pictures like those it was trained on."""
     rng = np.random.default_rng(0)
-    # Two digits for each picture, should it hold a pair.
+    # Every picture gets two digits, because it may show a pair.
     labels = np.arange(2 * PICTURES) % 10
     scenes = compose(card.config["kind"], draw_digits(labels, rng), labels, rng)
     for number in range(PICTURES):
@@ -54,7 +55,7 @@ def test_glimpses_depend_on_the_picture(backend: LocalBackend, name: str) -> Non
     places = [centres(trace.gazes[GLIMPSES]) for trace in traces]
     spread_G = np.std(places, 0).max(-1)
     assert (spread_G[1:] > 1).all()
-    # Without a coarse look there is nothing that the first glimpse could be chosen from.
+    # Without a coarse look, the first glimpse cannot depend on the picture.
     chosen = spread_G[0] > NOWHERE
     says_so = any("first glimpse is at the same point" in note for note in card.notes)
     assert chosen == (has_context and not says_so)

@@ -1,4 +1,4 @@
-"""The code reads as CONTRIBUTING says: no circle of imports, signs on rooms, short modules."""
+"""The code follows CONTRIBUTING: no import cycles, described packages, short modules."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST_MODULE, LONGEST_PAGE = 360, 45
 
 
 def imports_at_start(file: Source, names: frozenset[str]) -> Iterator[str]:
-    """Modules of ours that are imported when `file` is: not within functions, not for types."""
+    """Yield our modules that are imported with `file`, except in functions and for types."""
     pending: list[ast.stmt] = list(file.tree.body)
     while pending:
         node = pending.pop()
@@ -35,7 +35,7 @@ def imports_at_start(file: Source, names: frozenset[str]) -> Iterator[str]:
 
 
 def circle(arrows: Mapping[str, set[str]]) -> list[str]:
-    """The names of one circle, in order; [] where there is none."""
+    """Return the names of an import cycle in order, or [] if there is none."""
     finished: set[str] = set()
     path: list[str] = []
 

@@ -1,7 +1,7 @@
-"""Every kind of input goes through everything that there is.
+"""Every kind of input works with every feature.
 
-A row is a kind of input with a tiny model that reads it (`tests/kinds.py`), a column a test. Cells
-that cannot be are in `NO_CELL`, with the reason; each of them is shown to be none.
+The rows are kinds of input, each with a tiny model (`tests/kinds.py`), and the columns are tests.
+`NO_CELL` lists the combinations that are impossible, with the reason. Tests show that they are.
 """
 
 from __future__ import annotations
@@ -62,11 +62,11 @@ NO_CELL: Mapping[tuple[str, str], str] = {
     ("digit", "what if"): "glimpses are places in a picture and no weights that could be banned",
     ("digit", "faithfulness"): "the same: nothing can be taken away",
 }
-"""Kind and column -> why there is no such cell."""
+"""Kind and column of every impossible combination, with the reason."""
 
 
 def cases(column: str) -> pytest.MarkDecorator:
-    """The kinds that a column has."""
+    """Parametrise a test with the kinds for which its column is possible."""
     found = [case for case in CASES.values() if (case.name, column) not in NO_CELL]
     return pytest.mark.parametrize("case", found, ids=[case.name for case in found])
 
@@ -97,7 +97,7 @@ def remote(backend: LocalBackend) -> Iterator[RemoteBackend]:
 
 
 def same(one: Trace, other: Trace) -> bool:
-    """Whether two traces are the same but for the time they took."""
+    """Return whether two traces are equal apart from the time they took."""
     untimed = {**one.details, "seconds": other.details.get("seconds", "")}
     if "seconds" not in other.details:
         untimed.pop("seconds")
@@ -108,7 +108,7 @@ def test_every_kind_of_field_and_every_task_with_models_is_walked(backend: Local
     kinds = {kind for case in CASES.values() for kind in case.fields}
     assert kinds == KINDS.keys()
     tasks = {card.task for card in backend.models().values()}
-    # An encoder of pictures is part of a captioner.
+    # A picture encoder is a part of a captioner, so no model has its task.
     assert tasks == TASKS.keys() - {"words of a picture"}
     samples = {case.sample for case in CASES.values() if case.sample}
     assert samples == SAMPLE_SETS.keys()
@@ -128,7 +128,7 @@ def test_a_model_of_it_gives_a_valid_trace_with_views(traces: dict[str, Trace], 
 
 @EVERY
 def test_file(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
-    """It comes back whole, by every way of reading it, and is what the schema says."""
+    """Every reader returns the complete trace, and the document fits the schema."""
     trace, path = traces[case.name], tmp_path / "trace.npz"
     areaviz.save(trace, path)
     assert codec.to_bytes(areaviz.load(path)) == codec.to_bytes(trace)
@@ -142,7 +142,7 @@ def test_file(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
 
 @EVERY
 def test_link(case: Case) -> None:
-    """All of the request but the content of its file, of which a link has the name."""
+    """A link holds the whole request, except that it only names the file."""
     request = case.request.checked()
     if case.ban is not None:
         request = replace(request, changes=(case.ban,))
@@ -177,19 +177,19 @@ def test_remote(remote: RemoteBackend, traces: dict[str, Trace], case: Case) -> 
 
 @EVERY
 def test_page(traces: dict[str, Trace], case: Case, tmp_path: Path) -> None:
-    """One file that says what was written, and where its attention lies."""
+    """The page is one file with the output and its attention."""
     trace, path = traces[case.name], tmp_path / "page.html"
     export(trace, path)
     page = path.read_text(encoding="utf-8")
     assert trace.fields[trace.output.field].raw in page
-    # What no component can show, such as a sound, stands there as figures.
+    # Inputs without a component, such as sounds, are shown as pictures.
     drawn = site_name(trace, case.site) if kind_of(trace, case.site) else "data:image/svg+xml"
     assert drawn in page
 
 
 @EVERY
 def test_downloads(traces: dict[str, Trace], case: Case) -> None:
-    """Every file of the view that comes first, and the numbers of all that fit."""
+    """Make every file of the first view that fits, and the numbers of all views that fit."""
     trace, focus = traces[case.name], Focus(case.site)
     starts = {"svg": b"<?xml", "pdf": b"%PDF", "png": b"\x89PNG", "gif": b"GIF8", "npz": b"PK"}
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
@@ -205,7 +205,7 @@ def test_downloads(traces: dict[str, Trace], case: Case) -> None:
 def test_copy_as_python(
     traces: dict[str, Trace], case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The lines make the figure again from the file that is beside them."""
+    """The copied lines make the figure again from the file in their folder."""
     trace, focus = traces[case.name], Focus(case.site)
     view = next(one for one in VIEWS.values() if one.fits(trace, focus))
     monkeypatch.chdir(tmp_path)
@@ -218,7 +218,7 @@ def test_copy_as_python(
 def test_what_if(
     backend: LocalBackend, remote: RemoteBackend, traces: dict[str, Trace], case: Case
 ) -> None:
-    """What is banned gets nothing; others change; it travels in files and on the wire."""
+    """Banned items get no weight, other items do, and changes work in files and on the wire."""
     assert case.ban is not None
     asked = replace(case.request, changes=(case.ban,))
     changed = backend.trace(asked)
@@ -227,7 +227,7 @@ def test_what_if(
     for layer in range(attention.layers):
         covered_QN = query.coverage(attention, layer, None)
         assert covered_QN[:, items].max() == 0
-        # Somebody still reads something.
+        # The remaining items still get attention.
         assert covered_QN.sum() > 0
     assert not np.allclose(attention.weights, traces[case.name].maps[case.site].weights)
     assert codec.from_bytes(codec.to_bytes(changed)).request == asked.checked()
@@ -243,7 +243,7 @@ def test_what_cannot_be_changed_says_so(backend: LocalBackend) -> None:
 
 @cases("analyse")
 def test_analyse(backend: LocalBackend, case: Case) -> None:
-    """Examples of the app's own set run together, and are measured."""
+    """Examples of the app's own dataset run together and get metrics."""
     dataset = SAMPLE_SETS[case.sample]()
     asked = Request(case.name, "")
     task = TASKS[backend.models()[case.name].task]
@@ -251,7 +251,7 @@ def test_analyse(backend: LocalBackend, case: Case) -> None:
     rows = rows_of(dataset, range(3), asked, backend.trace_together)
     for row in rows:
         if row.error:
-            # A tiny vocabulary may not have a word; whatever it is, it is a sentence.
+            # A tiny vocabulary may lack a word, but an error is always a sentence.
             assert row.error.endswith("."), row
     assert any(row.measures.keys() & MEASURES.keys() for row in rows), rows
 
@@ -265,7 +265,7 @@ def test_faithfulness(backend: LocalBackend, case: Case) -> None:
 
 @EVERY
 def test_command_line(checkpoints: Path, case: Case, tmp_path: Path) -> None:
-    """`trace` runs it from a file of one's own, and `validate` and `export` take what it saved."""
+    """`trace` runs a model on the user's file, and `validate` and `export` accept the result."""
     request, saved = case.request, tmp_path / "trace.npz"
     given: list[str] = []
     if request.picture is not None:

@@ -1,4 +1,4 @@
-"""The shipped listener attends to what is said: another sound, or none, changes where it looks."""
+"""The attention of the shipped speech recogniser depends on the sound."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_it_hears_the_apps_recordings_where_they_are_said(
 
 
 def test_a_later_sound_is_looked_for_later(listener: WritingModel) -> None:
-    """The same digits after half a second of silence: attention moves by as much."""
+    """After half a second of silence, attention to the digits moves by half a second."""
     sound = sound_sample("digits-fast")
     silence = np.zeros(RATE // 2, np.int16)
     later = Sound.of("later", np.concatenate([silence, sound.samples]))

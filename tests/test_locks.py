@@ -1,6 +1,4 @@
-"""The locks hold every pin, each package once and by one hash; the audit says what it could not
-compare.
-"""
+"""The locks hold every pin, with one hash per package. The audit reports what it cannot compare."""
 
 from __future__ import annotations
 
@@ -21,7 +19,7 @@ LINE = re.compile(r"([a-z0-9.-]+)==(\S+) --hash=sha256:[0-9a-f]{64}")
 
 
 def locked(name: str) -> dict[str, str]:
-    """Package -> version; every line but comments must name one, with its hash."""
+    """Return package -> version. Every line except comments must name a package and its hash."""
     lines = [
         line
         for line in (ROOT / "locks" / f"{name}.txt").read_text().splitlines()
@@ -33,7 +31,7 @@ def locked(name: str) -> dict[str, str]:
 
 
 def pins() -> dict[str, str]:
-    """What requirements.txt and the group of developers ask for by an exact version."""
+    """Return the exact versions in requirements.txt and in the dependency groups."""
     lines = [
         line
         for line in (ROOT / "requirements.txt").read_text().splitlines()

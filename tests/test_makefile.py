@@ -1,4 +1,4 @@
-"""The two commands of the README do what it says; what they would run is read with `make -n`."""
+"""The two commands of the README do what it says, according to `make -n`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LEFT_OUT = '-m "not browser"'
 
 
 def planned(*arguments: str, ci: str = "") -> str:
-    """The commands `make` would run; nothing is run."""
+    """Return the commands that `make` would run, without running them."""
     clean = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The shipped parser reads its sentence: trees and the attention of brackets follow the words."""
+"""The shipped parser reads its sentence: trees and bracket attention follow the words."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ALIKE = (
     "If it rains , we stay at home .",
     "In the kitchen , her small cat sleeps .",
 )
-"""Sentences of as many words as each other, but built unlike each other."""
+"""Sentences with equal numbers of words but different structures."""
 
 
 def test_another_sentence_has_another_tree(backend: LocalBackend) -> None:
@@ -57,7 +57,7 @@ def test_most_samples_get_a_whole_tree_of_their_words(backend: LocalBackend) -> 
 
 
 def bracket_attention(trace: Trace, head: int) -> FloatArray:
-    """What every word receives of each opening bracket: float32 [brackets, words]."""
+    """Return each word's attention from every opening bracket: float32 [brackets, words]."""
     shares = item_shares(trace.maps[SITE], 0, head)
     words = [shares[:, start:end].sum(1) for start, end in word_runs(trace.fields["source"])]
     rows = [number for number, token in enumerate(tree_of(trace)) if is_opening(token)]
@@ -69,7 +69,7 @@ def bracket_attention(trace: Trace, head: int) -> FloatArray:
 def test_the_same_brackets_attend_to_other_words_of_another_sentence(
     backend: LocalBackend, other: str
 ) -> None:
-    """Both are given the tree of the first one, so that nothing but the sentence differs."""
+    """Both sentences get the tree of the first one, so that only the sentence differs."""
     first = backend.trace(Request(NAME, ALIKE[0]))
     tree = first.fields["target"].raw
     second = backend.trace(Request(NAME, other, target=tree))

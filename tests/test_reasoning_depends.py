@@ -1,4 +1,4 @@
-"""The attention of each shipped reasoning model depends on its input, not on places alone."""
+"""The attention of each shipped reasoning model depends on its input, not only on positions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ PAIRS = {
     "questions": (STORIES[0].text, STORIES[0].text.replace("the apple?", "the milk?")),
     "points": (POINTS, POINTS.replace("640,300", "640,990")),
 }
-"""Two inputs for each task that have as many items and differ in one word or one point."""
+"""Two inputs per task with equal numbers of items. They differ in one word or one point."""
 
 
 @pytest.mark.parametrize("name", REASONING)
@@ -57,7 +57,7 @@ def test_another_input_moves_the_weights(backend: LocalBackend, name: str) -> No
     one, two = PAIRS[REASONING[name]]
     (first,) = backend.trace(Request(name, one)).maps.values()
     (second,) = backend.trace(Request(name, two)).maps.values()
-    # Rows are compared from the first on: an answer may have more steps than the other.
+    # Only the common steps are compared, because one answer may be longer.
     steps = min(first.weights.shape[2], second.weights.shape[2])
     apart = np.abs(first.weights[:, :, :steps] - second.weights[:, :, :steps])
     assert apart.max() > 0.2

@@ -1,6 +1,4 @@
-"""The registry walk: every shipped model runs, is whole, and has something to show in
-every view.
-"""
+"""Every shipped model runs, is complete, and has something to show in every view."""
 
 from __future__ import annotations
 
@@ -43,7 +41,7 @@ KINDS = {
     "centred": "single digit",
     "pairs": "pair",
 }
-"""The sample pictures for each kind of pictures that digit readers are trained on."""
+"""The sample pictures for each kind of picture that digit classifiers are trained on."""
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +55,7 @@ def traces(backend: LocalBackend) -> dict[str, Trace]:
 
 
 def asked(name: str) -> Request:
-    """Something a model can be asked."""
+    """Return a request that fits a model."""
     card = read_card(CHECKPOINTS / name / "card.json")
     if card.task in ("translation", "reading"):
         return Request(name, SAMPLES[0])
@@ -78,19 +76,19 @@ def asked(name: str) -> Request:
 
 @pytest.fixture(scope="module")
 def attributed(backend: LocalBackend) -> Trace:
-    """With attribution beside its attention, which no trace has that did not ask for it."""
+    """Return a trace with attribution, which only requests that ask for it produce."""
     return backend.trace(Request("token-regular", "A dog.", attribution=True))
 
 
 def untrained() -> Trace:
-    """What a deep recurrent attention model leaves behind, of which none is shipped."""
+    """Return a trace of a deep recurrent attention model, of which none is shipped."""
     made = replace(folder.card("dram", "location-wise hard"), family="dram", task="digits")
     reader = DigitReader(made, Dram(DramConfig(width=16)).eval(), 100, 0)
     return reader.trace([Request("dram", "", picture=sample(names("pair")[0]))])[0]
 
 
 def untrained_pointer() -> Trace:
-    """What a pointer network leaves behind, as long as none is shipped."""
+    """Return a trace of a pointer network, which needs no shipped model."""
     made = replace(folder.card("tour", "item-wise soft"), family="pointer", task="points")
     model = PointingModel(made, PointerNetwork(PointerConfig("tour", 8)).eval())
     return model.trace([Request("tour", POINTS)])[0]
@@ -153,7 +151,7 @@ def test_a_card_tells_what_was_measured(name: str) -> None:
                 "clips",
             )
         )
-        # The smallest test set, of trees, is all there is.
+        # The smallest test set, of trees, is complete.
         >= 900
     )
     assert card.history and card.limits and card.licence and card.recipe["seed"] is not None
@@ -168,9 +166,7 @@ def test_checkpoints_stay_small() -> None:
 
 
 def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
-    """Recipe, seed, size and steps are the same; a model that stopped earlier belongs
-    to no pair.
-    """
+    """Recipe, seed, size and steps are equal. A model that stopped earlier belongs to no pair."""
     pairs: dict[str, list[tuple[object, ...]]] = {}
     for name in NAMES:
         card = read_card(CHECKPOINTS / name / "card.json")
@@ -178,7 +174,7 @@ def test_the_models_of_a_pair_differ_in_their_attention_alone() -> None:
         own += ["overview", "forgetting", "context"]
         recipe = {**card.recipe, "model": {**card.recipe["model"], **dict.fromkeys(own)}}
         recipe |= dict.fromkeys(("name", "rates", "precision", "pointing_head", "chosen_by"))
-        # How many checkpoints were averaged is the recipe's, their loss is the run's.
+        # The number of averaged checkpoints belongs to the recipe, but their loss to the run.
         recipe["averaged"] = (card.recipe.get("averaged") or {}).get("checkpoints")
         recipe["start_run"] = card.recipe.get(
             "start_run", ""

@@ -1,4 +1,4 @@
-"""What the repository says to others than Python: the citation, the container, the workflow."""
+"""The repository's files other than Python: the citation, the container, the workflow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def instructions(name: str) -> list[str]:
-    """Every instruction of the Dockerfile that begins with `name`, its lines joined."""
+    """Return every instruction of the Dockerfile that begins with `name`, with its lines joined."""
     text = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text(encoding="utf-8"))
     return [line.removeprefix(name).strip() for line in text.splitlines() if line.startswith(name)]
 
@@ -50,7 +50,7 @@ def test_the_container_copies_files_that_exist_and_takes_the_python_of_the_locks
 def test_the_container_starts_the_app_and_asks_it_how_it_is() -> None:
     (check,) = instructions("HEALTHCHECK")
     assert f"http://localhost:8501{HEALTH}" in check
-    # An instruction in JSON is run without a shell.
+    # An instruction in JSON runs without a shell.
     command = json.loads(next(line for line in instructions("CMD") if line.startswith("[")))
     assert command[:4] == ["python", "-m", "areaviz", "serve"]
     with get_command(serve).make_context("serve", command[4:], resilient_parsing=True) as context:

@@ -1,4 +1,4 @@
-"""docs/security.md is true: ten promises, each with tests that exist."""
+"""docs/security.md is correct: each of its ten promises has tests that exist."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_tests_named_exist(promise: str) -> None:
 def test_durations_do_not_use_the_date() -> None:
     """A clock that is set back or forward must not lengthen or shorten a deadline.
 
-    The one use of the date is the day of an admission, which a cookie holds over restarts.
+    The date is used only for the day of an admission, which a cookie keeps over restarts.
     """
     users = []
     for path in sorted((ROOT / "areaviz").rglob("*.py")):

@@ -1,5 +1,6 @@
-"""The app's settings: known to the pinned Streamlit, closed by default, readable; the packages
-pinned exactly.
+"""The app's settings are known to the pinned Streamlit, closed by default, and readable.
+
+Packages are pinned exactly.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SETTINGS: dict[str, Any] = tomllib.loads(
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 RUN_TIME = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
 SECONDARY = 0.6
-"""How opaque Streamlit draws captions."""
+"""The opacity with which Streamlit draws captions."""
 
 
 def options(table: dict[str, Any], prefix: str = "") -> Iterator[str]:
@@ -46,7 +47,7 @@ def rgb(code: str) -> tuple[float, ...]:
 
 
 def contrast(text: str, background: str, opacity: float = 1.0) -> float:
-    """Contrast ratio of WCAG 2.2, 1 to 21."""
+    """Return the contrast ratio of WCAG 2.2, from 1 to 21."""
     paper = rgb(background)
     ink = tuple(opacity * t + (1 - opacity) * p for t, p in zip(rgb(text), paper, strict=True))
     dark, light = sorted((luminance(ink), luminance(paper)))
@@ -84,7 +85,7 @@ def test_text_is_readable(mode: str) -> None:
 
 
 def test_everything_is_pinned_exactly() -> None:
-    """All that `make run` and `make test` install; the extras of a wheel are ranges."""
+    """This covers all that `make run` and `make test` install. The extras of a wheel are ranges."""
     pins = [line for line in RUN_TIME if line and not line.startswith("#")]
     pins += PROJECT["dependency-groups"]["dev"]
     pins += PROJECT["build-system"]["requires"]
@@ -95,8 +96,9 @@ def test_everything_is_pinned_exactly() -> None:
 
 
 def test_an_upload_may_have_one_size_everywhere() -> None:
-    """What an uploader says and the server refuses is told by nobody: Streamlit answers 413, and
-    the page nothing.
+    """The uploader and the server must have one limit, because the page shows no error otherwise.
+
+    Streamlit answers 413 to a larger upload, and the page says nothing.
     """
     assert SETTINGS["server"]["maxUploadSize"] == MAX_UPLOAD_MEGABYTES == texts.MAX_MEGABYTES
     assert (

@@ -1,4 +1,4 @@
-"""The shipped watcher attends to what happens: another clip, or a still one, changes where."""
+"""The attention of the shipped video captioner depends on what happens in the clip."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def seen(watcher: WritingModel, clip: Clip, target: str | None = None) -> Trace:
 
 
 def weights(trace: Trace) -> FloatArray:
-    """Of every word the attention to each frame."""
+    """Return the attention of every word to each frame."""
     return item_shares(trace.maps[SITE], 0, None)
 
 
 def middle(trace: Trace, word: int) -> float:
-    """The middle of a word's heaviest area: its frames have the same attention."""
+    """Return the middle of a word's top area, whose frames have equal attention."""
     area = top_areas(trace.maps[SITE], 0, None, word, k=1)[0].area
     return area.left + (area.width - 1) / 2
 
@@ -82,7 +82,7 @@ def test_another_clip_and_a_still_one_are_attended_to_otherwise(watcher: Writing
     others = [clip_sample("eight-shrinks-right"), Clip.of("still", still)]
     for other in others:
         changed = weights(seen(watcher, other, SENTENCE))
-        # Of the attention of one of the words of actions a quarter at least goes elsewhere.
+        # At least a quarter of the attention of some word for an action moves.
         moved = np.abs(changed - plain)[[2, 3, 6]].sum(1) / 2
         assert moved.max() > 0.25
     assert seen(watcher, others[1]).fields["target"].raw != SENTENCE
@@ -93,7 +93,7 @@ def test_what_happens_later_is_attended_to_later(watcher: WritingModel) -> None:
     for digit, actions in ((2, ("moves up", "shrinks")), (4, ("grows", "turns left"))):
         found = []
         for windows in (((1, 5), (7, 11)), ((5, 9), (11, 15))):
-            # The same hand and the same places, by the same seed.
+            # The seed gives identical drawings and places.
             rng = np.random.default_rng(3)
             made = acted(DigitBank(1, 99), rng, [(digit, actions, windows)])[0]
             trace = seen(watcher, clip_of("drawn", made), made.text)
@@ -110,7 +110,7 @@ def test_what_is_hidden_is_not_read_and_changes_what_is_said(watcher: WritingMod
     changed = replace(request, changes=(Hide("clip", first),))
     plain, hidden = watcher.trace([request])[0], watcher.trace([changed])[0]
     assert weights(hidden)[:, 1:6].max() == 0.0
-    # Without the frames in which it moves nothing says that it does; that it grows is still seen.
+    # Without the frames of the move, the output does not mention it. The growth is still visible.
     moves, grows = 2, 6
     assert plain.output.probabilities[moves] > 0.5 > hidden.output.probabilities[moves]
     assert hidden.output.probabilities[grows] > 0.5

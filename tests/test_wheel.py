@@ -1,4 +1,4 @@
-"""The wheel: what is in it, that the app runs from it, and how the other models are fetched."""
+"""The wheel: its content, the app that runs from it, and how the remaining models are fetched."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MEBIBYTE = 2**20
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.Path:
-    """The wheel of this checkout, built from a copy, so that a build leaves nothing behind."""
+    """Return the wheel of this checkout, built from a copy to leave no build files behind."""
     folder = tmp_path_factory.mktemp("wheel")
     names = subprocess.run(
         ["git", "-C", str(ROOT), "ls-files", "-z"], capture_output=True, check=True, text=True
@@ -51,7 +51,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.Path:
 
 @pytest.fixture(scope="module")
 def installed(wheel: zipfile.Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder that has the wheel's content, as site-packages would."""
+    """Return a folder with the wheel's content, like site-packages."""
     folder = tmp_path_factory.mktemp("installed")
     with zipfile.ZipFile(str(wheel.root.filename)) as archive:
         archive.extractall(folder)
@@ -182,7 +182,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A bundle with one of the two models of a release, as places.py names it."""
+    """Return a bundle with one of a release's two models, and make `release_models` use it."""
     origin, bundle = tmp_path / "origin", tmp_path / "bundle"
     lines = []
     for name in ("large", "small"):
@@ -190,7 +190,7 @@ def bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (origin / name / "card.json").write_text(f"the card of {name}")
         digest = hashlib.sha256((origin / name / "card.json").read_bytes()).hexdigest()
         lines.append(f"{digest}  {name}/card.json\n")
-    # An encoder that models share is no model.
+    # An encoder shared by models is not a model.
     (origin / "shared").mkdir()
     (origin / "shared" / "encoder.safetensors").write_text("weights")
     digest = hashlib.sha256(b"weights").hexdigest()
@@ -215,7 +215,7 @@ def address(tmp_path: Path) -> Iterator[str]:
 def test_the_other_models_are_fetched_and_checked(
     bundle: Path, tmp_path: Path, address: str
 ) -> None:
-    # What came with the package is not fetched.
+    # Models in the package are not fetched.
     (tmp_path / "origin" / "small" / "card.json").unlink()
     folder = tmp_path / "own"
     assert get_models(folder, address) == ["large", "small"]

@@ -1,4 +1,4 @@
-"""Every file is written whole or not at all: only `areaviz/trace/files.py` writes to a path."""
+"""Every file is written completely or not at all: only `areaviz/trace/files.py` writes to paths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.trace.files import whole_file, write_whole
 
 PACKAGE = Path(__file__).parents[1] / "areaviz"
 WRITERS = {"write_text", "write_bytes", "save_file", "to_csv", "to_parquet"}
-# Files whose calls of these names do not write to a path of the user's.
+# Files whose calls with these names do not write to a path of the user.
 EXCEPTIONS = {
     "trace/files.py": "writes whole files",
     "notes/exchange.py": "writes to memory",
@@ -38,7 +38,7 @@ def calls_of_writers() -> Iterator[str]:
 
 
 def test_no_module_writes_to_a_path_by_itself() -> None:
-    """Files that the list names write to memory, to a draft, or to a private file of the app."""
+    """The excepted files write to memory, to a draft, or to a private file of the app."""
     assert list(calls_of_writers()) == []
 
 

@@ -1,6 +1,4 @@
-"""A very small translator with random weights, made on the spot: what stands in for a shipped
-checkpoint.
-"""
+"""A very small translator with random weights, which replaces a shipped checkpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +22,7 @@ SENTENCES = [
 
 
 def tokenizer(level: str = "character") -> Tokenizer:
-    """Learned from the sentences above."""
+    """Return a tokenizer trained on the sentences above."""
     return Tokenizer.train(SENTENCES, level, 60)
 
 
@@ -37,12 +35,13 @@ FORMS: list[dict[str, Any]] = [
     {"convolution": 5},
     {"key_mode": "boundary", "convolution": 3, "size_bias": True},
 ]
-"""Every form of keys and values a network can have."""
+"""Every variant of keys and values that a network can have."""
 
 
 def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
-    """Two layers of width 16 with two heads; convolutions and size biases, which begin at zero, are
-    random.
+    """Return a network of two layers of width 16 with two heads.
+
+    Convolutions and size biases normally start at zero. Here they are random.
     """
     torch.manual_seed(seed)
     sizes = {
@@ -64,7 +63,7 @@ def network(vocabulary: int, seed: int = 0, **options: Any) -> Transformer:
 def checkpoint(
     folder: Path, name: str = "tiny-area", level: str = "character", **options: Any
 ) -> Path:
-    """A checkpoint folder `folder`/`name`; returns it."""
+    """Write a checkpoint folder `folder`/`name` and return it."""
     words = tokenizer(level)
     model = network(len(words), **options)
     path = folder / name
@@ -76,7 +75,7 @@ def checkpoint(
 
 
 def card(name: str, level: str, model: Transformer) -> Card:
-    """A complete card without figures."""
+    """Return a complete card without results."""
     return Card(
         name=name,
         family="transformer",

@@ -1,11 +1,11 @@
-"""Builds the wheel and tries it in fresh environments, outside the repository: `make wheel`.
+"""Build the wheel and try it in fresh environments outside the repository: `make wheel`.
 
-    python -m tests.try_wheel --python python3.11 --python python3.12 --into FOLDER
+python -m tests.try_wheel --python python3.11 --python python3.12 --into FOLDER
 
-For each Python the wheel alone shows, exports and validates a trace without torch; then, with the
-extra `app`, `areaviz serve` answers in an empty folder, every page opens with its own models, and a
-set is analysed. pip's own settings say where packages come from, PyTorch among them. Environments
-in FOLDER are used again, with the new wheel.
+For each Python version, the wheel alone must show, export and validate a trace without torch. With
+the extra `app`, `areaviz serve` must answer in an empty folder, every page must open with its own
+models, and a dataset must be analysed. pip's own settings decide where packages such as PyTorch
+come from. Existing environments in FOLDER are used again, with the new wheel.
 """
 
 from __future__ import annotations
@@ -26,23 +26,27 @@ from urllib.request import urlopen
 ROOT = Path(__file__).parents[1]
 SCRIPTS = Path(__file__).parent / "fresh"
 STARTS = 180
-"""Seconds that the app may take to answer: a busy machine imports slowly."""
+"""Seconds that the app may take to answer. A busy machine imports slowly."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """An environment with the wheel, and an empty folder that commands run in.
+    """An environment with the wheel, and an empty folder in which its commands run.
 
     Args:
-        folder: of the environment.
-        empty: where its commands run.
+        folder: The folder of the environment.
+        empty: The folder in which its commands run.
     """
 
     folder: Path
     empty: Path
 
     def run(self, *command: str, fails: bool = False) -> str:
-        """What a command of the environment says; SystemExit where it ends otherwise than asked."""
+        """Run a command of the environment and return its output.
+
+        Raises:
+            SystemExit: The command fails although `fails` is false, or the other way round.
+        """
         words = [str(self.folder / "bin" / command[0]), *command[1:]]
         done = subprocess.run(
             words, cwd=self.empty, env=settings(self.empty), capture_output=True, text=True
@@ -53,7 +57,7 @@ class Fresh:
 
 
 def main() -> None:
-    """Build, install, try; the first thing that is not as it should be ends it."""
+    """Build and install the wheel, then try it. Stop at the first problem."""
     parser = argparse.ArgumentParser(description="Try the wheel in fresh environments.")
     parser.add_argument("--python", action="append", help="An interpreter; can be given again.")
     parser.add_argument("--into", type=Path, help="Keeps the environments in this folder.")
@@ -74,7 +78,7 @@ def main() -> None:
 
 
 def built(folder: Path) -> Path:
-    """The wheel of what git has of this checkout, changes included."""
+    """Build the wheel from the files that git tracks, including uncommitted changes."""
     source = folder / "source"
     names = said("git", "-C", str(ROOT), "ls-files", "-z").split("\0")
     for name in filter(None, names):
@@ -87,7 +91,7 @@ def built(folder: Path) -> Path:
 
 
 def installed(python: str, folder: Path, wheel: Path, extra: str) -> Fresh:
-    """An environment with the wheel, made anew or brought up to date."""
+    """Create an environment with the wheel, or update an existing one."""
     pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet"]
     if folder.exists():
         subprocess.run([*pip, "--force-reinstall", "--no-deps", str(wheel)], check=True)
@@ -102,7 +106,10 @@ def installed(python: str, folder: Path, wheel: Path, extra: str) -> Fresh:
 
 
 def try_core(fresh: Fresh) -> None:
-    """Arrays become a trace that is shown, exported and validated; what needs more says so."""
+    """Check that arrays become a trace that is shown, exported and validated without extras.
+
+    Commands that need an extra must say so.
+    """
     fresh.run("python", str(SCRIPTS / "core.py"))
     fresh.run("areaviz", "validate", "arrays.npz")
     for name in ("page.html", "figure.svg", "figure.pdf", "numbers.csv"):
@@ -115,7 +122,7 @@ def try_core(fresh: Fresh) -> None:
 
 
 def try_app(fresh: Fresh, port: int) -> None:
-    """The app answers, every page opens without a problem, a model runs and a set is analysed."""
+    """Check that the app answers, every page opens, a model runs and a dataset is analysed."""
     serving = subprocess.Popen(
         [str(fresh.folder / "bin" / "areaviz"), "serve", "--port", str(port)],
         cwd=fresh.empty,
@@ -133,7 +140,11 @@ def try_app(fresh: Fresh, port: int) -> None:
 
 
 def wait_for(address: str, serving: subprocess.Popen[bytes]) -> None:
-    """Returns when the app answers; SystemExit where it ends or is silent for too long."""
+    """Wait until the app answers.
+
+    Raises:
+        SystemExit: The app ends, or does not answer in time.
+    """
     for _ in range(STARTS):
         if serving.poll() is not None:
             break
@@ -146,7 +157,7 @@ def wait_for(address: str, serving: subprocess.Popen[bytes]) -> None:
 
 
 def settings(empty: Path) -> Mapping[str, str]:
-    """This process's environment, without what would lead to this checkout or to a reader's own."""
+    """Return this process's environment without paths to this checkout or to user data."""
     clean = {
         name: value
         for name, value in os.environ.items()
@@ -156,7 +167,7 @@ def settings(empty: Path) -> Mapping[str, str]:
 
 
 def said(*command: str) -> str:
-    """What a command prints."""
+    """Return the output of a command."""
     done: Sequence[str] = command
     return subprocess.run(done, capture_output=True, check=True, text=True).stdout.strip()
 

@@ -1,7 +1,7 @@
-"""Architectures of `transformers`, each as a model of a few thousand numbers drawn by chance.
+"""Architectures of `transformers`, each as a model of a few thousand random parameters.
 
-A line names the architecture, the class, what it reads and what its configuration has beside the
-sizes that all share.
+Each table row names the architecture, its class, what it reads, and the configuration that differs
+from the common sizes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 import transformers
 
-# Whatever configurations call their sizes; each takes those that it knows.
+# The names that configurations use for their sizes. Each configuration takes those it knows.
 SIZES: Mapping[str, Any] = {
     "vocab_size": 60,
     "hidden_size": 32,
@@ -67,9 +67,9 @@ SIZES: Mapping[str, Any] = {
     "moe_intermediate_size": 16,
     "shared_expert_intermediate_size": 16,
 }
-# What stands in a text for a cell of the picture.
+# The token that stands for a cell of a picture.
 IMAGE = 50
-# What stands in a text for a cell of a frame.
+# The token that stands for a cell of a frame.
 FRAME = 53
 IDS = [5, 7, 11, 13, 17, 19, 23]
 TARGET = [9, 11, 12, 2]
@@ -77,27 +77,28 @@ TARGET = [9, 11, 12, 2]
 
 @dataclass(frozen=True)
 class Architecture:
-    """One kind of models."""
+    """An architecture and the input that its test model gets."""
 
-    # The class of the model, of the library.
+    # The model class of the library.
     family: str
-    # "text", "pair" (of a text and what is written), "picture", "caption", "both", "sound" or
-    # "speech" (of a recording and what is written).
+    # The kind of input: "text", "pair" (source and target text), "picture", "caption", "both",
+    # "sound" or "speech" (recording and transcript).
     reads: str
-    # What its configuration has beside the common sizes; a mapping for each of its parts.
+    # Configuration in addition to the common sizes, with one mapping per sub-configuration.
     more: Mapping[str, Any] = field(default_factory=dict)
-    # What makes the input as its processor would, where that is not the common one.
+    # A function that makes the input as the model's processor would, if the common input does not
+    # fit.
     make: Callable[..., dict[str, Any]] | None = None
-    # What is special about the input, such as "two pictures".
+    # What distinguishes the input, such as "two pictures".
     variant: str = ""
 
     @property
     def name(self) -> str:
-        """The class and, where there are several lines of it, what is special."""
+        """The class and, if the table has several rows for the class, the variant."""
         return f"{self.family}, {self.variant}" if self.variant else self.family
 
     def model(self) -> Any:
-        """A small one with random weights, in single precision."""
+        """Return a small model with random weights in single precision."""
         torch.manual_seed(0)
         family = getattr(transformers, self.family)
         config = small(family.config_class, self.more)
@@ -105,7 +106,7 @@ class Architecture:
 
 
 def small(kind: Any, more: Mapping[str, Any]) -> Any:
-    """A configuration with small sizes, part by part."""
+    """Return a configuration with small sizes, including its sub-configurations."""
     known = set(getattr(kind, "__dataclass_fields__", {})) | set(getattr(kind, "attribute_map", {}))
     given = {name: value for name, value in SIZES.items() if name in known}
     parts = getattr(kind, "sub_configs", {})
@@ -119,7 +120,7 @@ def small(kind: Any, more: Mapping[str, Any]) -> Any:
             rest = {key: one for key, one in value.items() if key != "model_type"}
             value = small(transformers.CONFIG_MAPPING[value["model_type"]], rest)
         given[name] = value
-    # Two names of one size may not be given together.
+    # A configuration does not accept two names for one size.
     for alias, name in getattr(kind, "attribute_map", {}).items():
         if alias in given and name in given:
             del given[alias]
@@ -127,19 +128,19 @@ def small(kind: Any, more: Mapping[str, Any]) -> Any:
 
 
 def sharp(model: Any) -> Any:
-    """Larger weights, so that heads have preferences."""
+    """Enlarge the weights, so that heads have preferences."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if parameter.dim() == 2 and "embed" not in name and "position" not in name:
                 parameter.mul_(4)
                 if not bool(parameter.any()):
-                    # Gemma 3 begins with a projection of pictures that is nothing but 0.
+                    # Gemma 3 initialises the projection of pictures with zeros.
                     parameter.normal_(std=0.3)
     return model
 
 
 def inputs(architecture: Architecture) -> tuple[Any, dict[str, Any]]:
-    """What `areaviz.attend` is given, and its options."""
+    """Return the input for `areaviz.attend`, and its options."""
     torch.manual_seed(1)
     if architecture.make is not None:
         return architecture.make(), {}
@@ -352,7 +353,7 @@ _MORE: Mapping[str, Mapping[str, Any]] = {
 
 
 def _listed() -> tuple[Architecture, ...]:
-    """Every architecture, in the order of the table."""
+    """Return every architecture, in the order of the table."""
     kinds = (
         ("text", _ENCODERS),
         ("text", _DECODERS),

@@ -1,4 +1,4 @@
-"""A trace beside the attention that the library itself returns for the same input.
+"""A comparison of traces with the attention that the library itself returns for an input.
 
 Shapes: L layers, H heads, Q queries, N items.
 """
@@ -18,28 +18,30 @@ from areaviz.trace.record import FloatArray, Trace
 from tests.adapters.architectures import FRAME, IMAGE, TARGET, Architecture, inputs
 from tests.adapters.library import eager
 
-# What the library calls its attentions, and the sites they may be.
+# The library's names for its attentions, and the sites they may belong to.
 _KEYS = {
     "encoder_attentions": ("encoder self",),
     "decoder_attentions": ("decoder self",),
     "cross_attentions": ("encoder-decoder",),
     "attentions": ("encoder self", "decoder self"),
 }
-# How far a trace may be from the library, in memory and as it is stored.
+# The largest allowed difference from the library, in memory and as stored.
 EXACT, STORED = 1e-5, 5e-4
 
 
 def traced(architecture: Architecture, model: Any) -> Trace:
-    """What `areaviz.attend` shows; what it refuses is raised."""
+    """Return the trace of `areaviz.attend`, and let its errors through."""
     given, options = inputs(architecture)
     return areaviz.attend(model, given, area_size=2, **options)
 
 
 def disagreements(architecture: Architecture, model: Any, trace: Trace) -> dict[str, float]:
-    """By site the largest difference from what the library returns; sites it returns none of lack.
+    """Return the largest difference from the library's weights for every site.
+
+    Sites without weights from the library are left out.
 
     Raises:
-        AssertionError: the stored trace is another, or a map has another shape than the library's.
+        AssertionError: The stored trace differs, or a map and the library differ in shape.
     """
     with InOrder():
         outputs = eager(model, **by_name(architecture, model))
@@ -57,16 +59,19 @@ def disagreements(architecture: Architecture, model: Any, trace: Trace) -> dict[
 
 
 def misplaced(architecture: Architecture, model: Any, trace: Trace) -> str:
-    """What is wrong with where cells of a picture lie: one is painted over, and has to be found."""
+    """Return what is wrong with the positions of a picture's cells, or "".
+
+    One cell is painted over, and the weights must change at this cell.
+    """
     site = "encoder-decoder" if architecture.family == "ViltModel" else "encoder self"
     attention, (given, options) = trace.maps.get(site), inputs(architecture)
     if attention is None or trace.fields[attention.memory].kind != "picture":
         return ""
     if architecture.make is not None:
-        # tests/adapters/test_vision_language.py paints over their cells.
+        # tests/adapters/test_vision_language.py checks these models.
         return ""
     picture = given["pixel_values"] if isinstance(given, Mapping) else given
-    # Cells of networks that look around overlap.
+    # The cells of networks with overlapping receptive fields cannot be told apart.
     if architecture.family == "DetrModel":
         return ""
     if picture.dim() != 4 or "not all layers" in trace.details:
@@ -84,7 +89,7 @@ def misplaced(architecture: Architecture, model: Any, trace: Trace) -> str:
 
 
 def by_name(architecture: Architecture, model: Any) -> dict[str, Any]:
-    """The input by the names that the model has for it."""
+    """Return the input under the argument names of the model."""
     given, options = inputs(architecture)
     if isinstance(given, Mapping):
         return dict(given)
@@ -104,7 +109,7 @@ def by_name(architecture: Architecture, model: Any) -> dict[str, Any]:
 def _expected(
     architecture: Architecture, model: Any, trace: Trace, outputs: Any
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Every site that the library returns weights of, as they should be shown: [L, H, Q, N]."""
+    """Yield the expected weights [L, H, Q, N] of every site that the library covers."""
     if architecture.make is not None and "cross_attentions" not in outputs:
         yield from _expected_seen(trace, outputs, architecture.make())
         return
@@ -127,13 +132,13 @@ def _last(trace: Trace) -> str:
 
 
 def _whole(layer: torch.Tensor, trace: Trace, site: str, model: Any) -> FloatArray:
-    """A layer of the library over all items that a map shows: [H, Q, N]."""
+    """Return a layer of the library over all items that a map shows: [H, Q, N]."""
     given: FloatArray = layer[0].detach().float().numpy()
     attention = trace.maps[site]
     queries, items = (len(trace.fields[name]) for name in (attention.query, attention.memory))
     if trace.fields[attention.memory].kind != "picture":
         return _unbanded(given, items, model)
-    # The class token stands in front of the cells, what YOLOS detects behind them.
+    # The class token comes before the cells. The detection tokens of YOLOS come after them.
     first = 1 if given.shape[-1] > items else 0
     if getattr(model.config, "num_register_tokens", 0):
         first += model.config.num_register_tokens
@@ -144,7 +149,7 @@ def _whole(layer: torch.Tensor, trace: Trace, site: str, model: Any) -> FloatArr
 
 
 def _unbanded(given: FloatArray, items: int, model: Any) -> FloatArray:
-    """Weights of windows and blocks, one by one, over all items."""
+    """Expand weights of windows and blocks to all items, one by one."""
     window = getattr(model.config, "attention_window", None)
     if given.ndim == 4:
         blocks, heads, length, _ = given.shape
@@ -168,7 +173,7 @@ def _unbanded(given: FloatArray, items: int, model: Any) -> FloatArray:
 def _expected_seen(
     trace: Trace, outputs: Any, given: Mapping[str, Any]
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Words to words, and words to all picture tokens, of a vision-language model."""
+    """Yield word-to-word and word-to-picture weights of a vision-language model."""
     ids = given["input_ids"][0].numpy()
     marks = (ids == IMAGE) if (ids == IMAGE).any() else (ids == FRAME)
     words = ~marks
@@ -183,7 +188,10 @@ def _expected_seen(
 def _expected_both(
     trace: Trace, outputs: Any, architecture: Architecture
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Words to words, words to cells, cells to cells, of one stream or two towers."""
+    """Yield the weights among words, from words to cells, and among cells.
+
+    The model has one stream for words and cells, or a tower for each.
+    """
     if "text_model_output" in outputs:
         towers = {
             "text self": outputs.text_model_output,
@@ -209,14 +217,14 @@ def _expected_both(
         )
         words = ~cells
     elif own == "decoder self" and architecture.family == "GitForCausalLM":
-        # A class token and 16 cells, then the words.
+        # The sequence is a class token, 16 cells, and the words.
         cells, words = np.zeros((2, layers.shape[-1]), bool)
         cells[1:17], words[17:] = True, True
     elif architecture.family == "ViltModel":
         cells, words = np.zeros((2, layers.shape[-1]), bool)
         words[: len(ids)], cells[len(ids) + 1 :] = True, True
     else:
-        # The picture's own layers alone, behind a class token.
+        # The picture encoder alone, with a class token before its cells.
         yield "encoder self", _shares(layers[:, :, 1:, 1:])
         return
     yield own, _shares(layers[:, :, words][..., words])
@@ -231,10 +239,15 @@ def _shares(weights: FloatArray) -> FloatArray:
 
 
 def changed_cell(before: FloatArray, after: FloatArray) -> int:
-    """The cell whose weights changed most beside those of all others: maps [H, Q, N] of a layer.
+    """Return the cell whose weights changed most compared with all other cells.
 
-    In a first layer a cell's key follows from its own pixels alone, so where only these were
-    changed, the logits of all other cells stay as they are, but for what each row is divided by.
+    In the first layer, the key of a cell depends only on its own pixels. If only these pixels
+    change, the logits of all other cells stay equal, and only the normalisation of each row
+    changes.
+
+    Args:
+        before: The weights [H, Q, N] of a layer.
+        after: The weights of the layer after the change.
     """
     moved = np.log(after + 1e-30) - np.log(before + 1e-30)
     beside = np.abs(moved - np.median(moved, -1, keepdims=True))

@@ -1,4 +1,4 @@
-"""Others' libraries, importable on every machine."""
+"""External libraries that tests can import on every machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the `transformers` library itself says of a model's attention, to compare with."""
+"""The attention weights that the `transformers` library itself returns, for comparison."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.trace.record import Trace
 
 
 def eager(model: Any, **inputs: Any) -> Any:
-    """Its output when it is asked for attentions, by its plain attention function."""
+    """Return the model's output with attentions, computed by its eager attention function."""
     model.set_attn_implementation("eager")
     for part in model.modules():
         if hasattr(part, "config"):
@@ -20,12 +20,12 @@ def eager(model: Any, **inputs: Any) -> Any:
         return model.eval()(**inputs, output_attentions=True)
 
 
-# How far a weight of a map "as areas" may be off, as it is made of logarithms in half precision;
-# tests/adapters/test_heads.py compares what they are taken of, in single precision.
+# The tolerance for a weight of a map "as areas", which is made of logarithms in half precision.
+# tests/adapters/test_heads.py compares the underlying logits in single precision.
 AS_AREAS_OFF = 2e-4
 
 
 def same(trace: Trace, site: str, attentions: Any) -> None:
-    """A site's weights are those that the library returns, layer by layer."""
+    """Check that a site's weights equal the library's in every layer."""
     expected = torch.stack(list(attentions))[:, 0].numpy()
     np.testing.assert_allclose(trace.maps[site].weights, expected, atol=1e-5)

@@ -1,4 +1,4 @@
-"""A small vision-language model with random weights, and its processor, as a folder."""
+"""A small vision-language model with random weights and its processor, saved as a folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIDE, CELL = 32, 8
 
 
 def folder(place: Path) -> Path:
-    """Save both there; pictures are cut to 32 pixels, cells are 4 x 4."""
+    """Save the model and its processor. Pictures are cut to 32 pixels and have 4 x 4 cells."""
     transformers = library()
     torch.manual_seed(6)
     numbers = {word: number for number, word in enumerate(WORDS)}

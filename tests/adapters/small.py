@@ -1,6 +1,4 @@
-"""Small models of the `transformers` library with random weights, and a tokenizer of a
-few words.
-"""
+"""Small `transformers` models with random weights, and a tokenizer of a few words."""
 
 from __future__ import annotations
 
@@ -45,12 +43,12 @@ def bert(kind: str = "BertModel", **more: Any) -> Any:
 
 
 def sharp(model: Any) -> Any:
-    """Larger weights, so that heads have preferences."""
+    """Enlarge the weights, so that heads have preferences."""
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             if (
                 parameter.dim() == 2 and "position" not in name
-            ):  # those of Marian are made anew when it is loaded
+            ):  # Marian recreates position weights on loading
                 parameter.mul_(8)
     return model
 

@@ -1,4 +1,4 @@
-"""Anchors of tokens: in order, inside the text, and over every visible character."""
+"""Anchors of tokens are in order, inside the text, and cover every visible character."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def pieces(*texts: str) -> list[Piece]:
 
 
 def read(name: str, text: str) -> Field | None:
-    """The field of a text, or None where a tokenizer makes no token of it."""
+    """Return the field of a text, or None if the tokenizer makes no token of it."""
     try:
         return Texts(KINDS[name].make()).read(text).field
     except InputError:
@@ -60,7 +60,7 @@ def places(text: str, *tokens: str) -> list[str]:
 
 
 def uncovered(name: str, field: Field) -> list[str]:
-    """Visible characters that the model saw and that no token stands on."""
+    """Return the visible characters that the model saw and that no token covers."""
     covered = {
         place for start, end in field.anchors.tolist() for place in range(int(start), int(end))
     }
@@ -117,7 +117,7 @@ def test_tokens_stand_where_they_are_spelled(
 
 
 def test_the_same_number_stands_at_its_own_place() -> None:
-    """A greedy search put the second "1" into the half."""
+    """A greedy search assigned the second "1" to the "½"."""
     field = read("Marian", "½ cup of 1 cup")
     assert field is not None
     one = field.labels.index("1", 3)
@@ -125,7 +125,7 @@ def test_the_same_number_stands_at_its_own_place() -> None:
 
 
 def slow_cost(symbols: Sequence[int], text: Sequence[int]) -> int:
-    """The least cost of edits, cell by cell."""
+    """Return the least cost of edits, computed cell by cell."""
     costs = {(0, 0): 0}
     for row in range(len(symbols) + 1):
         wide = row > 0 and symbols[row - 1] == -1

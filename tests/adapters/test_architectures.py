@@ -1,4 +1,4 @@
-"""Every architecture of `transformers` that has a small configuration: right, or refused."""
+"""Architectures of `transformers` with a small configuration are traced correctly or rejected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.adapters.verified_models import EVERY, PAGE, Verdict, page
 
-# What is refused, and in which words.
+# The architectures that are rejected, and the words of the message.
 REFUSED = {
     "ASTModel": "cuts a spectrum into patches of times and frequencies",
     "CanineModel": "differ in heads x queries x items",
@@ -25,7 +25,7 @@ LEAST = 160
 
 @pytest.fixture(scope="module")
 def verdicts() -> dict[str, Verdict]:
-    """What became of each, from a process that has no threads and can be forked."""
+    """Return all verdicts, from a process without threads, which can be forked safely."""
     run = [sys.executable, "-m", "tests.adapters.verified_models", "--json"]
     lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
     found = [Verdict(**json.loads(line)) for line in lines]

@@ -1,4 +1,4 @@
-"""What models of others depend on: by finite differences, and left out where it cannot be had."""
+"""Attribution of external models: compared with finite differences, or left out if impossible."""
 
 from __future__ import annotations
 
@@ -21,13 +21,16 @@ PIXELS = torch.randn(1, 3, 24, 32, generator=torch.Generator().manual_seed(0))
 
 
 def slopes(scores: Callable[[float, int], Tensor], items: int, step: float = 1e-4) -> FloatArray:
-    """How log-probabilities [T] change while each of N items is made longer: [T, N], by halves."""
+    """Return the shares [T, N] of the slopes of log-probabilities [T], by central differences.
+
+    Each of the N items is made slightly longer and slightly shorter.
+    """
     found = []
     for item in range(items):
         above, below = scores(1 + step, item), scores(1 - step, item)
         found.append(((above - below) / (2 * step)).numpy())
     sizes = np.abs(np.stack(found, 1))
-    # An embedding of zeros, such as that of a start symbol, has nothing to be made longer.
+    # The embedding of a start symbol may be zero, and then all slopes are zero.
     shares: FloatArray = sizes / np.maximum(sizes.sum(-1, keepdims=True), 1e-30)
     return shares
 
@@ -35,7 +38,7 @@ def slopes(scores: Callable[[float, int], Tensor], items: int, step: float = 1e-
 def word_scores(
     model: Any, table: nn.Module, call: int, chosen: list[int], **given: Tensor
 ) -> Callable[[float, int], Tensor]:
-    """Log-probabilities of what was chosen while an embedding is longer by a factor."""
+    """Return a function that computes log-probabilities of tokens while one embedding is scaled."""
 
     def scores(factor: float, item: int) -> Tensor:
         calls: list[int] = []
@@ -117,7 +120,7 @@ def test_the_rollout_is_that_of_its_own_attention() -> None:
     np.testing.assert_allclose(
         found.maps["encoder self rollout"].weights[:, 0], rolled(means)[1:], atol=1e-5
     )
-    # The one class is asked about, not each token.
+    # The attribution is for the one class, not for each token.
     beside = found.maps["encoder self gradient"]
     assert (beside.query, beside.weights.shape[2]) == ("target", 1)
 

@@ -1,4 +1,4 @@
-"""What is wrong with a folder or its input is one sentence, before any weights are loaded."""
+"""Errors in a folder or its input are reported in one sentence before any weights are loaded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GIGA = 10**9
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A small BERT with its tokenizer; its weights must not be loaded."""
+    """Return a small BERT with its tokenizer. Loading its weights fails the test."""
     place = tmp_path / "a bert"
     small.bert("BertForMaskedLM").save_pretrained(place)
     small.tokenizer().save_pretrained(place)
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def of_size(path: Path, size: int) -> None:
-    """Weights that take so many bytes by their head, and next to nothing on the disk."""
+    """Write a sparse file of weights whose header promises `size` bytes."""
     numbers = size // 2
     head = {"a": {"dtype": "BF16", "shape": [numbers], "data_offsets": [0, 2 * numbers]}}
     text = json.dumps(head).encode()
@@ -80,7 +80,7 @@ WRONG = {
 
 @pytest.fixture(params=WRONG)
 def wrong(request: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """A folder that cannot be used, on a machine of 8 GB, and why."""
+    """Return a folder that cannot be used on a machine with 8 GB, and the reason."""
     monkeypatch.setattr(weights, "free_bytes", lambda device: 8 * GIGA)
     spoil, said = WRONG[request.param]
     return spoil(folder), said
@@ -108,7 +108,7 @@ def test_the_command_line_says_it_in_one_line(
 
 
 def refused(given: list[str], capsys: pytest.CaptureFixture[str]) -> str:
-    """The one line that a command ends with."""
+    """Return the one-line message with which a command ends."""
     with pytest.raises(SystemExit) as done:
         main(given)
     said = capsys.readouterr().err.strip()

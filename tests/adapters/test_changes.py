@@ -1,4 +1,4 @@
-"""What if in models of others: slow references, and changes that would change nothing are refused.
+"""Interventions on external models: slow references, and rejection of changes without effect.
 
 Shapes: B examples, H heads, Q queries, N items, D width of a head.
 """
@@ -41,7 +41,7 @@ def test_a_banned_item_gets_nothing_and_the_others_its_share(given: Any) -> None
     banned = weights(after, CROSS)
     assert not banned[0, ..., 1].any() and banned[1, ..., 1].any()
     np.testing.assert_allclose(banned.sum(-1), 1, atol=1e-5)
-    # The first layer reads the same as before, so its shares are those of before without the item.
+    # The first layer reads unchanged input, so the rest of each row is only renormalised.
     expected = np.delete(weights(plain, CROSS)[0, :, 0], 1, -1)
     expected /= expected.sum(-1, keepdims=True)
     np.testing.assert_allclose(np.delete(banned[0, :, 0], 1, -1), expected, atol=1e-5)
@@ -55,7 +55,7 @@ def test_it_writes_under_the_changes_as_it_reads_under_them() -> None:
     assert ids != [int(label) for label in run(model).fields["target"].labels]
     read = run(model, changes, ids)
     np.testing.assert_allclose(written.output.probabilities, read.output.probabilities, atol=1e-5)
-    # What is most probable each time is what was written.
+    # Each written token is the most probable one.
     for label, best in zip(read.fields["target"].labels, read.output.alternatives, strict=True):
         assert best[0][0] == label
 
@@ -135,7 +135,7 @@ class Layer(nn.Module):
 
 
 def changed(changes: tuple[Any, ...], apart: float = 0.0) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Weights and values by chance, and both under changes: B 1, H 2, Q 3, N 4, D 5."""
+    """Return random weights and values, and both under changes: B 1, H 2, Q 3, N 4, D 5."""
     torch.manual_seed(0)
     given, value = torch.rand(1, 2, 3, 4).softmax(-1), torch.rand(1, 2, 4, 5)
     output = (given @ value).transpose(1, 2) + apart

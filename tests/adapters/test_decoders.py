@@ -1,6 +1,4 @@
-"""Decoders and encoder-decoders of text: GPT-2, Marian, T5, and one with an attention function of
-its own.
-"""
+"""Text decoders and encoder-decoders: GPT-2, Marian, T5, and one with custom attention."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ def test_a_decoders_target_is_what_follows_each_item() -> None:
 
 
 def test_what_follows_a_text_stands_behind_it_as_the_tokenizer_writes_it() -> None:
-    """A word behind a blank, and the end of a word without one."""
+    """A new word follows a space, and a suffix follows its word without a space."""
     tokenizer = small.tokenizer()
     words = tokenizer.convert_tokens_to_ids(["the", "dog", "run"])
     texts = Texts(tokenizer)
@@ -100,7 +98,10 @@ def test_without_a_target_the_model_writes_one(model: Any) -> None:
 
 
 def test_t5_areas_have_the_mean_of_its_position_bias() -> None:
-    """T5 does not scale, and adds a bias by distance: the first layer's areas, by hand."""
+    """T5 does not scale its scores and adds a bias by distance.
+
+    The expected areas of the first layer are computed by hand.
+    """
     model, ids = small.t5().eval(), torch.tensor([[5, 6, 7]])
     layer = model.encoder.block[0].layer[0]
     with torch.no_grad():

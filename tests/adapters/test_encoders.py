@@ -1,4 +1,4 @@
-"""BERT-like encoders: random weights, real tokenizer, every attention function."""
+"""BERT-like encoders: random weights, a real tokenizer, and every attention function."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_any_attention_function_gives_the_same_and_stays(implementation: str) ->
 
 
 def test_the_areas_are_those_of_the_layers_own_queries_and_keys() -> None:
-    """The first layer's, taken from its projections by hand."""
+    """The expected areas of the first layer are computed from its projections by hand."""
     model, tokens = small.bert().eval(), small.tokenizer()(TEXT, return_tensors="pt")
     layer = model.encoder.layer[0].attention.self
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""Hostile folders of models are refused in one sentence before the library loads them."""
+"""Hostile model folders are rejected in one sentence before the library loads them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.adapters import small
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A small GPT-2 with a tokenizer."""
+    """Return a small GPT-2 with a tokenizer."""
     small.gpt2().save_pretrained(tmp_path / "gpt")
     small.tokenizer().save_pretrained(tmp_path / "gpt")
     return tmp_path / "gpt"
@@ -87,7 +87,7 @@ def test_hostile_tokenizer_is_refused(folder: Path, values: dict[str, object], s
 
 
 def test_slow_tokenizer_is_ended(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fifteen doublings pass a raised limit, and the process is ended by its own limit of time."""
+    """The doublings pass the raised limit of growth, so the time limit must end the process."""
     monkeypatch.setattr(folder_limits, "MAX_GROWTH", 1 << 40)
     monkeypatch.setattr(folder_limits, "TRIAL_SECONDS", 1)
     change(folder / "tokenizer.json", normalizer=doubling(30))

@@ -1,4 +1,4 @@
-"""A folder of `transformers` among our models: its card, its traces, and what is refused."""
+"""A `transformers` folder used as a model: its card, its traces, and what is rejected."""
 
 from __future__ import annotations
 
@@ -263,7 +263,7 @@ def test_a_vision_language_model_describes_a_picture_and_answers(tmp_path: Path)
     assert trace.fields["history"].raw.startswith("describe the picture.")
     looks = trace.maps["encoder-decoder"]
     assert (looks.grid.height, looks.grid.width, looks.memory) == (4, 4, "picture")
-    # What is shown is what the processor left of the picture, under the reader's name for it.
+    # The trace shows the picture as the processor cut it, under the user's name for it.
     seen = trace.request.picture
     assert seen and (seen.name, seen.width, seen.height) == (fakes.picture().name, 32, 32)
     [answer] = model.trace([replace(request, text="a dog", target="small cat")])

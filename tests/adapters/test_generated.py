@@ -1,4 +1,4 @@
-"""What `generate` returned with its attentions: the weights of one pass over the same text."""
+"""Traces from the result of `generate` equal those of one pass over the generated text."""
 
 from __future__ import annotations
 

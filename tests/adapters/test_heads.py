@@ -1,4 +1,4 @@
-"""Heads of single items, shown as areas: against loops over areas and items."""
+"""Heads over single items shown as areas, compared with loops over areas and items."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def heads(queries: int = 4, items: int = 6, bias: Tensor | None = None, seed: in
 
 
 def as_areas(layer: Heads, grid: AreaGrid) -> FloatArray:
-    """The area distribution of a layer's logits, before any is kept in half precision."""
+    """Return the area distribution of a layer's logits before they are kept in half precision."""
     assert layer.query is not None and layer.key is not None
     scores = scores_of(layer.query, layer.key, layer.scale, layer.bias)
     return shares_of_logs(scores.numpy(), grid)
@@ -93,7 +93,7 @@ def test_a_map_kept_in_half_precision_is_that_of_its_heads(sharpness: float, mas
 
 @pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16])
 def test_heads_that_compute_in_half_precision_are_shown_as_areas(kind: torch.dtype) -> None:
-    """Their scores are rounded, so their weights are not quite those of single precision."""
+    """The rounded scores of such heads give weights that differ from single precision."""
     generator = torch.Generator().manual_seed(3)
     query = (4 * torch.randn(2, 50, 16, generator=generator)).to(kind)
     key = (2 * torch.randn(2, 50, 16, generator=generator)).to(kind)
@@ -110,7 +110,7 @@ def test_heads_that_compute_in_half_precision_are_shown_as_areas(kind: torch.dty
 
 
 def test_scores_too_small_for_a_weight_still_count_in_areas() -> None:
-    """The mean over nine cells of one that is far below is not far below."""
+    """In a mean over nine cells, one very low score does not make the mean very low."""
     key = torch.tensor([[[0.0], [0], [0], [0], [-120], [0], [0], [0], [0]]])
     query = torch.ones(1, 1, 1)
     layer = Heads(softmax(query, key, 1.0, None), query, key)
@@ -191,8 +191,9 @@ def test_a_site_has_its_items_then_both_ways_of_areas() -> None:
 
 
 def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
-    """A head that caps its scores, or has a sink: its weights are shown, and their sums, but no
-    area distribution.
+    """Some heads cap their scores or have a sink, so queries and keys do not explain their weights.
+
+    Their weights and sums are shown, but no area distribution.
     """
     layer = heads(6)
     capped = Heads(
@@ -210,7 +211,7 @@ def test_areas_are_not_made_of_queries_that_did_not_give_the_weights() -> None:
 
 
 def test_queries_that_are_no_numbers_explain_nothing() -> None:
-    """Not even a query whose weights are all 0, as those of a masked one are."""
+    """NaN queries explain nothing, even if their weights are all 0 as in a masked row."""
     layer = heads(6)
     assert layer.query is not None and layer.key is not None
     query, weights = layer.query.clone(), layer.weights.clone()
@@ -265,7 +266,7 @@ def test_maps_that_would_take_too_much_memory_are_refused_before_they_are_made()
 
 
 def test_lean_heads_keep_nothing_but_their_queries_and_keys() -> None:
-    """A layer that makes queries, keys and values at once gives parts of one tensor."""
+    """A fused layer returns queries, keys and values as views of one tensor."""
     torch.manual_seed(0)
     query, key, _ = torch.randn(3, 2, 4, 5)
     lean = Heads(softmax(query, key, 1.0, None), query, key).lean()

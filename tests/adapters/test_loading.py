@@ -1,4 +1,4 @@
-"""Models from folders: safetensors are opened, pickles and code never."""
+"""Models from folders: safetensors are opened, pickles and code never are."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_folder_of_a_model_of_pictures(make: Any, tmp_path: Path) -> None:
 
 
 class Canary:
-    """Writes a file when it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

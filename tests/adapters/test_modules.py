@@ -1,4 +1,4 @@
-"""Any module: attention layers of torch itself, and layers of one's own by a probe."""
+"""Any module: torch's own attention layers, and custom layers through a probe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from areaviz.trace.errors import InputError
 
 
 def returned(layer: nn.MultiheadAttention, *inputs: Tensor, **masks: Any) -> Any:
-    """What the layer itself returns when it is asked for weights: [H, Q, N]."""
+    """Return the layer's own weights when called with `need_weights`: [H, Q, N]."""
     with torch.no_grad():
         return layer.eval()(*inputs, need_weights=True, average_attn_weights=False, **masks)[1][
             0
@@ -92,8 +92,9 @@ def test_a_whole_transformer_of_torch_shows_its_three_sites() -> None:
 
 
 def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
-    """In evaluation torch runs a whole layer at once, past the attention module, unless somebody
-    watches.
+    """In evaluation mode torch computes the whole layer at once and skips the attention module.
+
+    It does so unless the module has hooks.
     """
     model = nn.TransformerEncoder(nn.TransformerEncoderLayer(16, 4, 24, batch_first=True), 2).eval()
     x = torch.randn(1, 5, 16)
@@ -104,9 +105,7 @@ def test_the_fast_way_of_an_encoder_is_seen_too() -> None:
 
 
 class Own(nn.Module):
-    """A network with an attention of its own kind: two layers, three heads, no projections of
-    values.
-    """
+    """A network with custom attention: two layers, three heads, no value projections."""
 
     def __init__(self) -> None:
         super().__init__()

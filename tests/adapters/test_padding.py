@@ -1,4 +1,4 @@
-"""Padding is out of sight and of every judgement; batches, chats and beams are said or refused."""
+"""Padding is neither shown nor counted. Batches, chats and beams are described or rejected."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from tests.adapters.library import eager
 
 
 def cells(weights: Any) -> Any:
-    """Attention of the cells to the cells, as shares: the first item is the class token."""
+    """Return attention among the cells as shares. The first item is the class token."""
     inner = weights[..., 1:, 1:]
     return inner / inner.sum(-1, keepdims=True)
 
@@ -114,7 +114,7 @@ def timm_vit() -> Any:
 
 
 def plain_weights(model: Any, values: torch.Tensor) -> torch.Tensor:
-    """Every layer's attention, from its projection by hand: [L, H, N, N]."""
+    """Compute every layer's attention from its projection by hand: [L, H, N, N]."""
     found = []
     for block in model.blocks:
         block.attn.qkv.register_forward_hook(lambda _, given, made: found.append(made[0]))
@@ -273,7 +273,7 @@ def describer(encoder: Any, writer: Any) -> Any:
 
 
 def test_trocr_is_seen_in_two_ways_at_once() -> None:
-    """Its encoder looks a function up, its decoder writes its own softmax."""
+    """TrOCR's encoder looks up an attention function, and its decoder computes its own softmax."""
     torch.manual_seed(0)
     writer = decoder("TrOCR", cross_attention_hidden_size=16)
     model, values = describer(small.vit("ViTModel"), writer), torch.rand(1, 3, 24, 32)

@@ -1,4 +1,4 @@
-"""Tests of a pre-trained model, MiniLM, which `make weights` fetches."""
+"""Tests of MiniLM, a pre-trained model that `make weights` fetches."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def test_its_attention_is_what_the_library_returns(folder: Path, trace: Trace) -
 
 
 def test_a_head_reads_the_token_before(trace: Trace) -> None:
-    """Random weights show no such pattern: each of twelve tokens gets almost all attention."""
+    """Random weights show no such pattern: each of twelve tokens gets almost all the attention."""
     weights_QN = trace.maps["encoder self"].weights[0, 2]
     before = np.diagonal(weights_QN, -1)
     assert before.min() > 0.99
 
 
 def test_its_tokens_lie_in_the_text_without_padding(trace: Trace) -> None:
-    """The folder's tokenizer is set to 128 tokens; padding is no part of a single text."""
+    """The folder's tokenizer pads to 128 tokens, but a single text shows no padding."""
     field = trace.fields["source"]
     assert field.labels[1:5] == ("A", "small", "dog", "runs")
     assert len(field) == 13

@@ -1,4 +1,4 @@
-"""Recordings for other people's models: every form of them, what is cut, and what is padding."""
+"""Recordings for external models: every input format, truncation and padding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sine(seconds: float, rate: int = RATE) -> np.ndarray[Any, np.dtype[np.float3
 
 @pytest.fixture(scope="module")
 def whisper() -> Any:
-    """A Whisper of 2 seconds, so that it is quick."""
+    """Return a Whisper model for 2 seconds of sound, so that tests are quick."""
     torch.manual_seed(0)
     sizes: dict[str, Any] = {
         "encoder_layers": 1,
@@ -86,7 +86,7 @@ def test_padding_of_whisper_is_left_out(whisper: Any) -> None:
 
 
 def test_padding_of_a_processors_spectrum_is_left_out(whisper: Any) -> None:
-    """The spectrum says nothing of its length, but added silence is a run of equal steps."""
+    """A spectrum does not record its length, but added silence is a run of equal steps."""
     read = PROCESSOR(sine(0.5), sampling_rate=RATE, return_tensors="pt")
     assert len(heard(whisper, dict(read)).fields["source"]) == pytest.approx(25, abs=2)
     masked = PROCESSOR(

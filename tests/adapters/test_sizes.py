@@ -1,4 +1,4 @@
-"""Attention above the budget of bytes: read a layer at a time, or refused before the model runs."""
+"""Attention above the memory budget is read by layer, or rejected before the model runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ DEEP = 8
 
 
 def deep(kind: str) -> Any:
-    """A small model of eight layers."""
+    """Return a small model of eight layers."""
     config: Any = {
         "BertModel": transformers.BertConfig(
             vocab_size=13, num_hidden_layers=DEEP, max_position_embeddings=64, hidden_size=16,
@@ -59,7 +59,7 @@ KINDS = ("BertModel", "GPT2LMHeadModel", "T5ForConditionalGeneration")
 
 
 class Unseen(nn.Module):
-    """Three layers of attention whose queries and keys nobody sees."""
+    """Three layers of attention whose queries and keys cannot be recorded."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -77,7 +77,7 @@ def read(_: nn.Module, given: tuple[Any, ...], named: Mapping[str, Any], output:
 
 
 def same(one: Trace, other: Trace) -> None:
-    """Equal but for what half precision of logarithms explains."""
+    """Check that two traces are equal within the precision of half-precision logarithms."""
     assert list(one.maps) == list(other.maps)
     for site, attention in one.maps.items():
         found = other.maps[site].weights
@@ -137,7 +137,7 @@ def test_weights_that_nothing_explains_lie_on_disk(
 
 
 def on_disk() -> int:
-    """How many temporary files without a name this process has mapped."""
+    """Return how many unnamed temporary files this process has mapped."""
     lines = Path("/proc/self/maps").read_text().splitlines()
     return sum(tempfile.gettempdir() in line and line.endswith("(deleted)") for line in lines)
 
@@ -155,7 +155,7 @@ def test_a_full_disk_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def never_run(model: Any) -> Any:
-    """A model that must be refused before any of it runs."""
+    """Return the model with hooks that fail the test if any part of it runs."""
     for part in model.modules():
         part.register_forward_pre_hook(lambda *given: pytest.fail("it runs"))
     return model
@@ -187,7 +187,7 @@ def timm_vit() -> Any:
 
 
 class Around(nn.Module):
-    """A module around a model of `transformers`."""
+    """A module around a `transformers` model."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ def test_what_is_said_before_a_run_is_what_it_gives(
         assert said or architecture.family in UNKNOWN
 
 
-# Before their pictures lies more than one convolution.
+# These models have more than one convolution before their cells, so the size is unknown.
 UNKNOWN = {"DetrModel"}
 
 

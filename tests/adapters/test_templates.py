@@ -1,4 +1,4 @@
-"""Templates of a model's folder end within their limits, however they are written."""
+"""Chat templates of a model folder end within their limits, however they are written."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DOUBLING = (
 
 
 def holder(template: str) -> SimpleNamespace:
-    """A tokenizer as far as templates need one."""
+    """Return an object with those parts of a tokenizer that templates need."""
     return SimpleNamespace(chat_template=template, special_tokens_map={"bos_token": "<s>"})
 
 
@@ -50,7 +50,7 @@ def test_write_chat_agrees_with_the_library() -> None:
     ids=["constant", "doubling", "filter"],
 )
 def test_template_that_takes_much_memory_is_refused(template: str) -> None:
-    # The largest child of this process so far may belong to another test.
+    # The peak covers all children so far, so an earlier test may have set it.
     before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     with pytest.raises(InputError, match="takes more than 320 MiB of memory. Choose another"):
         chat_text(CHAT, holder(template))

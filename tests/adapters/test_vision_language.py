@@ -1,4 +1,4 @@
-"""Vision-language models: every grid of cells lies where its pixels are, and can be shown."""
+"""Vision-language models: every grid of cells matches its pixels, and can be shown."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.adapters.compared import changed_cell
 from tests.adapters.vision_language import VISION_LANGUAGE, Painted
 
 BY_NAME = {one.name: one for one in VISION_LANGUAGE}
-# Models whose picture tokens are mixed from all cells.
+# Models whose picture tokens mix all cells.
 UNPLACED = {"Idefics2ForConditionalGeneration"}
 
 
@@ -37,7 +37,8 @@ def where(architecture: Architecture, trace: Trace, name: str) -> tuple[Painted,
     )
     rows, columns = attention.grid.height, attention.grid.width
     if "tiles" in architecture.variant and number == 1 and "Llava" in architecture.family:
-        # The last tile, its patch in row 1 (the first that is kept of cut tiles), column 2.
+        # Choose the last tile and the patch in row 1, column 2. Row 1 is the first row that cut
+        # tiles keep.
         tiles, cut = (4, 0) if rows == 8 else (2, 1)
         row = 1 + (4 if tiles == 4 else 0) - cut
         return (tiles, 1, 2), row * columns + 4 + 2
@@ -63,7 +64,7 @@ def patches(architecture: Architecture, number: int) -> tuple[int, int]:
 
 
 def without_values(model: Any) -> Any:
-    """Return the model with a vision tower whose patches do not see each other."""
+    """Return the model with a vision tower whose patches do not attend to each other."""
     for name, part in model.named_modules():
         if "vision" not in name and "visual" not in name or not isinstance(part, nn.Linear):
             continue
@@ -84,7 +85,7 @@ def without_values(model: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in BY_NAME if name not in UNPLACED])
 def test_every_grid_lies_where_its_pixels_are(name: str) -> None:
-    """Paint over a patch of each image: the weights of its cell change, and of no other cell."""
+    """If a patch of an image is painted over, only the weights of its cell change."""
     architecture = BY_NAME[name]
     assert architecture.make is not None
     model = without_values(architecture.model())
@@ -106,7 +107,7 @@ def test_every_grid_lies_where_its_pixels_are(name: str) -> None:
 def test_traces_of_several_grids_are_stored_shown_and_exported(
     variant: str, tmp_path: Path
 ) -> None:
-    """Files, links, views and pages carry a field for each picture."""
+    """Files, links, views and pages have one field per picture."""
     architecture = BY_NAME[f"Qwen3VLForConditionalGeneration, {variant}"]
     assert architecture.make is not None
     trace = areaviz.attend(architecture.model(), architecture.make(), area_size=2)

@@ -1,4 +1,7 @@
-"""What is shown is what the model computes: other computations, sinks, batches, masks, wrappers."""
+"""Traces show what the model really computes.
+
+The cases include other computations, sinks, batches, masks and wrappers.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,10 @@ def architecture(family: str) -> Any:
 
 
 def test_falcon_as_it_is_loaded_looks_back_only() -> None:
-    """Asked for attentions it computes something else; its calls of torch's function do not."""
+    """Falcon computes other weights if attentions are requested.
+
+    Recording the calls of torch's attention function avoids that.
+    """
     model, ids = architecture("FalconForCausalLM"), [5, 6, 7, 8]
     trace = areaviz.attend(model, ids)
     assert not np.triu(weights(trace, "decoder self"), 1).any()
@@ -202,7 +208,7 @@ def test_a_module_around_an_encoder_shows_the_encoder() -> None:
 
 
 class Own(nn.Module):
-    """An attention of one's own on torch's function."""
+    """A custom module that calls torch's attention function."""
 
     def __init__(self, causal: bool, heads: int = 4) -> None:
         super().__init__()
@@ -236,7 +242,7 @@ def test_torchs_attention_function_is_seen_in_modules_of_ones_own(causal: bool, 
 
 
 class Moody(nn.Module):
-    """Computes something else when its layer is watched."""
+    """A module whose output changes when its layer has hooks."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Adapters of `peft` and offloaded models of `accelerate`: read as the models that they are."""
+"""`peft` adapters and models offloaded by `accelerate` are read like the models they wrap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def found() -> dict[str, Any]:
-    """Return what a process that can import both packages finds."""
+    """Return the results of a process that can import both packages."""
     run = [sys.executable, "-m", "tests.adapters.wrapped_models"]
     lines = subprocess.run(run, check=True, capture_output=True, text=True).stdout.splitlines()
     cases: dict[str, Any] = json.loads(lines[-1])

@@ -1,4 +1,4 @@
-"""Generated wrong, missing and extra inputs: a result, or one sentence that says what to do."""
+"""Generated wrong, missing and extra inputs give a result or one sentence of advice."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MODEL_CASES, FUNCTION_CASES = 180, 120
 
 @pytest.fixture(autouse=True)
 def without_a_network(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Keep names of the hub from being looked for."""
+    """Keep tests from looking up names on the hub."""
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     yield
 

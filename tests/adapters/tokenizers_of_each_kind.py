@@ -1,6 +1,6 @@
-"""Small tokenizers of every kind, trained in seconds on sentences of our own.
+"""Small tokenizers of every kind, trained in seconds on our own sentences.
 
-`lost` says which characters a tokenizer never hands to its model.
+Each kind also says which visible characters never reach the model.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Kind:
     """A kind of tokenizer.
 
     Args:
-        make: builds one.
-        loses: returns whether a visible character never reaches the model.
+        make: A function that builds the tokenizer.
+        loses: A function that returns whether a visible character never reaches the model.
     """
 
     make: Callable[[], Any]
@@ -69,7 +69,7 @@ def byte_level(trim: bool) -> Any:
 
 
 def byte_fallback() -> Any:
-    """The tokenizer of Llama 2: BPE over ▁, with bytes for what it does not know."""
+    """Return a tokenizer like Llama 2's: BPE over ▁, with bytes for unknown characters."""
     vocabulary = {name: number for number, name in enumerate(CONTROL)}
     pieces = [f"<0x{byte:02X}>" for byte in range(256)] + ["▁", *"adogrunse", "▁d", "og", "▁dog"]
     vocabulary |= {piece: len(CONTROL) + number for number, piece in enumerate(pieces)}
@@ -93,7 +93,7 @@ def unigram() -> Any:
 
 
 def closing_marks(unknown: str | None) -> Any:
-    """BPE as CLIP has it: lower case, and a mark at the end of each word."""
+    """Return a BPE tokenizer like CLIP's: lower case, with a marker at the end of each word."""
     tokenizer = Tokenizer(models.BPE(unk_token=unknown, end_of_word_suffix="</w>"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFC(), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -121,7 +121,7 @@ def word_pieces() -> Any:
 
 
 def trained_pieces(**options: Any) -> bytes:
-    """A SentencePiece model as its file."""
+    """Return the file of a trained SentencePiece model."""
     file = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(SENTENCES),
@@ -135,7 +135,7 @@ def trained_pieces(**options: Any) -> bytes:
 
 
 def marian() -> Any:
-    """Two SentencePiece models with a vocabulary of their own, normalised by NFKC."""
+    """Return two SentencePiece models with a joint vocabulary, normalised by NFKC."""
     with TemporaryDirectory() as place:
         for side in ("source", "target"):
             model = trained_pieces(vocab_size=120, normalization_rule_name="nmt_nfkc", pad_id=-1)
@@ -150,7 +150,7 @@ def marian() -> Any:
 
 
 def bert_generation() -> Any:
-    """SentencePiece with bytes for what it does not know, case folded."""
+    """Return a SentencePiece tokenizer with case folding, and bytes for unknown characters."""
     with TemporaryDirectory() as place:
         rule = "nmt_nfkc_cf"
         model = trained_pieces(
@@ -162,7 +162,7 @@ def bert_generation() -> Any:
 
 
 def ctrl() -> Any:
-    """BPE with @@ where a word goes on."""
+    """Return a BPE tokenizer that marks a token with @@ if its word continues."""
     with TemporaryDirectory() as place:
         letters = [*"adogrunse12", "do", "dog"]
         names = [*(f"{one}@@" for one in letters), *letters, "<unk>"]
@@ -179,13 +179,13 @@ def is_mark(character: str) -> bool:
 
 
 def is_unknown_letter(character: str) -> bool:
-    """Whether BPE without a token for the unknown may leave a character out."""
+    """Return whether BPE without an unknown token may drop a character."""
     known = KINDS["BPE without unknown"].make().get_vocab()
     return not {character.lower(), f"{character.lower()}</w>"} <= known.keys()
 
 
 def is_blank_mark(character: str) -> bool:
-    """Whether SentencePiece reads a character as a blank."""
+    """Return whether SentencePiece reads a character as a space."""
     return character == "▁"
 
 

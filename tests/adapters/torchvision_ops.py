@@ -1,11 +1,10 @@
-"""Lets `timm` and its torchvision be imported, also where torchvision's compiled operators do not
-fit the installed torch.
+"""Make `timm` and torchvision importable even if torchvision's operators do not fit torch.
 
-`make test` installs both apart from all else, so that what is run without them is as readers have
-it. A torchvision built for CUDA beside a torch without it cannot load its library; its Python part
-then fails to describe operators that do not exist ("operator torchvision::nms does not exist").
-Models of pictures need none of them, so it is enough to declare their schemas. Nothing is done
-where torchvision can be imported as it is.
+`make test` installs both in a separate folder, so that other tests run in the environment that
+users have. If torchvision was built for CUDA and torch was not, torchvision cannot load its
+compiled library. Its Python part then fails to describe operators that do not exist ("operator
+torchvision::nms does not exist"). Models of pictures use none of these operators, so it is enough
+to declare their schemas. If torchvision can be imported, nothing is changed.
 """
 
 from __future__ import annotations
@@ -20,13 +19,14 @@ import torch
 
 APART = Path(sys.prefix) / "timm"
 _DECLARED = torch.library.Library("torchvision", "FRAGMENT")
-"""Operators live as long as the library that declares them."""
+"""Operators live as long as the library object that declares them."""
 _SCHEMA = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
 
 
 def make_importable() -> None:
-    """Import torchvision, from where `make test` puts it; where that fails, with its missing
-    operators declared.
+    """Import torchvision from the folder where `make test` installs it.
+
+    If the import fails, declare the missing operators and import it again.
     """
     if str(APART) not in sys.path:
         sys.path.append(str(APART))
@@ -44,9 +44,7 @@ def make_importable() -> None:
 
 
 def _described() -> list[str]:
-    """The operators that this version of torchvision describes when it is imported, by its own
-    source.
-    """
+    """Return the operators that this torchvision describes on import, read from its source."""
     described = next(
         file for file in files("torchvision") or () if file.name == "_meta_registrations.py"
     )

@@ -1,6 +1,6 @@
-"""Every architecture of `architectures.py` run and compared, and the table of what came out.
+"""Run and compare every architecture of `architectures.py`, and write the table of results.
 
-python -m tests.adapters.verified_models writes docs/verified_models.md anew (about two minutes).
+`python -m tests.adapters.verified_models` rewrites docs/verified_models.md in about two minutes.
 """
 
 from __future__ import annotations
@@ -29,32 +29,32 @@ _READS = {
 }
 _AT_ONCE = 2
 EVERY: tuple[Architecture, ...] = (*ARCHITECTURES, *VISION_LANGUAGE)
-"""All of them, in the order of the page."""
+"""All architectures, in the order of the page."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one architecture."""
+    """The result of one architecture."""
 
     family: str
     reads: str
     # The sites that are shown, as "encoder self 2 x 4" (layers x heads).
     sites: Sequence[str] = ()
-    # Sites that the library returns weights of, all of which agree.
+    # The sites whose weights the library returns, all of which agree.
     agree: Sequence[str] = ()
-    # What the trace says of the attention, and what is not shown.
+    # The trace's notes on the attention, and what is not shown.
     details: Sequence[str] = ()
-    # Why it is refused, or what differs; "" for nothing.
+    # Why the architecture is rejected, or what differs. Empty if nothing is wrong.
     problem: str = ""
 
     @property
     def works(self) -> bool:
-        """Whether its attention is shown and nothing differs."""
+        """Whether the attention is shown and nothing differs."""
         return bool(self.sites) and not self.problem
 
 
 def verdict(architecture: Architecture) -> Verdict:
-    """Run an architecture, in this process."""
+    """Run an architecture in this process."""
     from areaviz.trace.errors import InputError
     from tests.adapters.compared import EXACT, disagreements, misplaced, traced
 
@@ -81,14 +81,14 @@ def verdict(architecture: Architecture) -> Verdict:
 
 
 def verdicts(architectures: Iterable[Architecture]) -> Iterator[Verdict]:
-    """Every verdict, each from a process of its own."""
+    """Yield every verdict, each from its own process."""
     _import_all()
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         yield from pool.map(_forked, architectures)
 
 
 def _forked(architecture: Architecture) -> Verdict:
-    """A verdict from a child of this process, which has the libraries imported already."""
+    """Return the verdict of a child process, which has already imported the libraries."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -110,7 +110,7 @@ def _forked(architecture: Architecture) -> Verdict:
 
 
 def _import_all() -> None:
-    """What every child needs, imported once."""
+    """Import once everything that the child processes need."""
     from tests.adapters.torchvision_ops import make_importable
 
     make_importable()
@@ -130,7 +130,7 @@ def _import_all() -> None:
 
 
 def page(found: Sequence[Verdict]) -> str:
-    """The table, as Markdown."""
+    """Return the table as Markdown."""
     import transformers
 
     works = [one for one in found if one.works]
@@ -165,7 +165,7 @@ def _row(one: Verdict) -> str:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the page, or with --json print every verdict as a line."""
+    """Write the page or, with --json, print every verdict on one line."""
     chosen: Any = [
         one for one in EVERY if one.name in arguments or one.family in arguments
     ] or EVERY

@@ -1,7 +1,8 @@
-"""Vision-language models with one or more grids of cells: small, with random weights.
+"""Small vision-language models with random weights and one or more grids of cells.
 
-A line names the class, what its configuration has beside the common sizes, and the input as its
-processor would return it. Images are drawn by chance; `painted` has one cell of them changed.
+Each table row names the class, the configuration that differs from the common sizes, and a function
+that makes the input as the processor would. Images are random. With `painted`, one of their cells
+is changed.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ from torch import Tensor
 from tests.adapters.architectures import FRAME, IMAGE, MROPE, ROPE, Architecture
 
 SIDE, CELL = 32, 8
-# A cell that is painted over: the image, and the row and column of its patch.
+# A patch that is painted over: its image, row and column.
 Painted = tuple[int, int, int]
 
 
 def images(sizes: Sequence[tuple[int, int]], painted: Painted | None = None) -> list[Tensor]:
-    """Draw images [3, height, width] by chance, with one patch painted over.
+    """Draw random images [3, height, width], with one patch painted over.
 
     Args:
-        sizes: height and width of each.
-        painted: the image, row and column of the patch; None for no patch.
+        sizes: The height and width of each image.
+        painted: The image, row and column of the patch, or None for no patch.
     """
     torch.manual_seed(1)
     found = [torch.rand(3, high, wide) for high, wide in sizes]
@@ -36,7 +37,7 @@ def images(sizes: Sequence[tuple[int, int]], painted: Painted | None = None) -> 
 
 
 def text(*parts: int | list[int]) -> Tensor:
-    """Return token ids [1, N] of words and runs of marks."""
+    """Return token ids [1, N] of words and runs of placeholders."""
     tokens: list[int] = []
     for part in parts:
         tokens += part if isinstance(part, list) else [part]
@@ -44,7 +45,7 @@ def text(*parts: int | list[int]) -> Tensor:
 
 
 def patches_of(image: Tensor, times: int = 2, side: int = 2) -> Tensor:
-    """Return an image as Qwen-VL reads it, patch by patch, those that are merged together."""
+    """Return an image as Qwen-VL reads it: in patches, grouped by the cells they merge into."""
     _, high, wide = image.shape
     block, found = CELL * side, []
     for top in range(0, high, block):
@@ -58,7 +59,7 @@ def patches_of(image: Tensor, times: int = 2, side: int = 2) -> Tensor:
 
 
 def _alike(count: int, cells: int, extra: int = 0) -> Callable[[Painted | None], dict[str, Any]]:
-    """Return what makes the input of a model that reads every image alike, [N, C, H, W]."""
+    """Return a function that makes the input of a model with images of one size, [N, C, H, W]."""
 
     def make(painted: Painted | None = None) -> dict[str, Any]:
         runs: list[int | list[int]] = [5]
@@ -71,7 +72,7 @@ def _alike(count: int, cells: int, extra: int = 0) -> Callable[[Painted | None],
 
 
 def _in_a_batch(make: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
-    """Return the same with the images of the example on an axis of their own."""
+    """Return a function that adds a batch axis in front of the images."""
 
     def batched(painted: Painted | None = None) -> dict[str, Any]:
         found = make(painted)
@@ -86,7 +87,7 @@ def _gemma3(painted: Painted | None = None) -> dict[str, Any]:
 
 
 def _sized(sizes: Sequence[tuple[int, int]], side: int) -> Callable[..., dict[str, Any]]:
-    """Return what makes the input of a model that reads each image at its own size."""
+    """Return a function that makes the input of a model that reads images of any size."""
 
     def make(painted: Painted | None = None) -> dict[str, Any]:
         values = torch.zeros(len(sizes), 3, SIDE, SIDE)
@@ -104,7 +105,10 @@ def _sized(sizes: Sequence[tuple[int, int]], side: int) -> Callable[..., dict[st
 
 
 def _tiled(size: tuple[int, int], cells: int) -> Callable[..., dict[str, Any]]:
-    """Return what makes LLaVA-NeXT's input: the whole image, then tiles of a 2 x 2 or 1 x 2 one."""
+    """Return a function that makes LLaVA-NeXT's input.
+
+    The whole image comes first, followed by its tiles: 2 x 2 for a square and 1 x 2 otherwise.
+    """
     down, across = (2, 2) if size[0] == size[1] else (1, 2)
 
     def make(painted: Painted | None = None) -> dict[str, Any]:
@@ -118,7 +122,7 @@ def _tiled(size: tuple[int, int], cells: int) -> Callable[..., dict[str, Any]]:
 def _counted(
     sizes: Sequence[tuple[int, int]], frames: bool = False
 ) -> Callable[..., dict[str, Any]]:
-    """Return what makes Qwen-VL's input, of pictures or of the frames of one clip."""
+    """Return a function that makes Qwen-VL's input of pictures or of one clip's frames."""
     mark = FRAME if frames else IMAGE
 
     def make(painted: Painted | None = None) -> dict[str, Any]:
@@ -140,7 +144,7 @@ def _counted(
 
 
 def _clip(painted: Painted | None = None) -> dict[str, Any]:
-    """Return LLaVA-OneVision's input of two frames, which are pooled, and an end."""
+    """Return LLaVA-OneVision's input: two pooled frames and an end token."""
     values = torch.stack(images([(SIDE, SIDE)] * 2, painted))[None]
     return {"input_ids": text(5, [FRAME] * 9, 7, 11), "pixel_values_videos": values}
 

@@ -1,7 +1,7 @@
-"""Models that `peft` and `accelerate` wrap, each beside the model's own attention.
+"""Models wrapped by `peft` and `accelerate`, compared with the model's own attention.
 
-python -m tests.adapters.wrapped_models prints what was found, as JSON. It runs in a process of its
-own, as `transformers` behaves differently where it can import these packages.
+`python -m tests.adapters.wrapped_models` prints the results as JSON. It runs in a separate process
+because `transformers` behaves differently if it can import these packages.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def apart(trace: Any, site: str, own: Any) -> float:
 
 
 def tuned(config: Any) -> Any:
-    """Return a small GPT-2 under an adapter."""
+    """Return a small GPT-2 with an adapter."""
     import peft
 
     from tests.adapters import small
@@ -46,7 +46,7 @@ def tuned(config: Any) -> Any:
 
 
 def low_rank() -> Any:
-    """Return the configuration of an adapter of low rank, with weights of its own."""
+    """Return the configuration of a low-rank adapter with random weights."""
     import peft
 
     layers = {"target_modules": ["c_attn"], "task_type": "CAUSAL_LM", "fan_in_fan_out": True}
@@ -54,7 +54,7 @@ def low_rank() -> Any:
 
 
 def lora() -> dict[str, Any]:
-    """Read a model under an adapter of low rank."""
+    """Read a model with a low-rank adapter."""
     import areaviz
     from tests.adapters import small
     from tests.adapters.library import eager
@@ -101,7 +101,7 @@ def folder() -> dict[str, Any]:
 
 
 def prefix() -> dict[str, Any]:
-    """Read a model behind a tuned prefix of three virtual tokens."""
+    """Read a model with a tuned prefix of three virtual tokens."""
     import peft
     import torch
 
@@ -118,7 +118,7 @@ def prefix() -> dict[str, Any]:
 
 
 def prompt() -> dict[str, Any]:
-    """Read a model behind a tuned prompt, whose virtual tokens are queries too."""
+    """Read a model with a tuned prompt, whose virtual tokens are queries too."""
     import peft
 
     import areaviz
@@ -129,7 +129,7 @@ def prompt() -> dict[str, Any]:
 
 
 def offloaded() -> dict[str, Any]:
-    """Read a model whose weights come from the disk or the CPU when a layer runs."""
+    """Read a model whose weights are loaded from the disk or the CPU when a layer runs."""
     import accelerate
     import numpy as np
 
@@ -149,7 +149,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Print what each case finds, or how it fails."""
+    """Print the result of each case, or its error."""
     import_module("torch").set_num_threads(1)
     found = {}
     for name, case in CASES.items():

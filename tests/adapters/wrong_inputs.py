@@ -1,10 +1,10 @@
-"""Wrong, missing and extra inputs for every architecture and every public function, generated.
+"""Generated wrong, missing and extra inputs for every architecture and public function.
 
-A case is an architecture, what is done to its model, what it is given, and an option: the product
-of four lists, of which a sample is drawn by a seed. The answer has to be a result, an `InputError`
-or a `BackendError` whose message is a sentence.
+A case is an architecture, a modification of its model, an input and an option. It is one of all
+combinations of these four lists, from which a seeded sample is drawn. The answer must be a result,
+an `InputError`, or a `BackendError` whose message is a sentence.
 
-python -m tests.adapters.wrong_inputs [COUNT] prints every case that ends otherwise.
+`python -m tests.adapters.wrong_inputs [COUNT]` prints every case with another answer.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ from tests.adapters.vision_language import VISION_LANGUAGE
 
 EVERY: tuple[Architecture, ...] = (*ARCHITECTURES, *VISION_LANGUAGE)
 _SENTENCE = re.compile(r"[A-Z“\"/].*[.!?]$", re.DOTALL)
-# What shows that a sentence was put together from nothing.
+# Text that shows that a message was not formatted correctly.
 _BROKEN = re.compile(r"\{\w*\}|<[\w.]+ object at|Traceback")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One combination, by the names of its parts."""
+    """A combination, by the names of its parts."""
 
     architecture: str
     model: str
@@ -47,7 +47,7 @@ class Case:
 
 
 def cases(seed: int = 0) -> Iterator[Case]:
-    """Draw combinations without end, the same for the same seed."""
+    """Draw endless combinations, which depend only on the seed."""
     drawn = random.Random(seed)
     names = [one.name for one in EVERY]
     while True:
@@ -60,10 +60,10 @@ def cases(seed: int = 0) -> Iterator[Case]:
 
 
 def pairs(seed: int = 0) -> Iterator[Case]:
-    """Return every architecture with every input, and every input with every option and model.
+    """Yield every architecture with every input, and every input with every option and model.
 
-    All combinations of the four parts would be more than two million; what a case draws besides
-    its pair follows from the seed.
+    All combinations of the four parts would be more than two million. The seed chooses the parts
+    outside each pair.
     """
     drawn = random.Random(seed)
     names = [one.name for one in EVERY]
@@ -272,7 +272,10 @@ def _architecture(name: str) -> Architecture:
 
 
 def problem(case: Case) -> str:
-    """Run a case; return what is wrong with its answer, "" for nothing."""
+    """Run a case. Return what is wrong with its answer, or "".
+
+    An InputError or BackendError of one sentence is a correct answer.
+    """
     architecture = _architecture(case.architecture)
     model = MODELS[case.model](architecture.model())
     options = {"tokenizer": small.tokenizer(), "steps": 3, "area_size": 1}
@@ -285,7 +288,7 @@ def problem(case: Case) -> str:
 
 
 def problem_of(call: Callable[[], Any]) -> str:
-    """Call a function; return what is wrong with its answer, "" for nothing."""
+    """Call a function. Return what is wrong with its answer, or an empty string."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -316,7 +319,7 @@ WRONG: Sequence[Any] = (
 
 
 def function_cases(seed: int = 0) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Draw calls of the public functions, with one or two arguments that are wrong."""
+    """Draw calls of the public functions with one or two wrong arguments."""
     drawn, traces = random.Random(seed), _traces()
     while True:
         one, other = drawn.choice(WRONG), drawn.choice(WRONG)
@@ -325,7 +328,7 @@ def function_cases(seed: int = 0) -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def function_pairs() -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Return every public function with every two wrong arguments."""
+    """Yield calls of every public function with every pair of wrong arguments."""
     for trace in _traces():
         for one in WRONG:
             for other in WRONG:
@@ -334,7 +337,7 @@ def function_pairs() -> Iterator[tuple[str, Callable[[], Any]]]:
 
 
 def calls_of(trace: Any, one: Any, other: Any) -> dict[str, Callable[[], Any]]:
-    """Return a call of every public function with these arguments."""
+    """Return a call of every public function with the given arguments."""
     attention = trace.maps["attention"]
     found: dict[str, Callable[[], Any]] = {
         "from_arrays": lambda: areaviz.from_arrays(one, other),
@@ -371,14 +374,14 @@ _ASKS += ("area_size_shares", "head_summary")
 
 
 def _elsewhere(path: Any) -> Any:
-    """Return a path that is not in the working folder, and no name on the hub."""
+    """Return a path that is neither in the working folder nor a name on the hub."""
     if isinstance(path, str) and not path.startswith(("/", "~")):
         return str(Path(tempfile.gettempdir()) / "no-such-folder" / "within" / path)
     return path
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Print every case of so many that ends otherwise than it may."""
+    """Print every case, up to the given count, whose answer is wrong."""
     count = int(arguments[0]) if arguments else 1000
     seed = int(arguments[1]) if len(arguments) > 1 else 0
     torch.set_num_threads(1)

@@ -1,4 +1,4 @@
-"""`area_attention` with its options as keywords, as tests name them."""
+"""`area_attention` with its options as keyword arguments, as tests name them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def attend(
     impl: str = "auto",
     **options: Any,
 ) -> AreaResult:
-    """The result for a memory of some shape, a sequence where none is said."""
+    """Compute area attention over a memory of the given shape, or over a sequence by default."""
     grid = AreaGrid(*(memory_shape or (1, key.shape[-2])), *AreaOptions(area_size).extent)
     mask = item_mask(query, key, attn_mask, key_padding_mask, is_causal)
     spec = AreaSpec(grid, query.shape[-1] ** -0.5 if scale is None else scale, mask, **options)
@@ -34,5 +34,5 @@ def attend(
 
 
 def attended(query: Tensor, key: Tensor, value: Tensor, **options: Any) -> Tensor:
-    """The output alone."""
+    """Return only the output of `attend`."""
     return attend(query, key, value, **options).output

@@ -1,7 +1,6 @@
-"""The literal form for the tests of attention, and the tests of the C kernel.
+"""The literal implementation for the tests of attention, and the tests of the C kernel.
 
-The kernel is tested where there is a C compiler; elsewhere its tests are left out, with one line
-that says so.
+The kernel's tests need a C compiler. Without one they are left out, and one line says so.
 """
 
 from __future__ import annotations
@@ -21,14 +20,14 @@ OF_THE_C_KERNEL = ("test_build", "test_cpu")
 
 @pytest.fixture(scope="package", autouse=True)
 def forms_to_compare_with() -> Iterator[None]:
-    """Make the literal form and the summed area table forms like the others."""
+    """Register the literal and the summed-area-table implementations with the others."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(area, "FORMS", {**area.FORMS, "direct": direct, "table": table})
         yield
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """CI insists on a compiler: there the tests stay and fail without one."""
+    """Leave out the C kernel's tests without a compiler. In CI they stay, and fail."""
     mine = [item for item in items if item.path.stem in OF_THE_C_KERNEL]
     if mine and not kernels.available() and "CI" not in os.environ:
         config.stash[LEFT_OUT] = len(mine)
@@ -39,7 +38,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """The one line that says what was left out."""
+    """Print one line about the tests that were left out."""
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(
             f"{count} tests of the C kernel were left out, no C compiler found: install gcc."

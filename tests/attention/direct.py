@@ -1,7 +1,7 @@
-"""Area attention from its definition: the items of each area, one area after the other.
+"""Area attention from its definition, one area after the other.
 
-Slow and obvious (Eq. 1-4, Li et al. 2019): the other forms are tested against it.
-Shapes: Q queries, M items, R areas, E key width, V value width.
+It is slow and obvious (Eq. 1-4, Li et al. 2019), and the other implementations are tested against
+it. Shapes: Q queries, M items, R areas, E key width, V value width.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ _POOL: dict[str, Callable[[Tensor], Tensor]] = {
 
 
 def direct(query: Tensor, key: Tensor, value: Tensor, spec: AreaSpec) -> AreaResult:
-    """[..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V]; key modes mean and max."""
+    """Compute area attention for the key modes mean and max.
+
+    [..., Q, E], [..., M, E], [..., M, V] -> [..., Q, V].
+    """
     keys = [_POOL[spec.key_mode](items) for items in _areas(key, spec)]
     values = [_POOL[spec.value_mode](items) for items in _areas(value, spec)]
     return attend(query, torch.stack(keys, -2), torch.stack(values, -2), spec)
 
 
 def _areas(x: Tensor, spec: AreaSpec) -> list[Tensor]:
-    """The items of every area: a list of [..., size, D]."""
+    """Return the items of every area as a list of [..., size, D]."""
     memory = x.unflatten(-2, (spec.grid.height, spec.grid.width))
     return [
         memory[..., top : top + height, left : left + width, :].flatten(-3, -2)

@@ -1,4 +1,4 @@
-"""Additive attention against loops over examples, queries and items."""
+"""Additive attention compared with loops over examples, queries and items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def attention(seed: int = 0) -> AdditiveAttention:
 
 
 def inputs(seed: int = 1) -> tuple[Tensor, Tensor]:
-    """Two queries of two examples, and five items of each."""
+    """Return two queries and five items for each of two examples."""
     torch.manual_seed(seed)
     return torch.randn(2, 2, 4).double(), torch.randn(2, 5, 6).double()
 
@@ -31,7 +31,7 @@ def inputs(seed: int = 1) -> tuple[Tensor, Tensor]:
 def slowly(
     made: AdditiveAttention, query_W: Tensor, items_MC: Tensor, factors: list[float]
 ) -> tuple[list[float], list[float]]:
-    """What one query reads and its weights, one number after the other."""
+    """Compute the context of one query and its weights, one number after the other."""
     shares = []
     for item_C, factor in zip(items_MC, factors, strict=True):
         score = 0.0

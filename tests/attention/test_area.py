@@ -1,6 +1,4 @@
-"""Area attention: every implementation against slow loops, and what must hold whatever
-the numbers.
-"""
+"""Area attention: implementations compared with slow loops, and properties for any numbers."""
 
 from __future__ import annotations
 
@@ -52,7 +50,7 @@ class Case:
         return result if "need_weights" in options else result.output
 
     def expected(self, key_mode: str = "mean", value_mode: str = "sum") -> AreaResult:
-        """The slow loops, head by head."""
+        """Return the result of the slow loops, head by head."""
         memory = reference.areas(*self.shape, *self.area)
         queries, items = self.query.shape[-2], self.key.shape[-2]
         allowed = torch.ones(queries, items, dtype=torch.bool)
@@ -108,7 +106,10 @@ def test_all_implementations_equal_slow_loops_with_gradients(case: Case) -> None
 
 
 def _slopes(output: Tensor, pull: Tensor, case: Case) -> tuple[Tensor, ...]:
-    """Gradients of the inputs; zeros where everything is masked and the loops never touch them."""
+    """Return the gradients of the inputs.
+
+    They are zeros if everything is masked, because the loops then never use the inputs.
+    """
     untouched = sum(0 * x.sum() for x in case.inputs)
     return torch.autograd.grad((output * pull).sum() + untouched, case.inputs)
 
@@ -225,7 +226,7 @@ def test_autocast_keeps_precision_of_sums_and_weights(impl: str, dtype: torch.dt
 
 
 def test_learned_area_keys_work_under_autocast() -> None:
-    """There keys come in half precision and the parameters of Eq. 9 in single."""
+    """Under autocast, keys have half precision and the parameters of Eq. 9 single precision."""
     torch.manual_seed(3)
     features = AreaFeatures(8, (1, 3))
     inputs = [torch.randn(1, 2, 16, 8) for _ in range(3)]

@@ -1,5 +1,6 @@
-"""Boundary keys and the size bias: every form against slow loops, and that a span can outweigh its
-items.
+"""Boundary keys and the size bias: every implementation compared with slow loops.
+
+With them, a span can outweigh its items.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ IMPLS = ("pooled", "streamed")
 
 @dataclass(frozen=True)
 class Case:
-    """Random inputs of a random shape, in float64, of one batch entry with two heads."""
+    """Random inputs of a random shape in float64, for one batch entry with two heads."""
 
     query: Tensor
     key: Tensor
@@ -40,7 +41,7 @@ class Case:
 
     @property
     def learned(self) -> list[Tensor]:
-        """Everything that has a gradient."""
+        """All tensors that have a gradient."""
         own = [] if self.keys is None else list(self.keys.parameters())
         return [self.query, self.key, self.value, *own, *([] if self.bias is None else [self.bias])]
 
@@ -70,7 +71,7 @@ class Case:
         return allowed if self.padding is None else allowed & ~self.padding[0]
 
     def expected(self) -> AreaResult:
-        """One query and one area at a time, from the definition."""
+        """Compute the definition, one query and one area at a time."""
         memory = reference.areas(*self.shape, *self.area)
         shapes = reference.area_shapes(*self.shape, *self.area)
         parts = []
@@ -212,7 +213,7 @@ def test_block_size_does_not_change_the_result(impl: str, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("impl", IMPLS)
 def test_large_logits_do_not_overflow(impl: str) -> None:
-    """No item bounds an area: a bias of a thousand on pairs must be the shift."""
+    """With a bias of 1000 on pairs, the largest item logit does not bound the logits of areas."""
     query, key, value = torch.zeros(1, 1, 2), torch.randn(1, 4, 2), torch.randn(1, 4, 2)
     bias = torch.tensor([0.0, 1000.0])
     output = attended(query, key, value, area_size=2, size_bias=bias, impl=impl)

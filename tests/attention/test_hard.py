@@ -1,4 +1,4 @@
-"""Hard choices, REINFORCE against gradients that are known exactly, and glimpses against loops."""
+"""Hard choices: REINFORCE compared with exact gradients, and glimpses with loops."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ def _seed() -> None:
 
 
 def arm_gradients(logits: Tensor, baseline: float) -> Tensor:
-    """The gradient of the surrogate for either arm of a bandit, the expected reward's
-    sign: [2, 2].
+    """Return the estimated gradient of the expected reward for each arm of a bandit: [2, 2].
+
+    It is the negative gradient of the loss.
     """
     gradients = []
     for arm in (0, 1):
@@ -54,7 +55,7 @@ def test_expected_reward_as_baseline_lowers_the_variance() -> None:
 
 
 def test_two_choices_with_dependent_baseline_are_unbiased() -> None:
-    """Every pair of choices is enumerated; what is known before a choice may enter its baseline."""
+    """All pairs of choices are enumerated. The second baseline may depend on the first choice."""
     logits = torch.tensor([[0.2, -0.5], [1.0, 0.3]], dtype=torch.float64, requires_grad=True)
     rewards = torch.tensor([[1.0, 4.0], [-2.0, 0.5]], dtype=torch.float64)
     later = torch.tensor([2.0, -1.0], dtype=torch.float64)
@@ -93,7 +94,7 @@ def test_choices_and_baseline_do_not_train_each_other() -> None:
     reward = torch.tensor([[1.0, 0.0]])
     reinforce(logs, reward, baseline).backward()
     torch.testing.assert_close(logs.grad, baseline.detach() - reward)
-    # The derivative of the mean of (b - R)^2 over two choices.
+    # This is the derivative of the mean of (b - R)^2 over two choices.
     torch.testing.assert_close(baseline.grad, baseline.detach() - reward)
 
 
@@ -153,13 +154,13 @@ PLACE = st.floats(-1.5, 1.5, width=32)
 
 
 def pixel(picture_HW: Tensor, x: int, y: int) -> float:
-    """One pixel; 0 outside the picture."""
+    """Return one pixel, or 0 outside the picture."""
     height, width = picture_HW.shape
     return float(picture_HW[y, x]) if 0 <= x < width and 0 <= y < height else 0.0
 
 
 def slow_patch(picture_HW: Tensor, left: int, top: int, side: int, step: int) -> Tensor:
-    """The mean of every `step` x `step` block of the box, pixel by pixel."""
+    """Compute the mean of every `step` x `step` block of the box, pixel by pixel."""
     patch = torch.zeros(side, side)
     for row in range(side):
         for column in range(side):
@@ -198,7 +199,7 @@ def test_every_scale_is_the_mean_of_its_box(
         for scale in range(scales):
             left, top, right, bottom = boxes[row, scale].tolist()
             assert right - left == bottom - top == side * 2**scale
-            # Corners lie on whole pixels, so the middle is off by half a pixel at most.
+            # Corners are whole pixels, so the middle is off by at most half a pixel.
             assert ((left + right) / 2, (top + bottom) / 2) == pytest.approx(middle, abs=0.5001)
             slow = slow_patch(picture, left, top, side, 2**scale)
             torch.testing.assert_close(patches[row, scale], slow, rtol=0, atol=1e-6)
@@ -214,7 +215,7 @@ def test_crops_by_hand() -> None:
 def test_places_are_x_then_y() -> None:
     picture = torch.zeros(1, 4, 8)
     picture[0, 1, 6] = 1
-    # The middle of column 6 of 8 and row 1 of 4.
+    # The place is the middle of column 6 of 8 and of row 1 of 4.
     patches, boxes = Retina(picture, 1, 1).read(torch.tensor([[13 / 8 - 1, 3 / 4 - 1]]))
     assert boxes.tolist() == [[[6, 1, 7, 2]]]
     assert patches.item() == 1
@@ -251,7 +252,7 @@ def test_sums_use_the_best_precision_of_the_device() -> None:
 
 
 def test_small_means_survive_next_to_large_sums() -> None:
-    # Summed areas in single precision would be off by whole units here.
+    # Area sums in single precision would be wrong by whole units here.
     picture = torch.full((1, 512, 512), 255.0)
     picture[0, -1, -1] = 0.125
     patches, _ = Retina(picture, 1, 1).read(torch.tensor([[511.5 / 256 - 1, 511.5 / 256 - 1]]))

@@ -1,5 +1,7 @@
-"""Attention changed from outside: against weights multiplied and divided one by one, and heads
-sliced out by hand.
+"""Attention under interventions.
+
+It is compared with weights that are multiplied and divided one by one, and with heads removed by
+hand.
 """
 
 from __future__ import annotations
@@ -33,8 +35,9 @@ def inputs() -> tuple[Tensor, Tensor, Tensor]:
 
 
 def multiplied(weights: Tensor, factors: Tensor) -> Tensor:
-    """Every weight times its factor, then divided by the sum of its row, one by one; zeros where
-    nothing is left.
+    """Multiply every weight by its factor and renormalise its row, one by one.
+
+    A row with nothing left is zeros.
     """
     result = torch.zeros_like(weights)
     for b, h, q in torch.cartesian_prod(

@@ -1,4 +1,4 @@
-"""Location-aware attention against a slow version, and what its switches do."""
+"""Location-aware attention compared with a slow version, and the effects of its options."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTH, CHANNELS, HIDDEN, ITEMS = 3, 4, 5, 7
 def slow_score(
     attention: LocationAttention, query: Tensor, items: Tensor, before: Tensor, item: int
 ) -> float:
-    """The equation for one query and one item, number by number."""
+    """Compute the equation for one query and one item, number by number."""
     hidden = attention.query.weight @ query + attention.query.bias
     if attention.key is not None:
         hidden = hidden + attention.key.weight @ items[item]

@@ -1,4 +1,4 @@
-"""What logits are made of, against queries times keys of areas that are built one by one."""
+"""Logit terms compared with queries times keys of areas that are built one by one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def slow_logit(
     keys: BoundaryKeys | None,
     bias_S: Tensor | None,
 ) -> float:
-    """The definition, of one query and one area: q times the area's key, and the bias."""
+    """Compute a logit by its definition: q times the area's key, plus the bias."""
     memory = key_ME.unflatten(0, (grid.height, grid.width))
     bottom, right = area.top + area.height, area.left + area.width
     total = query_E @ memory[area.top : bottom, area.left : right].flatten(0, 1).mean(0)
@@ -108,7 +108,7 @@ def check_row(
     assert np.abs(apart).max() < 1e-5, "differences are the logarithms of ratios"
 
 
-# A rounding of a number is at most half of this share of it.
+# The relative error of rounding a number is at most half of this.
 ROUNDING = float(np.finfo(np.float32).eps)
 
 
@@ -116,10 +116,10 @@ ROUNDING = float(np.finfo(np.float32).eps)
 @pytest.mark.parametrize("form", ["mean", "boundary"])
 @torch.no_grad()
 def test_parts_are_more_exact_than_single_precision_weights(form: str, largest: float) -> None:
-    """Parts add up to the logit but for the roundings with which each is kept.
+    """The terms add up to the logit, apart from the rounding of each term.
 
-    A weight comes of products and sums that were rounded many more times, each by a share of the
-    logits: at a logit of 40 that alone is more than 1e-5, whatever the precision of the parts.
+    A weight results from many more rounded products and sums, each with an error relative to the
+    logits. At a logit of 40 these errors alone exceed 1e-5, however precise the terms are.
     """
     torch.manual_seed(5)
     width, grid = 32, AreaGrid(8, 8, 3, 3)
@@ -132,7 +132,7 @@ def test_parts_are_more_exact_than_single_precision_weights(form: str, largest: 
     single_HQR = log_weights(query, key, spec)
     exact = replace(spec, features=None if keys is None else deepcopy(keys).double())
     exact_HQR = log_weights(query.double(), key.double(), exact)
-    # Smaller weights may be none in single precision.
+    # Smaller weights may be 0 in single precision.
     parts_HQR[exact_HQR < np.log(1e-6)] = np.nan
     apart = largest_difference(parts_HQR, exact_HQR)
     assert apart < 3 * ROUNDING * largest
@@ -140,7 +140,7 @@ def test_parts_are_more_exact_than_single_precision_weights(form: str, largest: 
 
 
 def totals(logits: Logits) -> npt.NDArray[np.float64]:
-    """The sums of the parts of all areas: float64 [H, Q, R]."""
+    """Return the sums of the terms of all areas: float64 [H, Q, R]."""
     areas = [logits.grid.area(index) for index in range(logits.grid.count)]
     found_HQR = np.empty((HEADS, QUERIES, len(areas)))
     for head, query, place in np.ndindex(found_HQR.shape):
@@ -157,7 +157,10 @@ def log_weights(query: Tensor, key: Tensor, spec: AreaSpec) -> FloatArray:
 def largest_difference(
     one_HQR: npt.NDArray[np.floating], other_HQR: npt.NDArray[np.floating]
 ) -> float:
-    """Between areas of a query: a number that they all share changes no weight."""
+    """Return the largest difference among a query's areas.
+
+    A number added to all areas of a query changes no weight, so it is ignored.
+    """
     apart_HQR = one_HQR - other_HQR
     return float((np.nanmax(apart_HQR, -1) - np.nanmin(apart_HQR, -1)).max())
 

@@ -1,4 +1,4 @@
-"""Pooling over areas: the papers' known answers, slow loops, and numbers that make sums cancel."""
+"""Pooling over areas: the papers' known answers, slow loops, and numbers whose sums cancel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spatial transformers on affine maps whose result is known by hand."""
+"""Spatial transformers with affine maps whose results are known by hand."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.attention.stn import quadrilateral, transform
 IDENTITY = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
 ZOOM = [[0.5, 0.0, 0.0], [0.0, 0.5, 0.0]]
 QUARTER = [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]]
-"""Output (x, y) is read at input (-y, x)."""
+"""A quarter turn: output (x, y) is read at input (-y, x)."""
 
 
 def theta(*rows: Sequence[Sequence[float]]) -> Tensor:
@@ -26,8 +26,9 @@ def random_pictures(count: int = 2, channels: int = 3, side: int = 4) -> Tensor:
 
 
 def at(picture_HW: Tensor, x: float, y: float) -> Tensor:
-    """The picture at a place in pixels, bilinear between the middles of pixels, 0 outside: written
-    out.
+    """Read the picture at a place in pixels, with bilinear interpolation written out.
+
+    The interpolation is between the middles of pixels. Outside the picture it reads 0.
     """
     height, width = picture_HW.shape
     total = torch.zeros(())
@@ -51,7 +52,7 @@ def test_identity_at_half_size_averages_four_pixels() -> None:
 
 def test_translation_moves_whole_pixels_and_fills_zeros() -> None:
     pictures = random_pictures(1)
-    # A pixel is 2 / 4 wide: read one column to the right and two rows up.
+    # A pixel is 2 / 4 wide, so this reads one column to the right and two rows up.
     moved = transform(pictures, theta([[1, 0, 0.5], [0, 1, -1.0]]), 4)
     wanted = torch.zeros_like(pictures)
     wanted[:, :, 2:, :3] = pictures[:, :, :2, 1:]
@@ -95,8 +96,8 @@ def test_corners_of_known_maps() -> None:
     assert corners[0].tolist() == [[0, 0], [80, 0], [80, 40], [0, 40]]
     assert corners[1].tolist() == [[40, 0], [80, 0], [80, 10], [40, 10]]
     assert corners[2].tolist() == [[80, 0], [80, 40], [0, 40], [0, 0]]
-    # Turned by an eighth, the corners lie sqrt(2) from the middle, in each direction of its own
-    # scale.
+    # After a turn by an eighth, the corners are sqrt(2) from the middle, times half the picture's
+    # height or width.
     tips = [
         (40, 20 - 20 * 2**0.5),
         (40 + 40 * 2**0.5, 20),
@@ -109,7 +110,7 @@ def test_corners_of_known_maps() -> None:
 
 
 def test_sampled_pixels_lie_in_the_quadrilateral() -> None:
-    # A map onto exactly one pixel sees that pixel, and its corners are the pixel's.
+    # A map onto exactly one pixel reads that pixel, and its corners are the pixel's corners.
     one = theta([[0.25, 0, 0.25], [0, 0.25, -0.75]])
     pictures = random_pictures(1, 1)
     assert quadrilateral(one, 4, 4)[0].tolist() == [[2, 0], [3, 0], [3, 1], [2, 1]]
@@ -118,7 +119,7 @@ def test_sampled_pixels_lie_in_the_quadrilateral() -> None:
 
 def test_gradients_reach_the_picture_and_the_map() -> None:
     pictures = random_pictures(2, 1).double().requires_grad_()
-    # No output lies on the middle of a pixel, where bilinear reading has a corner.
+    # No output is at the middle of a pixel, where bilinear interpolation is not differentiable.
     maps = theta(
         [[0.71, 0.13, 0.07], [-0.11, 0.83, 0.05]], [[0.37, -0.29, 0.21], [0.31, 0.47, -0.17]]
     )

@@ -1,6 +1,4 @@
-"""Attention to a text and a picture at once: Eq. 5-8 number by number, and what is left when one of
-them lacks.
-"""
+"""Attention to a text and a picture at once: Eq. 5-8 number by number, and with one missing."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def memories(pad: int = 0) -> Memories:
 
 
 def head(query: Tensor, keys: Tensor, values: Tensor, allowed: list[bool]) -> tuple[Tensor, Tensor]:
-    """One query of one head at one memory, item by item: weights and context."""
+    """Compute the weights and the context of one query of one head, item by item."""
     scores = [
         float(query @ key) / len(query) ** 0.5 if ok else float("-inf")
         for key, ok in zip(keys, allowed, strict=True)
@@ -74,7 +72,8 @@ def test_contexts_are_added_before_the_output_projection(pad: int) -> None:
 def test_missing_picture_leaves_text_attention_unchanged(areas: int) -> None:
     made, seen = attention(areas), memories(2)
     assert seen.text is not None
-    # Without gradients, as `made`: with them weights come from another form.
+    # Disable gradients as in `made`, because another implementation computes weights with
+    # gradients.
     plain = MultiHeadAttention(WIDTH, HEADS, AreaOptions(areas)).requires_grad_(False)
     plain.load_state_dict(
         {name: x for name, x in made.state_dict().items() if not name.startswith("picture.")}

@@ -1,4 +1,4 @@
-"""Stories, points and trees of the app's own have the answers that a slow reader finds."""
+"""The app's own stories, points and trees have the answers that a slow reader finds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from areaviz.trace.tree import read_tree
 
 
 def answer_of(example: Example) -> tuple[str, set[int]]:
-    """The answer by walking through the story, and the facts that say so."""
+    """Walk through the story, and return the answer and the facts that give it."""
     where: dict[str, tuple[str, int]] = {}
     carried: dict[str, tuple[str, int]] = {}
     for number, fact in enumerate(facts_field(example.text).labels):

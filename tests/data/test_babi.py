@@ -1,4 +1,4 @@
-"""Stories in the format of bAbI; the sentences here are our own."""
+"""Stories in the format of bAbI. The sentences here are our own."""
 
 from __future__ import annotations
 

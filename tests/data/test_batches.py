@@ -1,4 +1,4 @@
-"""Batches: padded, shifted, and every pair once."""
+"""Batches are padded and shifted, and contain every pair once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Uploaded animations: all formats become one clip, everything else one sentence."""
+"""Uploaded animations: every format becomes a clip, and anything else gives one error sentence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ RED = (255, 0, 0, 255)
 
 
 def steps(frames: int = 5, height: int = 20, width: int = 30) -> list[Image.Image]:
-    """A white bar that goes to the right over a dark ground."""
+    """Return frames of a white bar that moves to the right on a dark background."""
     found = []
     for number in range(frames):
         pixels = np.full((height, width, 3), 20, np.uint8)
@@ -74,7 +74,7 @@ def test_large_frames_are_made_smaller(kind: str) -> None:
 
 def test_clip_duration_is_bounded_mean_of_frame_durations() -> None:
     assert decode_clip(animation(steps(), duration=[40, 60, 80, 100, 120])).clip.milliseconds == 80
-    # Browsers show a frame that says nothing for a tenth of a second, too.
+    # Browsers also show a frame without a duration for a tenth of a second.
     assert decode_clip(animation(steps())).clip.milliseconds == 100
     assert decode_clip(animation(steps(), "WEBP", duration=60_000)).clip.milliseconds == 10_000
     assert decode_clip(animation(steps(), "WEBP", duration=1)).clip.milliseconds == 10
@@ -82,7 +82,7 @@ def test_clip_duration_is_bounded_mean_of_frame_durations() -> None:
 
 @pytest.mark.parametrize("kind", FORMATS)
 def test_transparent_parts_become_white(kind: str) -> None:
-    """A red frame around nothing, which goes to the right over nothing."""
+    """A red frame with a transparent hole moves to the right on a transparent background."""
     images, wanted = [], []
     for number in range(3):
         inked = np.zeros((12, 12), bool)
@@ -101,7 +101,7 @@ def test_excess_frames_are_thinned_with_a_note() -> None:
     assert decoded.clip.frames == 32 and decoded.clip.milliseconds == 100
     assert decoded.notes == ("32 of its 64 frames are used, evenly through it.",)
     whole = [np.asarray(image.resize((128, 1))) for image in steps(64, 4, 400)]
-    # The bar is where it is in the frames that are chosen.
+    # The bar is where it is in the chosen frames.
     found = decoded.clip.pixels[:, 0, :, 0].argmax(1)
     wanted = np.array([whole[number][0, :, 0].argmax() for number in chosen_frames(64, 32)])
     assert np.abs(found - wanted).max() <= 2 and found[-1] > 100
@@ -207,7 +207,7 @@ def test_only_kept_frames_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> N
 
 @pytest.mark.parametrize("ticks", [5, 40])
 def test_decoding_stops_at_its_time_limit(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clock stands at one more second with every look, in the first pass or the second."""
+    """Every call advances the clock by a second, so the limit ends the first or second pass."""
     seconds = iter(range(1000))
     monkeypatch.setattr(clip_files.time, "thread_time", lambda: float(next(seconds)))
     assert clip_files.MAX_SECONDS == 5
@@ -218,12 +218,12 @@ def test_decoding_stops_at_its_time_limit(ticks: int, monkeypatch: pytest.Monkey
 
 
 def by_hand(*sizes: tuple[int, int]) -> bytes:
-    """A GIF whose frames are as large as they say, and the first one as its header says."""
+    """Return a GIF with frames of the given sizes. The header has the first frame's size."""
     width, height = sizes[0]
     content = b"GIF89a" + struct.pack("<HHBBB", width, height, 0xF6, 0, 0) + bytes(3 * 128)
     for columns, rows in sizes:
         content += b"," + struct.pack("<HHHHB", 0, 0, columns, rows, 0) + b"\x07"
-        # Codes of 8 bits stay so while the table is begun anew (128) often enough.
+        # Codes keep 8 bits as long as clear codes (128) reset the table often enough.
         codes = b"".join(b"\x80" + bytes(min(columns, 100)) for _ in range(rows)) + b"\x81"
         for first in range(0, len(codes), 255):
             part = codes[first : first + 255]
@@ -235,7 +235,7 @@ def by_hand(*sizes: tuple[int, int]) -> bytes:
 def test_later_frame_larger_than_first_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A header may promise small frames: what is behind it is not believed either."""
+    """A header may promise small frames, so the size of every frame is checked."""
     assert decode_clip(by_hand((10, 10), (10, 10))).clip.frames == 2
     refusal(by_hand((10, 10), (20, 20)))
     monkeypatch.setattr(clip_files, "MAX_MEGAPIXELS", 0.001)
@@ -282,9 +282,9 @@ print(most() - before)
 
 
 def test_frames_are_made_smaller_one_by_one() -> None:
-    """Thirty-two frames of a megapixel: 96 MB, were all of them kept."""
+    """Keeping thirty-two frames of a megapixel would take 96 MB."""
     still = animation([Image.new("P", (1000, 1000), 3)])
-    # Behind the table of colours is the only frame, and then the end.
+    # The only frame follows the colour table, and is followed by the trailer.
     frame = still[13 + (6 << still[10] % 8) : -1]
     content = still[:-1] + 31 * frame + b";"
     run = subprocess.run([sys.executable, "-c", MEMORY], input=content, capture_output=True)
@@ -297,7 +297,7 @@ def test_clip_survives_round_trip_as_gif(clip: Clip) -> None:
     again = decode_clip(gif(clip)).clip
     assert (again.frames, again.width, again.height) == (clip.frames, clip.width, clip.height)
     assert again.milliseconds == clip.milliseconds
-    # A GIF has 256 colours a frame.
+    # A frame of a GIF has 256 colours.
     assert np.abs(again.pixels.astype(int) - clip.pixels).mean() < 6
 
 

@@ -1,4 +1,4 @@
-"""The app's own clips are there, and their digits act when they say so."""
+"""The app's own clips exist, and their digits act when the samples say so."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_clip_sentence_matches_its_frames(name: str) -> None:
     assert sample.title[0] == "T" and set(sample.actions) <= set(ACTIONS)
     (start, end), (again, last) = sample.windows
     assert 0 <= start < end < again < last <= FRAMES
-    # From 1, and the last frame is named itself.
+    # Users count frames from 1, and the last frame is included.
     assert sample.acts == f"{start + 1} {end} {again + 1} {last}"
     assert set(made.gold()) == {None, *sample.windows}
 

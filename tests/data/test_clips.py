@@ -1,4 +1,4 @@
-"""Clips as a watcher was trained on them."""
+"""Clips are converted to the form that the video captioner was trained on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ COUNTS = st.integers(1, 300), st.integers(2, 40)
 
 
 def noise(frames: int, height: int, width: int) -> np.ndarray:
-    """Grey noise that is dark at its edges."""
+    """Return grey noise that is dark at its edges."""
     grey = np.random.default_rng(0).integers(0, 256, (frames, height, width)).astype(np.uint8)
     grey[:, [0, -1]] //= 4
     grey[:, :, [0, -1]] //= 4
@@ -43,7 +43,7 @@ def test_training_clips_are_watched_unchanged() -> None:
     made = moving_digits(DigitBank(1, 5), np.random.default_rng(0), 1)[0].frames
     seen = as_watched(np.stack([made] * 3, 3), FRAMES, SIDE)
     assert np.array_equal(seen, made)
-    # Shown twice as large it is the same clip, a little smoother.
+    # At twice the size, the clip is equal apart from smoothing.
     larger = np.stack([made.repeat(2, 1).repeat(2, 2)] * 3, 3)
     again = as_watched(larger, FRAMES, SIDE)
     assert again.shape == made.shape and again.dtype == np.uint8
@@ -79,9 +79,9 @@ def test_dark_on_light_becomes_its_negative(side: int) -> None:
 def test_background_comes_from_edges_of_all_frames() -> None:
     clip = np.full((3, 9, 9, 3), 240, np.uint8)
     clip[0] = 10
-    # Most edges are light, so all frames become negatives, the dark one as well.
+    # Most edges are light, so all frames are inverted, including the dark one.
     assert as_watched(clip, 3, 9)[:, 4, 4].tolist() == [245, 15, 15]
-    # A light digit that fills most of a dark ground is no light ground.
+    # A light digit that fills most of a dark background does not make the background light.
     digit = np.zeros((3, 9, 9, 3), np.uint8)
     digit[:, 1:-1, 1:-1] = 240
     assert as_watched(digit, 3, 9)[:, 4, 4].tolist() == [240] * 3
@@ -99,6 +99,6 @@ def test_colour_clip_is_only_padded_to_a_square() -> None:
     clip[..., 1] //= 2
     seen = as_watched(clip, 3, 12, colour=True)
     assert seen.shape == (3, 12, 12, 3) and seen.dtype == np.uint8
-    # Light at its edges, and yet no negative; black above and below.
+    # Colour clips are not inverted, despite light edges. They are padded with black.
     assert np.array_equal(seen[:, 3:9], clip)
     assert (seen[:, :3] == 0).all() and (seen[:, 9:] == 0).all()

@@ -1,4 +1,4 @@
-"""Colours of 8 to 16 bits in numbers of 16 are as bright as they were meant, in any byte order."""
+"""Values of 8 to 16 bits in 16-bit pictures keep their brightness, in any byte order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SHARES = np.array([[0, 0.2, 0.5, 1]])
 
 
 def png(values_HWC: Values) -> bytes:
-    """Return a PNG of 16 bits a channel; Pillow writes none in colour."""
+    """Return a PNG with 16 bits per channel. Pillow cannot write one in colour."""
     height, width, channels = values_HWC.shape
     rows = b"".join(b"\0" + row.astype(">u2").tobytes() for row in values_HWC)
     kind = {2: 4, 3: 2, 4: 6}[channels]
@@ -40,7 +40,7 @@ def tiff(values_HWC: Values, order: Literal["<", ">"], compression: str | None) 
 
 
 def colours(bits: int) -> Values:
-    """Return red, green and blue of 0, a fifth, a half and all of the range [1, 4, 3]."""
+    """Return red, green and blue at 0, a fifth, a half and all of the range [1, 4, 3]."""
     values_HW = np.round(SHARES * (2**bits - 1)).astype(np.uint16)
     return np.stack([values_HW, values_HW[:, ::-1], np.zeros_like(values_HW)], axis=-1)
 

@@ -1,4 +1,4 @@
-"""Pictures of digits to look for, against a slow reference; and the reader of MNIST's files."""
+"""Pictures with digits compared with a slow reference, and the reader of MNIST's files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Images = npt.NDArray[np.uint8]
 
 
 def ink_box(patch: Images) -> tuple[int, int, int, int]:
-    """Left, top, right and bottom of the ink, by looking at every pixel."""
+    """Return left, top, right and bottom of the ink by looking at every pixel."""
     places = [(x, y) for y in range(len(patch)) for x in range(len(patch[0])) if patch[y, x] > INK]
     xs, ys = zip(*places, strict=True)
     return min(xs), min(ys), max(xs) + 1, max(ys) + 1
@@ -120,7 +120,7 @@ def test_unknown_kinds_are_refused() -> None:
 
 
 def idx(values: npt.NDArray[np.generic]) -> bytes:
-    """The idx format as MNIST's page describes it: magic number, lengths, bytes."""
+    """Return the idx format as MNIST's page describes it: magic number, lengths, bytes."""
     return (
         struct.pack(">HBB", 0, 8, values.ndim)
         + struct.pack(f">{values.ndim}I", *values.shape)

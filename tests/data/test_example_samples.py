@@ -1,4 +1,4 @@
-"""The app's own data sets: right answers for every example, and every kind of model has one."""
+"""The app's own datasets have right answers for their examples, for every kind of model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from areaviz.trace.request import Request
 @pytest.mark.parametrize("name", SAMPLE_SETS)
 def test_every_example_has_right_answer_and_unique_name(name: str) -> None:
     found = SAMPLE_SETS[name]()
-    # What is right of points depends on what is asked, and is computed; what is read has no answer.
+    # The answer for points depends on the question and is computed. Sentences to read have no
+    # answer.
     is_told = found.texts == POINTS or name == "Sentences to read"
     assert all(example.references for example in found.examples) != is_told
     assert len({example.name for example in found.examples}) == len(found.examples)
@@ -41,7 +42,7 @@ def test_spoken_digits_are_the_recordings_and_new_combinations() -> None:
     assert digits == set("0123456789") and len(runs) >= 10
     for example in found.examples[len(SAMPLES) :]:
         sound = found.asked(Request("m", ""), example).sound
-        # Of a digit and the pause behind it.
+        # This is the duration of a digit and the pause after it.
         assert sound is not None
         assert 0.3 < sound.seconds / len(example.references[0]) < 0.9
 
@@ -66,5 +67,5 @@ def test_cluttered_digits_have_their_ink_box() -> None:
         left, top, right, bottom = (round(60 * one) for one in box)
         ink = picture.pixels[top:bottom, left:right, 0] > 32
         assert word == example.references[0]
-        # The box is tight: ink on each of its sides.
+        # The box is tight: there is ink on each of its sides.
         assert ink[0].any() and ink[-1].any() and ink[:, 0].any() and ink[:, -1].any()

@@ -1,4 +1,4 @@
-"""Data sets of the reader's own: every format, and every way a file can be wrong."""
+"""Datasets of the user: every format, and every way in which a file can be wrong."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_decoded_lines_equal_lines_of_whole_text(text: str, marked: bool) -> Non
 
 
 def test_digest_matches_earlier_versions() -> None:
-    """What is stored for a set is found by it: analyses, notes, slices."""
+    """Analyses, notes and slices of a dataset are stored under its digest."""
     texts, pictures = read_lines("x", {"x": b"a dog\n"}), read_media({"a.png": b"1"})
     assert texts.digest == "2b10d0651c38659c8c98e5142997818cd0b1137da5af1145949565f5c2a999c0"
     assert pictures.digest == "9f7fd1e8f09fbb8d60d23edd9850fd2255cbafc39bceb4e41f6ab5be6b945eac"
@@ -263,7 +263,7 @@ def test_memory_of_all_texts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert read_lines("x", {"x": b"a" * 200_000 + b"\n" + b"b" * 200_000}).examples
     wide = (
         "a" * 200_000 + "\U0001f415\n"
-    ).encode() * 4  # four bytes a character, where one would do but for the dog
+    ).encode() * 4  # four bytes per character because of the dog, one without it
     with pytest.raises(
         InputError, match="take more than 3 MB of memory, which is the limit. Split"
     ):
@@ -285,5 +285,5 @@ def test_pictures_are_digits_if_all_answers_are() -> None:
     assert Dataset("s", (replace(seen[0], references=()), seen[1]), files).texts == ""
     assert Dataset("s", (*seen, Example("3", "", ("a dog",), "b.png")), files).texts == ""
     assert Dataset("s", (replace(seen[0], text="What is it?"),), files).texts == "sentences"
-    # Sounds of digits are a listener's.
+    # Recordings of digits belong to the speech recogniser.
     assert Dataset("s", seen, files, medium=SOUND).texts == ""

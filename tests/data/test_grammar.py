@@ -1,4 +1,4 @@
-"""What the scenes' sentences say, against sentences written by hand."""
+"""Sentences about scenes, compared with sentences written by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOX = (0.0, 0.0, 0.1, 0.1)
 
 
 def thing(text: str) -> Object:
-    """ "small red lock key": a size, a colour, the rest is the shape."""
+    """Parse an object such as "small red lock key": a size, a colour, and the shape."""
     size, colour, shape = text.split(" ", 2)
     return Object(shape, colour, size, BOX)
 
@@ -85,7 +85,10 @@ TWO = [
         "ein großer roter Brief unter einem kleinen grünen Herz",
     ),
 ]
-"""By the rules of adjectives after ein: the nominative's strong endings, -en in the dative."""
+"""Pairs of objects with their German text.
+
+After `ein`, adjectives have strong endings in the nominative and -en in the dative.
+"""
 
 
 @pytest.mark.parametrize(("spoken", "in_english", "in_german"), ALONE)
@@ -137,7 +140,7 @@ def test_masks_hide_exactly_their_words() -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_sentence_does_not_reveal_masked_word(size: str) -> None:
-    """Whatever stands behind the mask, the English sentence reads the same."""
+    """The masked English sentence does not depend on the word behind the mask."""
     for position, texts in (
         (
             2,

@@ -1,4 +1,4 @@
-"""The films' sentences, boxes and frames, by their splits."""
+"""The sentences, boxes and frames of J-HMDB's films, by split."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_sentences_are_lower_case_with_single_blanks(data: Path) -> None:
 
 
 def test_frames_are_on_a_sheet_in_reading_order(data: Path) -> None:
-    # In another order than in the archive.
+    # The order differs from that in the archive.
     chosen = read_films(data, "val")[::-1]
     found = list(read_frames(data, chosen))
     for film, pixels in zip(chosen, found, strict=True):

@@ -1,4 +1,4 @@
-"""Whether a text reads as German."""
+"""The check whether a text is German."""
 
 from __future__ import annotations
 

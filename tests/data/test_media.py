@@ -1,4 +1,4 @@
-"""Sets of pictures, sounds and clips: what their files are, and what becomes of each file."""
+"""Datasets of pictures, sounds and clips: which files they have, and what each becomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Columns of metadata: numbers, categories and what counts as missing."""
+"""Columns of metadata: numbers, categories and missing values."""
 
 from __future__ import annotations
 

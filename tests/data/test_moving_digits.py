@@ -1,4 +1,4 @@
-"""Clips of digits: what the sentence says happens, when it says so, and nothing else does.
+"""Clips of digits: the sentence's actions happen in their windows, and nothing else happens.
 
 Shapes: T frames, S side in pixels.
 """
@@ -28,9 +28,9 @@ from areaviz.data.moving_digits import (
 
 WINDOWS = ((2, 6), (9, 13))
 PAUSES = ((1, 6), (8, 13))
-"""A frame before and a frame behind each of these windows."""
+"""The frames before and after each of these windows."""
 LEVEL = 100
-"""Noise is never as bright, and nearly all of a digit is."""
+"""A grey level above all noise and below nearly all of a digit."""
 Frame = npt.NDArray[np.uint8]
 
 
@@ -45,19 +45,19 @@ def clips(bank: DigitBank) -> list[MovingDigit]:
 
 
 def ink(frame_SS: Frame) -> Frame:
-    """A frame without its noise."""
+    """Return a frame without its noise."""
     return np.where(frame_SS > LEVEL, frame_SS, 0).astype(np.uint8)
 
 
 def centre(frame_SS: Frame) -> tuple[float, float]:
-    """The middle of the ink, across and down."""
+    """Return the centre of the ink, across and down."""
     weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
     y, x = np.mgrid[:SIDE, :SIDE]
     return float((weights_SS * x).sum()), float((weights_SS * y).sum())
 
 
 def extent(frame_SS: Frame) -> float:
-    """How far the ink is from its middle."""
+    """Return the standard deviation of the ink's distance from its centre."""
     weights_SS = ink(frame_SS) / ink(frame_SS).sum(dtype=float)
     y, x = np.mgrid[:SIDE, :SIDE]
     across, down = centre(frame_SS)
@@ -65,10 +65,10 @@ def extent(frame_SS: Frame) -> float:
 
 
 def likeness(before_SS: Frame, after_SS: Frame, turn: float, size: float) -> float:
-    """How well ink that is turned clockwise, scaled and moved covers other ink, up to 1."""
+    """Return how well ink matches other ink after a clockwise turn, scaling and a move, up to 1."""
     (left, top), (x, y) = centre(before_SS), centre(after_SS)
     cosine, sine = np.cos(2 * np.pi * turn) / size, np.sin(2 * np.pi * turn) / size
-    # From a place in the picture behind back to the one before.
+    # The map goes from a position in the later picture back to the earlier one.
     across = (cosine, sine, left - cosine * x - sine * y)
     down = (-sine, cosine, top + sine * x - cosine * y)
     moved = Image.fromarray(ink(before_SS)).transform(
@@ -79,7 +79,7 @@ def likeness(before_SS: Frame, after_SS: Frame, turn: float, size: float) -> flo
 
 
 def pairs(name: str, bank: DigitBank, digits: Sequence[int]) -> list[tuple[Frame, Frame]]:
-    """Frames before and behind an action, first or second beside every other one."""
+    """Return the frames before and after an action, which is combined with every other action."""
     plans = []
     places: list[tuple[int, int]] = []
     for digit in digits:
@@ -150,7 +150,7 @@ def test_digits_stay_within_the_picture(clips: list[MovingDigit]) -> None:
     border = inked.copy()
     border[:, :, 1:-1, 1:-1] = False
     assert border.sum() < 0.001 * inked.sum()
-    # A digit is always there, and as large as one that can be read.
+    # A digit is always visible and large enough to read.
     assert inked.sum((2, 3)).min() > 30
 
 
@@ -204,7 +204,7 @@ def test_equal_seeds_draw_equal_clips() -> None:
     for clip, twin, stranger in zip(one, same, other, strict=True):
         assert np.array_equal(clip.frames, twin.frames)
         assert (clip.text, clip.windows) == (twin.text, twin.windows)
-        # Another bank has other hands, and the same plans.
+        # A bank with another seed draws differently, but the plans are equal.
         assert clip.text == stranger.text and not np.array_equal(clip.frames, stranger.frames)
     later = moving_digits(DigitBank(1, 3), np.random.default_rng(8), 4)
     assert [clip.windows for clip in later] != [clip.windows for clip in one]

@@ -1,4 +1,4 @@
-"""Downloads against a server of our own, with files made here."""
+"""Downloads from a local server, with files made here."""
 
 from __future__ import annotations
 

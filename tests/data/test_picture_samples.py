@@ -1,4 +1,4 @@
-"""The app's own pictures: names, titles, kinds; photographs from packages that stay unimported."""
+"""The app's own pictures: names, titles, kinds, and photographs whose packages stay unimported."""
 
 from __future__ import annotations
 

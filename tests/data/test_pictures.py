@@ -1,6 +1,4 @@
-"""Decoding of whatever is uploaded: every kind of picture, every way to be refused, and bytes that
-are neither.
-"""
+"""Decoding of uploads: every kind of picture, every error, and damaged or random bytes."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ TURNS: dict[int, Callable[[Pixels], Pixels]] = {
     7: lambda p: np.rot90(p, 2).swapaxes(0, 1),
     8: lambda p: np.rot90(p, 1),
 }
-"""What a viewer does with stored pixels [H, W, 3], by the EXIF standard's table of orientations."""
+"""How a viewer turns stored pixels [H, W, 3] for each orientation of the EXIF standard."""
 
 
 def saved(image: Image.Image, form: str, **options: Any) -> bytes:
@@ -60,7 +58,7 @@ def smooth(height: int, width: int) -> Image.Image:
 
 
 def png(width: int, height: int, data: bytes = b"", depth: int = 8, colour: int = 2) -> bytes:
-    """A PNG written by hand: its header says what it likes, `data` are the uncompressed rows."""
+    """Return a PNG with an arbitrary header. `data` are the uncompressed rows."""
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return (
@@ -172,7 +170,7 @@ def test_sixteen_bits_are_scaled_not_clipped(form: str) -> None:
 @pytest.mark.parametrize("bits", [8, 10, 12, 14])
 @pytest.mark.parametrize("form", ["PNG", "TIFF"])
 def test_camera_greys_keep_their_brightness(form: str, bits: int) -> None:
-    """Microscopes write 12 bits into 16; the highest grey that these can hold is white."""
+    """Microscopes store 12 bits in 16, so the highest 12-bit value is white."""
     most = 2**bits - 1
     values = np.array([[0, most // 5, most // 2, most]], dtype=np.uint16)
     found = decode(saved(Image.fromarray(values), form))
@@ -357,7 +355,7 @@ def test_fifty_megapixels_are_refused_without_decoding() -> None:
 
 
 def jpeg(width: int, height: int, **options: Any) -> bytes:
-    """A grey JPEG with one dark corner."""
+    """Return a grey JPEG with one dark corner."""
     image, file = Image.new("L", (width, height), 200), io.BytesIO()
     image.paste(20, (0, 0, width // 2, height // 2))
     image.save(file, "JPEG", quality=50, **options)
@@ -398,7 +396,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def bombs() -> list[bytes]:
-    """Small files whose headers say 50 megapixels to four thousand million."""
+    """Return small files whose headers promise pictures of 50 megapixels or more."""
     gif = saved(Image.new("L", (8, 8)), "GIF")
     bmp = saved(Image.new("L", (8, 8)), "BMP")
     jpeg = saved(Image.new("L", (8, 8)), "JPEG")
@@ -420,7 +418,7 @@ def bombs() -> list[bytes]:
 
 
 def tiled(side: int, tile: int) -> bytes:
-    """A grey TIFF of side x side pixels in one deflated tile of tile x tile."""
+    """Return a grey TIFF of side x side pixels in one deflated tile of tile x tile."""
     data = zlib.compress(bytes(tile * tile))
     shorts = {256: side, 257: side, 258: 8, 259: 8, 262: 1, 277: 1}
     longs = {322: tile, 323: tile, 324: 14 + 12 * 10, 325: len(data)}
@@ -468,18 +466,14 @@ def test_jpeg_of_a_thousand_scans_is_refused() -> None:
 
 
 def test_data_outside_the_jpeg_image_is_ignored() -> None:
-    """Telephones put a film there, in which anything may occur; and a preview before it, in a
-    segment of its own.
-    """
+    """Phones append a film, which may contain any bytes, and store a preview before the image."""
     content = saved(smooth(64, 64), "JPEG")
     preview = b"\xff\xe5" + struct.pack(">H", 2002) + 1000 * b"\xff\xda"
     assert decode(content[:2] + preview + content[2:] + 1000 * b"\xff\xda\0\2").picture.width == 64
 
 
 def test_sixteen_megapixels_stay_within_memory() -> None:
-    """A photograph of the largest size, decoded at a fraction of it: far below its 48
-    MB of pixels.
-    """
+    """The largest photograph is decoded at a reduced scale, far below its 48 MB of pixels."""
     code = (
         "import sys, resource; from areaviz.data.pictures import decode; content ="
         " sys.stdin.buffer.read();before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss;"
@@ -504,9 +498,7 @@ VALID += [
 
 
 def survives(content: bytes) -> None:
-    """Either a picture within the limits or an InputError of one sentence; everything else fails
-    the test.
-    """
+    """Check that bytes give a picture within the limits or a one-sentence InputError."""
     try:
         check_picture(decode(content).picture)
     except InputError as error:
@@ -541,5 +533,5 @@ def test_damaged_pictures_are_decoded_or_refused(
 
 
 def test_memory_is_counted_in_kilobytes() -> None:
-    """The bounds above read Linux's unit."""
+    """The bounds above assume Linux's unit."""
     assert 10_000 < resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < 100_000_000

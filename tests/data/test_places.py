@@ -1,6 +1,4 @@
-"""Where everything lies is known to one module, and is there; the folder of the corpora is a
-setting.
-"""
+"""One module knows every location, all locations exist, and the corpora's folder is a setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact answers for points: compared with every order, and with every line through two points."""
+"""Exact answers for points, compared with every order and every line through two points."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from areaviz.data.points import (
 
 
 def slow_tour(points: np.ndarray) -> float:
-    """The length of the shortest of all tours."""
+    """Return the length of the shortest of all tours."""
     rest = range(1, len(points))
     return min(tour_length(points, (0, *order)) for order in permutations(rest))
 
 
 def slow_hull(points: np.ndarray) -> set[int]:
-    """Points on a line through two of them that has no point on its right."""
+    """Return the points on a line through two of them that has no point on its right."""
     found = set()
     for i, a in enumerate(points):
         for j, b in enumerate(points):

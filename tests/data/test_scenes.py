@@ -1,6 +1,4 @@
-"""Shape scenes: what the sentence says is true of the boxes, the boxes hold the ink, and nothing is
-ambiguous.
-"""
+"""Shape scenes: sentences are true of the boxes, boxes contain the ink, nothing is ambiguous."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def middle(box: Box) -> tuple[float, float]:
 
 
 def holds(relation: str, one: Box, other: Box) -> bool:
-    """Whether a relation is true of two middles, and no other relation could be meant as well."""
+    """Return whether a relation is true of two centres, and no other relation could be meant."""
     (x, y), (to_x, to_y) = middle(one), middle(other)
     across, down = to_x - x, to_y - y
     forward = {"above": down, "below": -down, "left of": across, "right of": -across}[relation]
@@ -52,7 +50,7 @@ def test_relation_is_stated_for_two_objects() -> None:
 
 
 def test_picture_determines_every_masked_word() -> None:
-    """No two objects of a scene, spoken of or not, share their English noun or their colour."""
+    """Within a scene, objects differ in their English nouns and colours, even if not mentioned."""
     for scene in SCENES:
         for one, other in combinations(scene.objects, 2):
             assert NOUNS[one.shape].english != NOUNS[other.shape].english
@@ -97,7 +95,7 @@ def test_boxes_are_inside_apart_and_of_stated_size() -> None:
 @pytest.mark.parametrize("shape", NOUNS)
 @pytest.mark.parametrize("side", [64, 512])
 def test_boxes_contain_the_ink(shape: str, side: int) -> None:
-    """All but a margin of a twentieth and a pixel, and the ink reaches across most of the box."""
+    """The ink may exceed the box by a small margin, and it must fill most of the box."""
     box = (0.3, 0.4, 0.6, 0.7)
     mask = np.asarray(scene_drawing._mask(Object(shape, "red", "large", box), side)) > 0
     rows, columns = np.flatnonzero(mask.any(1)), np.flatnonzero(mask.any(0))
@@ -120,7 +118,7 @@ def test_picture_shows_each_colour_in_its_box(scene: Scene) -> None:
 
 
 def test_pixels_outside_boxes_are_background_and_shadow() -> None:
-    """Without its objects the same scene has the same pixels far from their boxes."""
+    """A scene drawn without its objects has equal pixels far from their boxes."""
     scene = next(scene for scene in DRAWN if len(scene.objects) == 2)
     seed = (SPLITS[scene.split], scene.number, 1)
     bare = draw_scene((), 128, np.random.default_rng(seed)).astype(int)

@@ -1,4 +1,4 @@
-"""Uploaded recordings: all formats become one sound, everything else one sentence."""
+"""Uploaded recordings: every format becomes a sound, and anything else gives one error sentence."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_unusable_recording_gives_one_sentence() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_truncated_recording_is_refused(kind: str) -> None:
     whole = recording(kind=kind, seconds=2.0)
-    # An MP3 has a second in some kilobytes, so the last hundred are less than a frame.
+    # An MP3 has a few kilobytes per second, so 300 bytes may be less than one frame.
     for part in (whole[: len(whole) // 2], whole[: -1000 if kind == "MP3" else -300]):
         with pytest.raises(InputError, match="is cut short|is damaged"):
             decode_sound(part)
@@ -81,7 +81,7 @@ def test_truncated_recording_is_refused(kind: str) -> None:
 
 @pytest.mark.parametrize("promised", [0, 0x7FFFFFFF, 0xFFFFFFFF])
 def test_wave_of_unknown_length_is_decoded(promised: int) -> None:
-    """Programs that write into a pipe do not know how long it will be."""
+    """Programs that write into a pipe do not know the final length."""
     content = bytearray(recording())
     content[4:8] = promised.to_bytes(4, "little")
     assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
@@ -90,7 +90,7 @@ def test_wave_of_unknown_length_is_decoded(promised: int) -> None:
 @pytest.mark.parametrize("surplus", [8, 44, -8, -1000])
 @pytest.mark.parametrize("kind", ["WAV", "WAVEX"])
 def test_wrong_file_size_in_header_is_accepted(kind: str, surplus: int) -> None:
-    """Recorders of browsers count the first eight bytes, which the format does not."""
+    """Browsers count the first eight bytes of the file, although the format does not."""
     content = bytearray(recording(kind=kind))
     content[4:8] = (len(content) - 8 + surplus).to_bytes(4, "little")
     assert decode_sound(bytes(content)).sound.seconds == pytest.approx(0.5)
@@ -115,7 +115,7 @@ def test_chunks_before_the_samples_are_skipped() -> None:
 
 @pytest.mark.parametrize("rate", [8000, 16_000, 44_100, 48_000])
 def test_mp3_without_length_is_decoded_to_its_end(rate: int) -> None:
-    """The decoder would stop where the first frame's size lets it expect the end."""
+    """The decoder would otherwise stop at the end that it estimates from the first frame's size."""
     noise = np.random.default_rng(0).standard_normal(2 * rate) * 0.05
     file = io.BytesIO()
     sine = 0.4 * np.sin(2 * np.pi * 300 * np.arange(2 * rate) / rate)
@@ -147,7 +147,7 @@ def test_file_of_another_kind_is_named(content: bytes, kind: str) -> None:
 
 
 def test_flac_without_length_is_reported() -> None:
-    """36 bits of its header, behind 4 of the bits of a sample."""
+    """The test clears the 36 bits of the header that hold the number of samples."""
     content = bytearray(recording(kind="FLAC"))
     content[21] &= 0xF0
     content[22:26] = bytes(4)
@@ -157,7 +157,10 @@ def test_flac_without_length_is_reported() -> None:
 
 
 def test_channels_are_mixed_block_by_block() -> None:
-    """All samples of 20 seconds at the highest rate are 123 MB, and decoding took four times it."""
+    """Decoding must not hold all samples at once.
+
+    The samples, 6 seconds of 8 channels at the highest rate, take 38 MB.
+    """
     samples_SC = np.zeros((1_200_000, 8), np.float32)
     samples_SC[::3] = 0.4
     file = io.BytesIO()
@@ -183,7 +186,7 @@ def test_ten_minutes_are_refused_before_decoding(monkeypatch: pytest.MonkeyPatch
 
 
 def test_header_with_false_size_is_refused() -> None:
-    """A WAV of a few bytes whose header says that it has two gigabytes."""
+    """The header of this short WAV promises two gigabytes."""
     content = bytearray(recording())
     content[40:44] = (2**31 - 8).to_bytes(4, "little")
     content[4:8] = (2**31 + 28).to_bytes(4, "little")

@@ -1,4 +1,4 @@
-"""The app's own recordings are there, and their digits are said where they say so."""
+"""The app's own recordings exist, and their digits are spoken at the stated times."""
 
 from __future__ import annotations
 

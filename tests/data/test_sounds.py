@@ -1,4 +1,4 @@
-"""Sounds as a listener was trained on them."""
+"""Sounds are converted to the form that the speech recogniser was trained on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_speech_is_normalised_and_silence_has_noise() -> None:
     heard = as_trained(said)
     assert heard[:RATE].std() == pytest.approx(NOISE, rel=0.1)
     assert np.sqrt(np.mean(heard[RATE:] ** 2)) == pytest.approx(LOUDNESS, rel=0.05)
-    # The same for every run, or a trace could not be repeated.
+    # Results are equal in every run. Otherwise a trace could not be reproduced.
     assert np.array_equal(heard, as_trained(said))
     assert np.isfinite(as_trained(np.zeros(50, np.int16))).all()
 

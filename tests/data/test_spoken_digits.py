@@ -1,4 +1,4 @@
-"""Strings of spoken digits, from recordings made here."""
+"""Strings of spoken digits, made from artificial recordings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from areaviz.data.spoken_digits import (
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Two speakers say two digits twelve times; digit d has the value 100 (d + 1)."""
+    """Return a corpus in which two speakers say two digits twelve times.
+
+    All samples of digit d are 100 (d + 1).
+    """
     rows = [(d, s, t) for d in range(2) for s in range(2) for t in range(12)]
     parts = [np.full(50 + 10 * t, 100 * (d + 1), np.int16) for d, s, t in rows]
     digits, speakers, takes = (np.array(column) for column in zip(*rows, strict=True))
@@ -39,7 +42,7 @@ def test_splits_partition_the_recordings(corpus: Path) -> None:
         found = read_recordings(corpus, split)
         lengths[split] = {len(samples) for samples in found.samples}
         assert len(found.samples) == len(found.digits) == len(found.speakers)
-    # The length tells the take.
+    # The length identifies the take.
     assert lengths["test"] == {50, 60, 70, 80, 90}
     assert lengths["val"] == {100, 110, 120, 130, 140} and lengths["train"] == {150, 160}
 
@@ -61,7 +64,7 @@ def test_too_long_recording_is_cut(corpus: Path) -> None:
 
 
 def marked() -> Recordings:
-    """Recordings whose every sample tells digit and speaker: digit + speaker / 10."""
+    """Return recordings whose samples encode digit and speaker as digit + speaker / 10."""
     rows = [(digit, speaker) for digit in range(10) for speaker in range(3)]
     samples = [np.full(80 + digit, digit + speaker / 10, np.float32) for digit, speaker in rows]
     digits, speakers = np.array(rows).T

@@ -1,4 +1,4 @@
-"""Drawn digits: of MNIST's form, centred by mass, different from hand to hand, the same by seed."""
+"""Drawn digits: MNIST's format, centred by mass, varied, and reproducible by seed."""
 
 from __future__ import annotations
 
@@ -43,9 +43,7 @@ def test_many_digits_are_drawn_in_sequence() -> None:
 
 
 def test_each_digit_is_nearest_to_its_own_mean() -> None:
-    """Means of forty hands, pixel by pixel, tell most of twenty new ones: the shapes are those of
-    their labels.
-    """
+    """Pixel means of forty drawings identify most of twenty new ones: shapes fit their labels."""
     labels = np.repeat(np.arange(10), 60)
     drawn = draw_digits(labels, np.random.default_rng(0)).reshape(10, 60, -1).astype(float)
     means, new = drawn[:, :40].mean(1), drawn[:, 40:]
@@ -55,8 +53,9 @@ def test_each_digit_is_nearest_to_its_own_mean() -> None:
 
 
 def loops(image: np.ndarray[tuple[int, ...], np.dtype[np.uint8]]) -> int:
-    """How many parts of the ground the ink encloses, by filling from the corner and counting what
-    is left.
+    """Count the parts of the background that the ink encloses, by flood fill.
+
+    The fill starts in the corner. Every part that it does not reach counts.
     """
     open_ground = image <= 60
     count = -1

@@ -1,4 +1,4 @@
-"""What the texts of a set are follows from what is in them."""
+"""The kind of a dataset's texts follows from their content."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STORY = "Mary went to the kitchen. Where is Mary?"
         ("A dog sleeps", ("(laughs)",), SENTENCES),
         (STORY, ("kitchen",), STORIES),
         (STORY, ("n,s",), STORIES),
-        # Two sentences to be translated.
+        # These are two sentences to translate.
         (STORY, ("Mary ging in die Küche. Wo ist Mary?",), SENTENCES),
         (STORY, (), SENTENCES),
         ("Where is Mary?", ("kitchen",), SENTENCES),

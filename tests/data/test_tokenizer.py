@@ -1,5 +1,6 @@
-"""Tokens lie where they say, texts come back, and a word is found in the tokens even where unknown
-words melt.
+"""Tokens have correct positions, texts survive a round trip, and words are found among tokens.
+
+Words are found even if adjacent unknown words merge.
 """
 
 from __future__ import annotations
@@ -57,6 +58,6 @@ def test_tokenizer_without_normalisation_is_small_and_equivalent(
 ) -> None:
     full, plain = (Tokenizer.train(LINES, level, 40, normalised=given) for given in (True, False))
     assert full.ids(LINES[0]) == plain.ids(LINES[0])
-    # The fullwidth letter is an "a" to NFKC alone.
+    # Only NFKC normalisation turns the fullwidth letter into an "a".
     assert full.ids("\uff41 dog") == full.ids("a dog") != plain.ids("\uff41 dog")
     assert len(plain._model) < 2_000 < 200_000 < len(full._model)

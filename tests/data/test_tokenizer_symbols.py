@@ -1,4 +1,4 @@
-"""A tokenizer's symbols: a bracket of a tree is one token, and sentences read as without them."""
+"""A tokenizer's symbols: a tree's bracket is one token, and symbols do not affect sentences."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_every_symbol_is_its_own_token(tokenizer: Tokenizer) -> None:
 
 @given(trees())
 def test_tree_has_one_token_per_bracket(tokenizer: Tokenizer, branch: Branch) -> None:
-    """A longer label wins over one that begins it."""
+    """A longer label wins over one with which it begins."""
     expected = tokens_of(branch)
     text = " ".join(expected)
     read, (back, placed) = tokenizer.tokens(text), tokenizer.decode(tokenizer.ids(text))

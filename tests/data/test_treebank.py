@@ -1,4 +1,4 @@
-"""A made-up treebank, and sentences taken apart as a treebank has them."""
+"""A made-up treebank, and sentences split into words as a treebank splits them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from areaviz.data.treebank import LONGEST, Parsed, apart, read_treebank
 
 Line = tuple[str, str, str]
-"""The corpus's name of a split, a sentence with blanks between its words, and its tree."""
+"""The corpus's name of a split, a sentence with spaces between its words, and its tree."""
 FLAT = "(S XX XX )S"
 
 
 def write_treebank(data: Path, lines: Sequence[Line]) -> None:
-    """Sentences in the format of the linear treebank; documents, genres and tags are made up."""
+    """Write sentences in the linear treebank's format, with made-up documents, genres and tags."""
     rows = []
     for split, words, tree in lines:
         tags = " ".join("NN" for _ in words.split())
@@ -30,7 +30,7 @@ def write_treebank(data: Path, lines: Sequence[Line]) -> None:
 
 def test_every_split_has_its_own_sentences(tmp_path: Path) -> None:
     splits = {"train": "train", "val": "dev", "test": "test", "test_genres": "test2"}
-    # The rows of a split do not stand together.
+    # The rows of a split are not adjacent.
     lines = [(own, f"{who} {own}", FLAT) for who in ("Ida", "Olaf") for own in splits.values()]
     write_treebank(tmp_path, lines)
     for name, own in splits.items():
@@ -57,7 +57,7 @@ def test_brackets_in_text_are_restored(tmp_path: Path) -> None:
     write_treebank(tmp_path, [("dev", words, tree)])
     (one,) = read_treebank(tmp_path, "val")
     assert one.text == "Ida ( my aunt ) came [ late ]" and one.tree == tree and one.words == 9
-    # As a reader's own sentence is taken apart.
+    # A sentence of the user is split in this way too.
     assert apart("Ida (my aunt) came [late]") == one.text
 
 
@@ -97,7 +97,7 @@ def test_punctuation_is_split_from_words(sentence: str, expected: str) -> None:
         ("You cannot go.", "You can not go ."),
         ("CANNOT", "CAN NOT"),
         ("Gonna sing?", "Gon na sing ?"),
-        # No shortened words.
+        # These words are no contractions.
         ("o'clock", "o'clock"),
         ("a cannoli", "a cannoli"),
     ],

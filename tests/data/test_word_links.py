@@ -1,4 +1,4 @@
-"""Links made by hand are read as they are and scored; no text of the corpus lies beside them."""
+"""Links made by hand are read and scored. The corpus text is not stored with them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_links_contain_no_corpus_text() -> None:
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A made-up corpus with as many lines as the links ask for, each of 30 words."""
+    """Write a made-up corpus with as many lines as the links refer to, each of 30 words."""
     folder = tmp_path / "multi30k" / "text"
     folder.mkdir(parents=True)
     for split in ENTRIES:
@@ -78,7 +78,8 @@ def test_system_error_rate_pools_all_links(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert read_system(folder, "hansards_giza") == [{(0, 0), (1, 2), (2, 2)}, {(0, 0), (1, 1)}]
-    # Made 5, sure 5, made and sure 3, made and possible 4.
+    # The system has 5 links, and 5 links are sure. Of the system's links, 3 are sure and 4 are
+    # possible.
     assert alignment.error_rates(folder)["hansards_giza"] == pytest.approx(100 * (1 - 7 / 10))
     assert alignment.main(folder) == 1 and "30.0 % (published 8.0 %)" in capsys.readouterr().out
 

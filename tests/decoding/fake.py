@@ -1,5 +1,6 @@
-"""A stepper without a model: probabilities that depend on the sentence and on everything decoded so
-far.
+"""Steppers without a model, with known probabilities.
+
+They depend on the sentence and on everything decoded before.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ START, END = 0, 1
 
 
 def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: int) -> list[float]:
-    """A fixed random distribution for every sentence and history; a few continuations are
-    impossible.
+    """Return a fixed random distribution for every sentence and history.
+
+    Some continuations are impossible.
     """
     chance = random.Random(f"{sentence} {list(history)}")
     weights = [math.exp(chance.gauss(0, 1.5)) * (chance.random() < 0.9) for _ in range(vocabulary)]
@@ -25,8 +27,9 @@ def next_log_probabilities(sentence: int, history: Sequence[int], vocabulary: in
 
 
 class FakeStepper:
-    """Keeps the history of every row as its state; `sentences` are numbers, one for each `width`
-    rows.
+    """A stepper that keeps the history of every row as its state.
+
+    `sentences` has one number for every `width` rows.
     """
 
     def __init__(self, sentences: Sequence[int], vocabulary: int = 4, width: int = 1) -> None:
@@ -55,7 +58,7 @@ class FakeStepper:
 
 
 class TableStepper:
-    """A Markov table of probabilities [last token, next token], the same for every row."""
+    """A Markov table of probabilities [last token, next token], identical for every row."""
 
     def __init__(self, probabilities: Sequence[Sequence[float]]) -> None:
         self.table = torch.tensor(probabilities, dtype=torch.float64).log()
@@ -66,4 +69,4 @@ class TableStepper:
         return self.table[tokens]
 
     def select(self, rows: Tensor) -> None:
-        """The last token is all the state there is, and it is fed anew."""
+        """Do nothing: the last token is the whole state, and it is passed to every step."""

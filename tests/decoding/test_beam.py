@@ -1,5 +1,6 @@
-"""Beam search against exhaustive search, a slow version that never stops early, and greedy
-decoding.
+"""Beam search compared with exhaustive search, greedy decoding and a slow version.
+
+The slow version never stops early.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from tests.decoding.fake import END, START, FakeStepper, TableStepper, next_log_
 SENTENCES = st.lists(st.tuples(st.integers(0, 99), st.integers(1, 5)), min_size=1, max_size=4)
 ALPHAS = st.sampled_from([0.0, 0.6, 1.0, 2.5])
 
-# start, end, a, b: a looks best at first, but b leads to the better sentence.
+# The tokens are start, end, a, b. Token a looks best at first, but b leads to the better sentence.
 TRAP = [
     [0.0, 0.0, 0.6, 0.4],
     [0.0, 1.0, 0.0, 0.0],
@@ -29,7 +30,7 @@ TRAP = [
 
 
 def log_probability(sentence: int, ids: tuple[int, ...], vocabulary: int) -> float:
-    """Of a whole sequence, token by token."""
+    """Return the log-probability of a whole sequence, token by token."""
     steps = (
         next_log_probabilities(sentence, [START, *ids[:n]], vocabulary)[ids[n]]
         for n in range(len(ids))
@@ -40,7 +41,7 @@ def log_probability(sentence: int, ids: tuple[int, ...], vocabulary: int) -> flo
 def every_hypothesis(
     sentence: int, vocabulary: int, limit: int, ids: tuple[int, ...] = ()
 ) -> Iterator[Hypothesis]:
-    """All sequences a sentence can have."""
+    """Yield all possible sequences of a sentence."""
     for token in range(vocabulary):
         grown = (*ids, token)
         total = log_probability(sentence, grown, vocabulary)
@@ -53,7 +54,7 @@ def every_hypothesis(
 
 
 def ranked(hypotheses: list[Hypothesis], alpha: float) -> list[Hypothesis]:
-    """Those that ended first, then by score."""
+    """Sort hypotheses: finished ones first, then by score."""
     return sorted(
         hypotheses,
         key=lambda each: (
@@ -67,7 +68,7 @@ def ranked(hypotheses: list[Hypothesis], alpha: float) -> list[Hypothesis]:
 def slow_beam(
     sentence: int, vocabulary: int, limit: int, width: int, alpha: float
 ) -> list[Hypothesis]:
-    """The search as its docstring tells it, always up to the limit."""
+    """Search as the docstring of `beam_search` describes it, always up to the limit."""
     alive: list[tuple[int, ...]] = [()]
     found: list[Hypothesis] = []
     for length in range(1, limit + 1):

@@ -1,4 +1,4 @@
-"""Greedy decoding against hand-computed tables and a slow version without batches."""
+"""Greedy decoding compared with tables computed by hand and a slow version without batches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOP = [[0.0, 0.1, 0.9], [0.0, 1.0, 0.0], [0.0, 0.2, 0.8]]
 
 
 def slow_greedy(sentence: int, vocabulary: int, limit: int) -> Hypothesis:
-    """One sentence, one token at a time."""
+    """Decode one sentence, one token at a time."""
     ids: list[int] = []
     total = 0.0
     while len(ids) < limit and END not in ids:

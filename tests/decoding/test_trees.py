@@ -1,5 +1,6 @@
-"""Outputs that are held to the grammar of trees: whole trees of the right number of words, whatever
-the model would say.
+"""Decoding constrained to the grammar of trees.
+
+Outputs are complete trees with the right number of words, regardless of the model.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from areaviz.trace.tree import read_tree
 from tests.decoding.fake import END, START, FakeStepper, TableStepper
 
 LABELS = ["<s>", "</s>", "XX", "(S", ")S", "(NP", ")NP", "(X", "dog", "(", ")"]
-"""A vocabulary with a bracket that nothing closes, a word and two marks."""
+"""A vocabulary with an opening bracket that has no closing one, a word and two parentheses."""
 TOKENS = TreeTokens.of(LABELS, END)
 WORDS = st.lists(st.integers(1, 6), min_size=1, max_size=3)
 
@@ -34,7 +35,7 @@ def test_every_output_is_a_complete_tree_within_limit(
     states = [TOKENS.begin(*one) for one in zip(words, limits, strict=True)]
     numbers = [seed + place for place in range(len(words))]
     fake = FakeStepper(numbers, len(LABELS), width)
-    # The fake forbids some tokens by chance, and here none may be missing.
+    # The fake forbids some tokens at random, but the grammar needs all of them.
     always = MaskedStepper(Open(fake), states)
     found = beam_search(always, START, END, limits, width)
     for count, limit, hypotheses in zip(words, limits, found, strict=True):
@@ -46,7 +47,7 @@ def test_every_output_is_a_complete_tree_within_limit(
 
 
 class Open:
-    """A stepper that allows everything a little."""
+    """A stepper that gives every token some probability."""
 
     def __init__(self, inner: FakeStepper) -> None:
         self.inner = inner
@@ -59,7 +60,7 @@ class Open:
 
 
 def test_grammar_keeps_probability_of_valid_tree() -> None:
-    """(S XX XX )S is what this table writes, and it keeps its probability."""
+    """The table writes (S XX XX )S, which is valid and keeps its probability."""
     table = torch.full((len(LABELS), len(LABELS)), 1e-6)
     for last, following in ((START, 3), (3, 2), (4, END)):
         table[last, following] = 1.0
@@ -70,7 +71,7 @@ def test_grammar_keeps_probability_of_valid_tree() -> None:
     )
     assert shown(held[0].ids) == ["(S", "XX", "XX", ")S"]
     assert held[0].log_probability == pytest.approx(2 * torch.tensor([0.6, 0.4]).log().sum() / 2)
-    # Without the grammar it never stops to write words.
+    # Without the grammar, the model never stops writing words.
     assert shown(free.ids) == ["(S", *["XX"] * 8]
 
 

@@ -70,8 +70,10 @@ def test_words_without_attention_get_no_link() -> None:
 
 
 def reversed_translation() -> Trace:
-    """ "big dog" -> "xy z": x looks at "dog", y mostly at a letter of "big", z at "big"; blank and
-    end at the end.
+    """Return a translation of "big dog" as "xy z".
+
+    The character x attends to "dog", y mostly to a letter of "big", and z to "big". The space and
+    the end symbol attend to the end symbol.
     """
     source, target = fakes.text_field("source", "big dog"), fakes.text_field("target", "xy z")
     grid = AreaGrid(1, len(source), 1, 3)
@@ -89,8 +91,8 @@ def reversed_translation() -> Trace:
 
 
 def test_attention_sums_source_items_averages_target_items() -> None:
-    # x and y together give dog 1/2 and big 0.6/2: one link from the first target word to the second
-    # source word.
+    # Together x and y give 1/2 to "dog" and 0.6/2 to "big". The first target word is therefore
+    # linked to the second source word.
     assert attention_links(reversed_translation(), layer=0, head=0) == {(1, 0), (0, 1)}
 
 

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: the published examples, a slow version from the definition, its limits."""
+"""Krippendorff's alpha: published examples, a slow version of the definition, and its limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from areaviz.metrics.agreement import LEVELS, krippendorff_alpha
 
 NONE = float("nan")
-# Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability", C: four observers, 12 units.
+# Example C of Krippendorff (2011), "Computing Krippendorff's Alpha-Reliability": four observers and
+# 12 units.
 PUBLISHED = np.array(
     [
         [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
@@ -31,7 +32,7 @@ def test_alpha_of_published_example_with_missing_data(level: str, alpha: float) 
 
 
 def test_alpha_of_published_two_observer_examples() -> None:
-    # The same paper, A: binary data; B: nominal data of a to e.
+    # Examples A (binary data) and B (nominal data a to e) of that paper.
     binary = np.array([[0, 1, 0, 0, 0, 0, 0, 0, 1, 0], [1, 1, 1, 0, 0, 1, 0, 0, 0, 0]], float)
     assert krippendorff_alpha(binary, "nominal") == pytest.approx(0.095, abs=5e-4)
     letters = [[*"aabbdcccedda"], [*"babbbccceddd"]]
@@ -40,7 +41,7 @@ def test_alpha_of_published_two_observer_examples() -> None:
 
 
 def slow_alpha(ratings: np.ndarray, level: str) -> float:
-    """From the definition: the mean distance of pairs within units over that of all pairs."""
+    """Compare the mean distance of pairs within units with that of all pairs."""
     units = [[one for one in unit if one == one] for unit in ratings.T.tolist()]
     units = [unit for unit in units if len(unit) > 1]
     everyone = [one for unit in units for one in unit]

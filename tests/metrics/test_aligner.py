@@ -1,6 +1,4 @@
-"""The statistical aligner: it finds words that go together, and says nothing of words
-it never saw.
-"""
+"""The statistical aligner finds corresponding words and ignores words that it never saw."""
 
 from __future__ import annotations
 

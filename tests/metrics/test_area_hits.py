@@ -1,4 +1,4 @@
-"""Whole areas against boxes, by hand and by a slow version."""
+"""Whole areas compared with boxes, by hand and by a slow version."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_fitting_rectangle_overlaps_more_than_any_cell() -> None:
     assert figures["overlap"] == figures["overlap_best"] == 1.0
     assert figures["overlap_cell"] == figures["overlap_best_cell"] == 0.25
     assert figures["overlap_lift"] == 4.0
-    # The heaviest cell lies elsewhere, the best does not.
+    # The top cell is outside the box, but the best cell is not.
     weights[GRID.index(Area(0, 0, 1, 1))] = 0.6
     figures = area_figures([(weights, GRID, [box])])
     assert (figures["overlap_cell"], figures["overlap_best_cell"]) == (0.0, 0.25)
@@ -36,7 +36,7 @@ def test_fitting_rectangle_overlaps_more_than_any_cell() -> None:
 
 
 def test_fixed_baseline_is_best_place_per_shape() -> None:
-    """Two words in the left half, one in the right; a cell that always lies left finds two."""
+    """Two words are at the left and one at the right, so a fixed cell at the left finds two."""
     left, right = (0.0, 0.0, 0.25, 1.0), (0.75, 0.0, 1.0, 1.0)
     cell = on(Area(0, 3, 1, 1))
     figures = area_figures([(cell, GRID, [left]), (cell, GRID, [left]), (cell, GRID, [right])])

@@ -1,5 +1,7 @@
-"""Figures by length: their BLEU is sacrebleu's, their thirds hold every sentence once, and their
-intervals are those of a slow bootstrap.
+"""Metrics by length.
+
+BLEU equals sacrebleu's, every sentence is in one third, and intervals equal those of a slow
+bootstrap.
 """
 
 from __future__ import annotations
@@ -31,13 +33,13 @@ WORDS = [
 
 
 def sentences(seed: int, count: int = 30) -> list[str]:
-    """Of 4 to 12 words, so that every order of n-grams occurs."""
+    """Return sentences of 4 to 12 words, so that n-grams of every order occur."""
     rng = np.random.default_rng(seed)
     return [" ".join(rng.choice(WORDS, rng.integers(4, 13))) for _ in range(count)]
 
 
 def damaged(texts: list[str], share: float, seed: int = 9) -> list[str]:
-    """With some words in the place of others."""
+    """Replace a share of the words by random ones."""
     rng, found = np.random.default_rng(seed), []
     for text in texts:
         words = [str(rng.choice(WORDS)) if rng.random() < share else w for w in text.split()]

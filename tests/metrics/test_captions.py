@@ -1,6 +1,4 @@
-"""Caption scores on published examples, on cases computed by hand, and against slow versions of the
-equations.
-"""
+"""Caption scores on published examples, on cases computed by hand, and against slow equations."""
 
 from __future__ import annotations
 
@@ -32,8 +30,9 @@ def ngrams(words: list[str], n: int) -> list[tuple[str, ...]]:
 
 
 def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) -> float:
-    """Papineni et al. 2002, section 2.3, over a corpus; of two references equally near in length
-    the shorter.
+    """Compute corpus BLEU as in Papineni et al. 2002, section 2.3.
+
+    If two references are equally near in length, the shorter one counts.
     """
     precisions: list[float] = []
     made_length = wanted_length = 0
@@ -57,9 +56,7 @@ def slow_bleu(pictures: list[tuple[list[str], list[list[str]]]], orders: int) ->
 
 
 def slow_cider_d(pictures: list[tuple[list[str], list[list[str]]]]) -> list[float]:
-    """The equations of `areaviz.metrics.captions`, with vectors that have an entry for every n-gram
-    there is.
-    """
+    """Compute the equations of `areaviz.metrics.captions` with dense vectors of all n-grams."""
     scores = []
     for made, wanted in pictures:
         total = 0.0
@@ -110,10 +107,10 @@ def test_words_are_lower_case_without_punctuation(text: str, words: str) -> None
 
 
 def test_scores_match_published_coco_wrapper_example() -> None:
-    """README of github.com/j-min/language-evaluation: Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75, CIDEr
-    3.333.
+    """The README of github.com/j-min/language-evaluation gives the expected scores.
 
-    Bleu_3 and Bleu_4, where nothing fits, are 4e-6 and 1e-8 there.
+    They are Bleu_1 1.0, Bleu_2 0.577, ROUGE_L 0.75 and CIDEr 3.333. Bleu_3 and Bleu_4 have no
+    matches and are 4e-6 and 1e-8 there.
     """
     scores = caption_scores(
         ["i am a boy", "she is a girl"], [["am i a boy ?"], ["is she a girl ?"]]
@@ -127,8 +124,9 @@ def test_scores_match_published_coco_wrapper_example() -> None:
 
 
 def test_cider_matches_published_summary_benchmark_example() -> None:
-    """Test data and value of github.com/Yale-LILY/SummEval, tests/test_cider.py; words are split by
-    blanks alone.
+    """Data and value are from github.com/Yale-LILY/SummEval, tests/test_cider.py.
+
+    Words are split only at spaces.
     """
     made = [
         "28-year-old chef found dead in San Francisco mall",
@@ -165,13 +163,13 @@ def test_cider_matches_published_summary_benchmark_example() -> None:
     ],
 )
 def test_rouge_matches_the_papers_example(made: str, score: float) -> None:
-    """Lin 2004, section 3.1; precision and recall are equal, so beta does not matter."""
+    """The example is in Lin 2004, section 3.1. Precision equals recall, so beta does not matter."""
     assert rouge_l(made.split(), [["police", "killed", "the", "gunman"]]) == pytest.approx(score)
 
 
 def test_rouge_weighs_recall_and_takes_separate_maxima() -> None:
     assert rouge_l(["a", "b"], [list("abcd")]) == pytest.approx(2.44 * 0.5 / (0.5 + 1.44))
-    # Precision 2/3 comes from the first reference, recall 1 from the second.
+    # Precision 2/3 comes from the first reference, and recall 1 from the second.
     assert rouge_l(list("abx"), [list("abcd"), ["x"]]) == pytest.approx(
         2.44 * 2 / 3 / (1 + 1.44 * 2 / 3)
     )
@@ -192,9 +190,9 @@ def test_common_subsequence_is_the_longest(left: list[str], right: list[str]) ->
 
 def test_cider_by_hand() -> None:
     wanted = [[["red", "dog"]], [["blue", "cat"]]]
-    # Words and pairs fit, longer ones there are none: two of four n.
+    # Unigrams and bigrams match and there are no longer n-grams, so two of the four orders count.
     assert cider_d([["red", "dog"], ["blue", "cat"]], wanted) == pytest.approx([5, 5])
-    # One word of two, and no pair.
+    # One of two words matches, and no bigram.
     assert cider_d([["red", "cat"], []], wanted) == pytest.approx([10 / 4 / 2, 0])
 
 
@@ -233,7 +231,7 @@ def test_bleu_follows_its_equations(pictures: list[tuple[list[str], list[list[st
 
 def test_bleu_measures_length_against_nearest_reference() -> None:
     scores = caption_scores(["a b c d e"], [["a b c d e f g h", "a b c d e f", "a b c d"]])
-    # Six and four words are equally near, so there is nothing to pay.
+    # References of six and four words are equally near, so there is no length penalty.
     assert scores["bleu_4"] == pytest.approx(100)
     assert scores["length_ratio"] == pytest.approx(5 / 4)
     assert caption_scores(["a b c d"], [["a b c d e"]])["bleu_4"] == pytest.approx(

@@ -32,7 +32,7 @@ def test_uniform_attention_is_absentminded_but_covers() -> None:
 def test_omitted_and_repeated_words_increase_deviation() -> None:
     shares = np.array(
         [[1, 0], [1, 0]], np.float32
-    )  # the second source word gets nothing, the first two words' worth
+    )  # the second source word gets nothing, the first gets twice its share
     found = certainty(shares)
     assert found.coverage_deviation == pytest.approx((log(1 + 1) + log(1 + 1)) / 2)
     assert found.absentmindedness == 0 and found.source_absentmindedness == pytest.approx(1)

@@ -1,4 +1,4 @@
-"""Names that heads earn, at the edges of what earns them."""
+"""Names of heads, at the thresholds from which heads get them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from areaviz.metrics.head_choice import WANTED, SpanHead, head_names, largest, s
 
 
 def names(values: dict[str, float], site: str = "encoder self") -> list[str]:
-    """Of a head with these figures alone."""
+    """Return the names of a head with these values alone."""
     figures: dict[str, Any] = {name: [[None, value]] for name, value in values.items()}
     figures["aer_diagonal"] = values.get("aer_diagonal")
     return [one.name for one in head_names(figures, site, 0, 1)]

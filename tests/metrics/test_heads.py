@@ -1,4 +1,4 @@
-"""What heads do: known answers for heads made by hand."""
+"""Statistics of heads: known answers for heads made by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def field(name: str = "source") -> Field:
 
 
 def attention(area_of_query: dict[int, tuple[int, int]], memory: str = "source") -> AttentionMap:
-    """One layer, one head: each query gives all its weight to one span (start, width)."""
+    """Return one layer and head in which each query attends to one span (start, width)."""
     grid = AreaGrid(1, len(TEXT), 1, 4)
     weights = np.zeros((1, 1, len(TEXT), grid.count), np.float32)
     for query, (start, width) in area_of_query.items():
@@ -56,13 +56,13 @@ def test_word_spans_and_other_spans_are_counted() -> None:
     assert len(runs) == 3
     assert figures["multi_share"].item() == 1 and figures["long_exact"].item() == 1
     assert figures["long_edge"].item() == 1
-    # Three words of three letters among nine places of three.
+    # Of the nine spans of three letters, three are words.
     assert figures["long_exact_random"].item() == pytest.approx(3 / 9)
     assert figures["long_exact_lift"].item() == pytest.approx(3)
 
 
 def test_history_chance_uses_only_written_items() -> None:
-    """At query 3 the first four letters are there: of two places of three letters one is a word."""
+    """Query 3 sees four letters. Of the two spans of three letters, one is a word."""
     counts = head_counts(attention({3: (0, 3)}, memory="history"), field("history"))
     assert counts.figures()["long_exact_random"].item() == pytest.approx(1 / 2)
 

@@ -1,4 +1,4 @@
-"""Spans that hold linked words: known answers, and a slow count of chance."""
+"""Spans that contain linked words: known answers, and a slow count of chance."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ LINKS = {(0, 0), (1, 1)}
 
 
 def trace(area_of_query: dict[int, tuple[int, int]]) -> Trace:
-    """One layer, one head over letters: each query gives its weight to one span (start, width)."""
+    """Return one layer and head over letters in which each query attends to one span.
+
+    `area_of_query` gives the start and width of the span.
+    """
     fields = {
         name: fakes.text_field(name, text, end="")
         for name, text in (("source", SOURCE), ("target", TARGET))
@@ -31,7 +34,7 @@ def trace(area_of_query: dict[int, tuple[int, int]]) -> Trace:
 
 
 def test_known_maps_of_spans_items_and_pairs() -> None:
-    """“zwei” reads “two” whole, a part of it, a letter of it, and another word."""
+    """The letters of “zwei” attend to “two”, a part of it, a letter of it, and another word."""
     spans = {0: (0, 3), 1: (2, 2), 2: (1, 1), 3: (5, 1)}
     figures = linked_counts(trace(spans), {(0, 0)}).figures()
     found = {name: values.item() for name, values in figures.items()}

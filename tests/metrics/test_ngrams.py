@@ -1,4 +1,4 @@
-"""Counted n-grams: by hand, against the formula written slowly, and as probabilities."""
+"""N-gram counts by hand, compared with the formula written slowly, and as probabilities."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def counted(order: int, rows: Sequence[Sequence[int]] = ROWS) -> NGrams:
 
 
 def slow(rows: Sequence[Sequence[int]], order: int, context: tuple[int, ...], item: int) -> float:
-    """The formula, with every n-gram listed anew for each probability."""
+    """Compute the formula, and list every n-gram again for each probability."""
     grams = []
     for row in rows:
         padded = [START] * (order - 1) + list(row)
@@ -50,7 +50,7 @@ def slow(rows: Sequence[Sequence[int]], order: int, context: tuple[int, ...], it
 
 
 def test_unigrams_by_hand() -> None:
-    """Of 12 items 4 are the end, 3 are 4, 3 are 5 and 2 are 6; none is seen once."""
+    """Of 12 items, 4 are the end symbol, 3 are 4, 3 are 5 and 2 are 6. No item occurs once."""
     found, rest = counted(1), USUAL_DISCOUNT * 4 / 12 / VOCABULARY
     assert found.order == 1
     assert found.probability((), END) == pytest.approx(3.5 / 12 + rest)
@@ -59,9 +59,9 @@ def test_unigrams_by_hand() -> None:
 
 
 def test_bigrams_by_hand() -> None:
-    """Behind 6 there is the end alone, twice."""
+    """Only the end symbol follows 6, and it does so twice."""
     found = counted(2)
-    # (4 5), (5 end) and (6 end) twice, (start 4) thrice, the other three once.
+    # (4 5), (5 end) and (6 end) occur twice, (start 4) three times, and the other three once.
     discount = 3 / (3 + 2 * 3)
     below = found.probability((), END)
     assert found.probability((6,), END) == pytest.approx((2 - discount + discount * 1 * below) / 2)

@@ -12,7 +12,8 @@ from sacrebleu.metrics.chrf import CHRF
 
 from areaviz.metrics.overlap import corpus_scores, count_overlap, sentence_scores
 
-# Few letters and words, so that outputs and references share n-grams. U+00A0 and U+3000 are spaces.
+# Use few letters and words, so that outputs and references share n-grams. U+00A0 and U+3000 are
+# spaces.
 TEXTS = st.lists(
     st.sampled_from(["a", "ab", "ab.", "Der", "Hund", "1,5", "“", "\u00a0", "\u3000", "", "é"]),
     max_size=12,

@@ -1,6 +1,4 @@
-"""Hits, coverage and overlap against loops over pixels, and against exact areas of clipped
-polygons.
-"""
+"""Hits, coverage and overlap compared with loops over pixels and exact areas of polygons."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ PLACE = st.tuples(st.integers(-8, 4 * SIDE), st.integers(-8, 4 * SIDE)).map(
 
 
 def pixels(boxes: list[tuple[int, int, int, int]], side: int) -> set[tuple[int, int]]:
-    """The pixels (x, y) of the picture in any of the boxes."""
+    """Return the pixels (x, y) of the picture that are in any of the boxes."""
     return {
         (x, y)
         for left, top, right, bottom in boxes
@@ -39,7 +37,7 @@ def pixels(boxes: list[tuple[int, int, int, int]], side: int) -> set[tuple[int, 
 
 
 def turned_square(middle: tuple[float, float], half: float, degrees: float) -> Array:
-    """The corners of a square, clockwise on the screen from what was its top left: [4, 2]."""
+    """Return the corners of a turned square, clockwise from its former top left: [4, 2]."""
     turn = math.radians(degrees)
     across, down = (
         np.array([math.cos(turn), math.sin(turn)]),
@@ -50,7 +48,7 @@ def turned_square(middle: tuple[float, float], half: float, degrees: float) -> A
 
 
 def area(polygon: list[tuple[float, float]]) -> float:
-    """The area of a polygon by its triangles with the origin."""
+    """Return the area of a polygon by its triangles with the origin."""
     pairs = zip(polygon, polygon[1:] + polygon[:1], strict=True)
     return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
 
@@ -58,7 +56,10 @@ def area(polygon: list[tuple[float, float]]) -> float:
 def clipped(
     polygon: list[tuple[float, float]], axis: int, limit: float, sign: int
 ) -> list[tuple[float, float]]:
-    """What of a convex polygon has sign * (coordinate - limit) >= 0 (Sutherland & Hodgman 1974)."""
+    """Return the part of a convex polygon where sign * (coordinate - limit) >= 0.
+
+    This is the algorithm of Sutherland & Hodgman 1974.
+    """
     kept: list[tuple[float, float]] = []
     for here, there in zip(polygon, polygon[1:] + polygon[:1], strict=True):
         inside, beyond = sign * (here[axis] - limit), sign * (there[axis] - limit)
@@ -73,7 +74,7 @@ def clipped(
 
 
 def exact_overlap(corners_42: Array, box: tuple[int, int, int, int], side: int) -> float:
-    """Intersection over union by areas, the quadrilateral cut to the picture first."""
+    """Return the exact intersection over union, with the quadrilateral cut to the picture first."""
 
     def cut(
         polygon: list[tuple[float, float]], edges: tuple[int, int, int, int]
@@ -135,11 +136,12 @@ def test_overlap_of_two_boxes(
 
 
 def test_overlap_with_a_square_turned_by_45_degrees() -> None:
-    # Two equal squares, one turned by 45 degrees about their middle, share an octagon: 1 / sqrt(2).
+    # Two equal squares, one turned by 45 degrees about the common centre, share an octagon: 1 /
+    # sqrt(2).
     assert overlap(turned_square((100, 100), 60, 45), (40, 40, 160, 160), 200) == pytest.approx(
         0.5**0.5, abs=0.005
     )
-    # A square on its tip fills half of the box it touches with its tips.
+    # A square on its tip fills half of the box that its tips touch.
     diamond = turned_square((100, 100), 60 / math.sqrt(2), 45)
     assert overlap(diamond, (40, 40, 160, 160), 200) == pytest.approx(0.5, abs=0.01)
 

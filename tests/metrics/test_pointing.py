@@ -1,4 +1,4 @@
-"""The pointing game and the mass in boxes by hand, against loops, and beside their chance."""
+"""The pointing game and the mass in boxes by hand, and compared with loops and chance."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ from areaviz.trace.areas import Area, AreaGrid
 Array = npt.NDArray[np.float32]
 SOME = settings(deadline=None, max_examples=60)
 FINE = 24
-"""Edges of boxes and cells are whole numbers of these parts of the picture, so loops over parts are
-exact.
+"""The finest division of a picture.
+
+Edges of boxes and cells are multiples of 1 / FINE, so loops over these parts are exact.
 """
 EDGES = st.tuples(st.integers(0, FINE), st.integers(0, FINE)).map(sorted)
 BOXES = st.lists(st.tuples(EDGES, EDGES), max_size=3).map(
@@ -37,7 +38,7 @@ GRIDS = st.tuples(*[st.sampled_from([1, 2, 3, 4])] * 2).map(
 
 
 def weights(grid: AreaGrid, given: dict[Area, float]) -> Array:
-    """Weights that are 0 but for some areas."""
+    """Return weights that are 0 except for the given areas."""
     row = np.zeros(grid.count, dtype=np.float32)
     for area, weight in given.items():
         row[grid.index(area)] = weight
@@ -53,7 +54,7 @@ def inside(x: float, y: float, boxes: list[Box]) -> bool:
 
 
 def slow_shares(row: Array, grid: AreaGrid) -> list[float]:
-    """Every area gives each of its cells its weight; then all cells together have 1."""
+    """Give each area's weight to all of its cells, and normalise the cells to a sum of 1."""
     cells = [0.0] * grid.items
     for index, weight in enumerate(row.tolist()):
         area = grid.area(index)
@@ -63,7 +64,7 @@ def slow_shares(row: Array, grid: AreaGrid) -> list[float]:
 
 
 def slow_inside(grid: AreaGrid, boxes: list[Box]) -> list[float]:
-    """What part of the small parts of each cell is in a box."""
+    """Return the share of the small parts of each cell that are in a box."""
     parts: list[list[bool]] = [[] for _ in range(grid.items)]
     for y, x in product(range(FINE), range(FINE)):
         cell = y * grid.height // FINE * grid.width + x * grid.width // FINE
@@ -82,7 +83,7 @@ def test_area_weight_counts_for_all_its_cells() -> None:
     assert cell_shares(row, grid) == pytest.approx(np.array([2, 3, 0, 0, 0, 1]) / 6)
     assert points_right(row, grid, [(0.4, 0.0, 0.6, 0.5)])
     assert not points_right(row, grid, [(0.0, 0.0, 0.3, 1.0), (0.6, 0.0, 1.0, 1.0)])
-    # Half of the left cell and a quarter of the right one.
+    # The boxes contain half of the left cell and a quarter of the right one.
     assert mass_in_boxes(
         row, grid, [(1 / 6, 0.0, 1 / 3, 1.0), (2 / 3, 0.5, 5 / 6, 0.75)]
     ) == pytest.approx(2 / 6 * 0.5 + 1 / 6 * 0.25)

@@ -1,4 +1,4 @@
-"""Average precision by hand and against a loop over examples."""
+"""Average precision by hand and compared with a loop over examples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ def column(values: list[float]) -> np.ndarray:
 
 
 def slow_average_precision(rows: list[tuple[int, bool]]) -> float:
-    """The mean, over the examples with the label, of the precision among those that score as high
-    or higher.
+    """Return the mean precision over the examples with the label.
+
+    The precision of an example is taken among all examples that score at least as high.
     """
     precisions = []
     for score, label in rows:
@@ -31,7 +32,7 @@ def slow_average_precision(rows: list[tuple[int, bool]]) -> float:
 
 
 def test_average_precision_by_hand() -> None:
-    # Found at ranks 1, 3 and 4: precisions 1, 2/3, 3/4.
+    # The labels are at ranks 1, 3 and 4, with precisions 1, 2/3 and 3/4.
     assert mean_average_precision(
         column([9, 8, 7, 6, 5]), column([1, 0, 1, 1, 0])
     ) == pytest.approx(29 / 36)

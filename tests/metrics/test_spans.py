@@ -1,4 +1,4 @@
-"""Word-span figures on a case computed by hand and against a slow version that walks every area."""
+"""Word-span metrics on a case computed by hand, and compared with a slow loop over areas."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ TEXTS = st.text("ab ", min_size=1, max_size=9)
 
 
 def hand_map() -> tuple[AttentionMap, Field]:
-    """Two queries over the items a, b, blank, c, end; the first looks at "ab" and "c", the second
-    around "c".
+    """Return two queries over the items a, b, space, c, end.
+
+    The first query attends to "ab" and "c", the second to areas around "c".
     """
     grid = AreaGrid(1, 5, 1, 2)
     weights = np.zeros((1, 1, 2, grid.count), dtype=np.float32)
@@ -41,8 +42,8 @@ def hand_map() -> tuple[AttentionMap, Field]:
     )
 
 
-# Of 5 areas of one item, 3 lie in a word and 1 is a word; of 4 areas of two, 1 is a word and 3 hold
-# one.
+# Of the 5 single-item areas, 3 are in a word and 1 is a word. Of the 4 two-item areas, 1 is a word
+# and 3 contain one.
 HAND_FIGURES = {
     "queries": 2,
     "multi_share": 1 / 2,
@@ -52,15 +53,15 @@ HAND_FIGURES = {
     "purity_random": (1 / 4 + 3 / 5) / 2,
     "cover_random": (3 / 4 + 1 / 5) / 2,
     "exact_random": (1 / 4 + 1 / 5) / 2,
-    # Of two items: "ab" and, second to "c", " c".
+    # The top two-item areas are "ab" and " c". The latter is second to "c".
     "multi_purity": 1 / 2,
     "multi_cover": 1,
     "multi_purity_random": 1 / 4,
     "multi_purity_lift": 2,
     "multi_cover_lift": 4 / 3,
     "multi_exact_lift": 2,
-    # "ab" moved from the first to the second query is " c"; "c" moved back is "b", and " c" is
-    # "ab".
+    # The position of "ab" becomes " c" for the second query. Those of "c" and " c" become "b" and
+    # "ab" for the first.
     "multi_purity_position": 1 / 2,
     "multi_cover_position": 1,
     "purity_position": (1 / 2 + 1) / 2,
@@ -101,8 +102,9 @@ def test_weighted_purity_equals_its_figure() -> None:
 
 @lru_cache(1000)
 def judge(field: Field, area: Area) -> tuple[bool, bool, bool]:
-    """Purity, cover and exactness of one area, from the characters; every item is one character or
-    a symbol.
+    """Return purity, cover and exactness of an area, computed from the characters.
+
+    Every item is one character or a symbol.
     """
     anchors = [tuple(anchor) for anchor in field.anchors.tolist()]
     held = set(range(area.left, area.left + area.width))
@@ -117,15 +119,16 @@ def judge(field: Field, area: Area) -> tuple[bool, bool, bool]:
 
 
 def visible_areas(attention: AttentionMap, query: int, widest: int) -> list[Area]:
-    """The areas a query can see, up to `widest` items."""
+    """Return the areas of up to `widest` items that a query can see."""
     items = attention.grid.width if attention.memory != "history" else query + 1
     areas = (attention.grid.area(index) for index in range(attention.grid.count))
     return [area for area in areas if area.width <= widest and area.left + area.width <= items]
 
 
 def places(attention: AttentionMap, query: int, top: Area, widest: int) -> list[Area]:
-    """Where the top area of a query would lie for every query of the sentence that sees
-    that place.
+    """Return the positions of a query's top area, moved along with every query of the sentence.
+
+    Positions that the query cannot see are left out.
     """
     queries = attention.weights.shape[2]
     along = [math.floor((other + 0.5) * attention.grid.width / queries) for other in range(queries)]
@@ -138,7 +141,7 @@ def places(attention: AttentionMap, query: int, top: Area, widest: int) -> list[
 def slow_top(
     attention: AttentionMap, memory: Field, query: int, top: Area, widest: int
 ) -> dict[str, float]:
-    """Whether an area has each measure, beside what it would have elsewhere."""
+    """Return each measure for an area, for random positions and for other queries' positions."""
     seen = [area for area in visible_areas(attention, query, widest) if area.width == top.width]
     moved = places(attention, query, top, widest)
     row: dict[str, float] = {}
@@ -154,7 +157,7 @@ def slow_top(
 def slow_row(
     attention: AttentionMap, memory: Field, head: int, query: int, widest: int
 ) -> dict[str, float]:
-    """The figures of one query, one area at a time."""
+    """Compute the metrics of one query, one area at a time."""
     weights_A, grid = attention.weights[0, head, query], attention.grid
     seen = visible_areas(attention, query, widest)
     attended = [
@@ -182,7 +185,7 @@ def slow_row(
 
 
 def slow_figures(attention: AttentionMap, memory: Field) -> dict[str, float]:
-    """The figures of a map of one layer: means over the queries that have them."""
+    """Compute the metrics of a one-layer map: means over the queries that have them."""
     used = np.flatnonzero(attention.weights.any((0, 1, 2)))
     widest = max((attention.grid.area(int(index)).width for index in used), default=1)
     shown = np.argwhere(attention.weights[0].any(-1)).tolist()

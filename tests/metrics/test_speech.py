@@ -1,4 +1,4 @@
-"""Edits, error rates and boundary hits by known answers."""
+"""Edits, error rates and boundary hits with known answers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_edits_by_known_answers(found: str, wanted: str, count: int) -> None:
 
 
 def slow(found: str, wanted: str) -> int:
-    """The definition, by trying everything."""
+    """Compute the edit distance from its definition, by trying everything."""
     if not found or not wanted:
         return len(found) + len(wanted)
     exchanged = slow(found[1:], wanted[1:]) + (found[0] != wanted[0])
@@ -47,5 +47,5 @@ def test_error_rate_pools_letters_of_all_examples() -> None:
 
 def test_hit_overlaps_the_digit() -> None:
     weights = np.eye(4, dtype=np.float32)[[0, 2, 3]]
-    # Items of 10 samples: item 0 overlaps 5..8, item 2 ends before 30, item 3 begins at 30.
+    # Items have 10 samples: item 0 overlaps 5..8, item 2 ends before 30, item 3 begins at 30.
     assert boundary_hits(weights, [(5, 8), (30, 40), (30, 31)], 10) == [True, False, True]

@@ -1,4 +1,4 @@
-"""Which action a sentence tells."""
+"""The recognition of the action that a sentence describes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def test_words_tell_the_action_they_occurred_with() -> None:
     found = ToldActions(TEXTS, ACTIONS)
     assert found.told("an otter climbs") == "climb"
     assert found.told("an otter is shouting") == "shout"
-    # The heron was seen shouting twice, one "climbs" outweighs no more than that.
+    # "climbs" and "up" together outweigh "heron", which occurs only with shouting.
     assert found.told("a heron climbs up") == "climb"
 
 

@@ -36,7 +36,7 @@ def test_short_output_pays_the_brevity_penalty() -> None:
 
 
 def test_chrf_by_hand() -> None:
-    # Half of the letters match, none of the pairs of letters, and there is nothing longer.
+    # Half of the letters match and no pair of letters does. There are no longer n-grams.
     assert translation_scores(["ab"], ["ac"])["chrf"] == pytest.approx(25)
 
 
@@ -104,7 +104,7 @@ def test_system_does_not_differ_from_itself() -> None:
 
 
 def test_p_value_is_two_sided() -> None:
-    """Beside every way to exchange the five sentences that differ, as often as it comes about."""
+    """The reference exchanges the sentences in every possible way, and counts each way once."""
     system = [REFERENCES[0], *(line.replace("e", "a") for line in REFERENCES[1:])]
     worse = {0: "Ein Hund liegt vor dem Haus .", 1: REFERENCES[1], 2: "Der Mann geht .", 4: "Ja ."}
     baseline = [worse.get(i, line.replace("e", "o")) for i, line in enumerate(system)]

@@ -1,5 +1,6 @@
-"""Scores of trees and of what opening brackets attend to, on cases computed by hand and against a
-slow version that walks every area.
+"""Scores of trees, and of what opening brackets attend to.
+
+They are computed by hand and by a slow version that goes through every area.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from areaviz.trace.tree import read_tree
 from tests import fakes
 
 GOLD = "(S (NP XX XX )NP (VP XX )VP )S"
-"""Three brackets, three words."""
+"""A tree of three brackets and three words."""
 
 
 @pytest.mark.parametrize(
@@ -32,12 +33,12 @@ GOLD = "(S (NP XX XX )NP (VP XX )VP )S"
         ("(S (NP XX XX )NP (ADJP XX )ADJP )S", 2, 3, 0, 0, 0),
         ("(S (NP XX XX )NP XX )S", 2, 2, 0, 0, 0),
         ("(S (NP XX )NP (VP XX XX )VP )S", 1, 3, 0, 0, 0),
-        # A node without words is no bracket, and a tree that has one is another tree.
+        # A node without words does not count as a bracket, but the tree is not an exact match.
         ("(S (NP XX XX )NP (VP XX )VP (PP )PP )S", 3, 3, 0, 0, 0),
-        # Of a broken tree counts what was closed before.
+        # In a broken tree, the brackets that were closed before the error count.
         ("(S (NP XX XX )NP (VP XX )NP )S", 1, 1, 0, 1, 1),
         ("(S (NP XX XX )NP (VP XX )VP", 2, 2, 0, 1, 1),
-        # Whole, but of another number of words.
+        # These trees are complete, but have another number of words.
         ("(S (NP XX XX )NP (VP XX XX )VP )S", 1, 3, 0, 1, 0),
         ("(S (NP XX XX )NP )S", 1, 2, 0, 1, 0),
         ("", 0, 0, 0, 1, 1),
@@ -61,7 +62,7 @@ def test_scores_of_one_tree(
 
 
 def test_brackets_of_all_sentences_are_pooled() -> None:
-    """A long sentence counts more than a short one in F1, and as much in the shares."""
+    """In F1 a long sentence counts more than a short one. In the shares they count equally."""
     gold = [GOLD, "(S XX )S", "(S XX XX )S"]
     scores = bracket_scores([GOLD, "(S XX )NP", "(S (NP XX )NP XX )S"], gold)
     assert scores.precision == pytest.approx(4 / 5) and scores.recall == pytest.approx(4 / 5)
@@ -84,13 +85,14 @@ def test_every_sentence_needs_a_tree() -> None:
 def test_flat_tree_has_one_bracket_around_all_words() -> None:
     assert flat_tree(3) == "(S XX XX XX )S" and flat_tree(1, "NP") == "(NP XX )NP"
     assert read_tree(flat_tree(7).split()).is_of(7)
-    # Of the gold brackets it has the outermost.
+    # The flat tree contains only the outermost gold bracket.
     assert bracket_scores([flat_tree(3)], [GOLD]).f1 == pytest.approx(0.5)
 
 
 def sentence() -> Field:
-    """The words "Ida", "paints", "boats", "." in seven items: Ida, pa, int, s, boat, s, the stop,
-    and the end symbol.
+    """Return the words "Ida", "paints", "boats" and "." as eight items.
+
+    The items are Ida, pa, int, s, boat, s, the full stop and the end symbol.
     """
     raw = "Ida paints boats ."
     places = [(0, 3), (4, 6), (6, 9), (9, 10), (11, 15), (15, 16), (17, 18), (18, 18)]
@@ -118,8 +120,9 @@ def test_openings_lie_in_the_sentence() -> None:
 
 
 def map_of(rows: dict[int, list[Area]], queries: int = 5) -> AttentionMap:
-    """Of seven items; token -> its heaviest area for each head. Another area has some weight,
-    and another layer looks elsewhere.
+    """Return a map over seven items with the given top areas, as token -> area of each head.
+
+    Another area has some weight, and another layer attends to another area.
     """
     grid = AreaGrid(1, 7, 1, 3)
     heads = len(next(iter(rows.values())))
@@ -133,8 +136,10 @@ def map_of(rows: dict[int, list[Area]], queries: int = 5) -> AttentionMap:
 
 
 def test_hits_by_hand() -> None:
-    """Heads: both right, the one at the other's words, both elsewhere, both at the first's words,
-    and at an area too small.
+    """There are five heads, for two openings.
+
+    In order, their areas are right, those of the other opening, elsewhere, twice those of the first
+    opening, and too small.
     """
     first, second = Area(0, 2, 1, 3), Area(0, 0, 1, 2)
     places = {
@@ -143,7 +148,7 @@ def test_hits_by_hand() -> None:
     }
     hits = span_hits(map_of(places), [Opening(1, 2, 5), Opening(3, 0, 2)])
     assert hits.openings == 2
-    # Of three items there are five areas, of two there are six.
+    # There are five spans of three items and six of two.
     three, two = 1 / 5, 1 / 6
     np.testing.assert_allclose(hits.exact_H, [2, 0, 0, 1, 0])
     np.testing.assert_allclose(hits.random_H, [three + two, 0, three + two, three, 0])
@@ -177,7 +182,7 @@ def test_hits_of_unlike_models_do_not_add_up(heads: int) -> None:
 
 
 def slow_hits(attention: AttentionMap, openings: list[Opening], head: int) -> list[float]:
-    """Exact, random and other hits of one head, area by area."""
+    """Return the exact, random and other hits of one head, area by area."""
     areas = [attention.grid.area(index) for index in range(attention.grid.count)]
     tops = []
     for one in openings:
@@ -202,7 +207,7 @@ def slow_hits(attention: AttentionMap, openings: list[Opening], head: int) -> li
 def test_hits_match_slow_count(seed: int) -> None:
     rng = np.random.default_rng(seed)
     grid = AreaGrid(1, 4, 1, 3)
-    # Few areas and many openings, so that many are hit.
+    # Many openings share few areas, so that many are hit.
     weights = rng.random((1, 3, 12, grid.count)).astype(np.float32)
     attention = AttentionMap("encoder-decoder", "target", "source", grid, weights)
     spans = [(0, 2), (1, 3), (2, 4), (0, 3), (1, 4), (0, 2), (2, 4)]

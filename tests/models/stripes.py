@@ -1,6 +1,6 @@
-"""Pictures that a tiny network learns to look at in seconds: a small square of stripes somewhere.
+"""Pictures in which a tiny network learns to look in seconds: a small striped square somewhere.
 
-Whether they run across or down is seen from near alone. Shapes: B pictures.
+Only a close glimpse shows whether the stripes are horizontal or vertical. Shapes: B pictures.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SIDE, BLOCK = 24, 6
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a look went.
+    """Statistics of the places where a network looked.
 
     Args:
-        hit: how often into the square.
-        position: how often into that of another picture.
-        spread: the standard deviation of the places over pictures, in pixels.
+        hit: How often it looked into the square.
+        position: How often it looked where another picture has its square.
+        spread: The standard deviation of the places over pictures, in pixels.
     """
 
     hit: float
@@ -31,7 +31,7 @@ class Places:
 
 
 def scenes(count: int, chance: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
-    """Pictures [B, S, S], their labels [B, 1] and the square's corner (row, column) [B, 2]."""
+    """Draw pictures [B, S, S], labels [B, 1] and the square's corners (row, column) [B, 2]."""
     labels_B = torch.randint(2, (count,), generator=chance)
     corners_B2 = torch.randint(SIDE - BLOCK + 1, (count, 2), generator=chance)
     across = (torch.arange(BLOCK) % 2).float()[:, None].expand(BLOCK, BLOCK)
@@ -44,7 +44,7 @@ def scenes(count: int, chance: torch.Generator) -> tuple[Tensor, Tensor, Tensor]
 
 
 def learned(network: nn.Module, updates: int, reward: str = "answers") -> nn.Module:
-    """The network after so many updates."""
+    """Train the network for the given number of steps and return it."""
     optimiser = torch.optim.AdamW(network.parameters(), 3e-3, betas=(0.9, 0.98), weight_decay=0.0)
     chance = torch.Generator().manual_seed(1)
     for _ in range(updates):
@@ -59,9 +59,9 @@ def learned(network: nn.Module, updates: int, reward: str = "answers") -> nn.Mod
 
 @torch.no_grad()
 def point_apart(locator: nn.Linear, network: nn.Module, pictures_2SS: Tensor) -> None:
-    """Have a locator look at the middle of one picture, and to the right in the other.
+    """Make a locator look at the middle of one picture, and to the right in the other.
 
-    It then tells apart what the network knows of both when it is asked for the first time.
+    The locator then distinguishes the network's state for both pictures at its first use.
     """
     known: list[Tensor] = []
     hook = locator.register_forward_pre_hook(lambda _, inputs: known.append(inputs[0]))
@@ -76,7 +76,7 @@ def point_apart(locator: nn.Linear, network: nn.Module, pictures_2SS: Tensor) ->
 
 @torch.no_grad()
 def looked_at(network: nn.Module, look: int) -> Places:
-    """Where a look (from 0) of a network goes in other pictures, without drawing."""
+    """Return where a network's glimpse (counted from 0) is in new pictures, without sampling."""
     pictures_BSS, _, corners_B2 = scenes(300, torch.Generator().manual_seed(9))
     reading: Reading = network(pictures_BSS, sample=False)
     assert reading.corners is not None

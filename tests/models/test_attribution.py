@@ -1,4 +1,4 @@
-"""Gradient times input: exact on a linear model, by finite differences on networks that write."""
+"""Gradient times input is exact on a linear model and matches finite differences on networks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_attribution_on_linear_model_is_item_contribution() -> None:
 
 
 def scaled(model: WritingModel, call: int, item: int, factor: float, ids: list[int]) -> Tensor:
-    """Log-probabilities of an output while one embedding is a little longer or shorter."""
+    """Return the log-probabilities of an output while one embedding is scaled by a factor."""
     calls: list[int] = []
 
     def hook(module: nn.Module, given: Any, output: Tensor) -> Tensor:
@@ -114,7 +114,7 @@ def test_trace_keeps_rollout_and_gradients_with_attention(model: WritingModel) -
         np.testing.assert_array_equal(found.maps[site].weights, attention.weights)
     read = from_bytes(to_bytes(found))
     assert read.request.attribution and set(read.maps) == set(found.maps)
-    # Weights and texts of the network are as they were.
+    # The network's parameters and outputs did not change.
     assert all(one.grad is None for one in model.network.parameters())
 
 

@@ -1,4 +1,4 @@
-"""Captioners: rectangles of the picture, from one pass, for any picture and any decoding."""
+"""Captioners: attention to rectangles of any picture, from one pass, with any decoding."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_picture_gives_a_valid_trace(model: WritingModel, method: str) -> None:
 
 
 def test_recorded_pass_equals_decoding_pass(model: WritingModel) -> None:
-    """Step by step and all at once, the same words have the same probability."""
+    """Step by step and in one pass, words have equal probabilities."""
     trace = model.trace([Request("captioner", "", picture=fakes.picture())])[0]
     told = float(trace.details["log-probability"])
     assert float(np.log(trace.output.probabilities).sum()) == pytest.approx(told, abs=2e-3)
@@ -111,7 +111,7 @@ def test_batch_equals_single_pictures(model: WritingModel) -> None:
 
 
 def test_captions_of_one_picture_share_its_memory(model: WritingModel) -> None:
-    """In training several captions attend to one picture: the same as attending to copies of it."""
+    """In training, several captions attend to one picture as if each had its own copy."""
     features = features_of(model, fakes.picture("one"), fakes.picture("two", 40, 80))
     captions = torch.tensor([[START, 5, 6], [START, 7, 8], [START, 5, 9], [START, 4, 4]])
     together = model.network(features, captions)
@@ -146,7 +146,7 @@ def test_text_is_refused(model: WritingModel) -> None:
 
 
 def test_grid_areas_decode_as_they_were_trained(model: WritingModel) -> None:
-    """Beams share the picture's pooled areas; a beam of one is greedy."""
+    """Beams share the picture's pooled areas. A beam search of width 1 equals greedy decoding."""
     asked = Request("captioner", "", picture=fakes.picture())
     features = features_of(model, fakes.picture())
     greedy = model.decode([asked], model.read([asked]))[0]

@@ -1,5 +1,6 @@
-"""Changed runs of translators: decoding against the whole pass, what a trace then shows, and what
-is refused.
+"""Translators under interventions.
+
+Decoding is compared with a whole pass. Traces and error messages are checked.
 """
 
 from __future__ import annotations

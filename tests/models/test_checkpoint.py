@@ -1,6 +1,4 @@
-"""What is loaded are the files that the card names: one that was changed, exchanged or not named is
-refused.
-"""
+"""Only files that the card names are loaded. Changed, replaced or unlisted files are rejected."""
 
 from __future__ import annotations
 
@@ -35,7 +33,7 @@ def card(folder: Path) -> Card:
 
 
 def flip(path: Path, place: int) -> None:
-    """Change one bit."""
+    """Flip one bit of a file."""
     content = bytearray(path.read_bytes())
     content[place] ^= 1
     path.write_bytes(content)
@@ -75,7 +73,7 @@ def test_flipped_bit_is_refused_by_name(folder: Path, card: Card, name: str, pla
 
 
 def test_flipped_bit_is_refused_for_every_family(tmp_path: Path) -> None:
-    """Every family reads its files by way of the comparison."""
+    """Every model family compares its files with the card."""
     shipped = {read_card(CHECKPOINTS / name / "card.json").family: name for name in NAMES}
     for family, name in shipped.items():
         copy = Path(shutil.copytree(CHECKPOINTS / name, tmp_path / name))

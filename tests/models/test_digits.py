@@ -1,4 +1,4 @@
-"""Digit readers: every kind of attention gives the record its own looks, and nothing else."""
+"""Digit classifiers: every kind of attention records its own glimpses or weights."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def reader(name: str, path: Path) -> DigitReader:
 
 
 def digit(side: int = 60, seed: int = 0, name: str = "digit") -> Picture:
-    """A grey square that is brighter in one place."""
+    """Return a grey square with a brighter part."""
     pixels = np.zeros((side, side, 3), np.uint8)
     top, left = np.random.default_rng(seed).integers(0, side // 2, 2)
     pixels[top : top + side // 4, left : left + side // 8] = 230
@@ -79,7 +79,7 @@ def test_multiply_adds_agree_with_the_counter_of_torch(name: str, tmp_path: Path
 def test_counting_multiply_adds_does_not_import_the_compiler(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Importing it takes 2 s of CPU, which the first reader of a digit would wait for."""
+    """Importing the compiler takes 2 s of CPU time, which the first user would have to wait for."""
     monkeypatch.setitem(sys.modules, "torch._dynamo", None)
     assert reader("soft", tmp_path).multiply_adds > 0
 
@@ -130,15 +130,16 @@ def test_sampling_follows_the_seed(name: str, draws: int, tmp_path: Path) -> Non
 
 def test_pixels_read_include_the_coarse_look(tmp_path: Path) -> None:
     found = {name: read(name, tmp_path).details["pixels read"] for name in OPTIONS}
-    glimpses = 2 * 2 * 2 * 14**2  # digits, glimpses each, scales, pixels of a patch
+    glimpses = 2 * 2 * 2 * 14**2  # digits, glimpses per digit, scales, pixels per patch
     assert found["dram, no context"] == f"{glimpses:,}" and found["dram"] == f"{glimpses + 25**2:,}"
     assert found["ram"] == f"{3 * 3 * 12**2:,}" and found["stn"] == found["soft"] == "3,600"
 
 
 @pytest.mark.parametrize("sample", [False, True])
 def test_glimpses_without_context_use_equal_random_draws(sample: bool, tmp_path: Path) -> None:
-    """A coarse look that says nothing changes nothing: whatever differs is its doing,
-    not chance's.
+    """A coarse look without content changes nothing.
+
+    Any difference is therefore due to the look, not to random draws.
     """
     model = reader("dram", tmp_path)
     assert isinstance(model.network, Dram) and model.network.context is not None
@@ -192,7 +193,7 @@ def test_digit_on_unevenly_lit_paper_is_inverted(tmp_path: Path) -> None:
 
 
 def test_transformer_looks_are_chosen_one_by_one() -> None:
-    """As a slow reading has it: a loop over pictures and looks, each cut out by itself."""
+    """The reference loops over pictures and steps, and cuts out each sample separately."""
     torch.manual_seed(2)
     network = RnnStn(RnnStnConfig(width=4, hidden=8)).eval()
     torch.nn.init.normal_(network.place.weight, std=0.3)
@@ -231,7 +232,7 @@ def test_transformer_looks_have_equal_size_around_their_aim(extent: float) -> No
 
 
 def test_coarse_look_averages_pixels() -> None:
-    """Against means over squares of four pixels."""
+    """The expected values are means over 4 x 4 pixels."""
     torch.manual_seed(0)
     pictures = torch.rand(2, 100, 100)
     expected = pictures.view(2, 25, 4, 25, 4).mean((2, 4))
@@ -248,7 +249,7 @@ def test_glimpse_aims_equal_places_without_sampling() -> None:
         reading = network(pictures, sample=False)
         assert reading.corners is not None and reading.aims is not None
         middles = reading.corners[:, chosen, 0].mean(3)
-        # Patches lie at whole pixels.
+        # Patches start at whole pixels, so middles are off by at most half a pixel.
         torch.testing.assert_close((reading.aims + 1) * 30, middles, rtol=0, atol=0.51)
 
 
@@ -265,7 +266,7 @@ def test_text_is_refused(tmp_path: Path) -> None:
 
 
 def test_loss_rewards_looks_for_later_digits() -> None:
-    """Two digits, two looks each: the first right, the second wrong."""
+    """There are two digits with two looks each. The first answer is right, the second is wrong."""
     logits = torch.zeros(1, 4, 3)
     logits[0, :, 0] = 9
     chance = torch.zeros(1, 4, requires_grad=True)
@@ -311,9 +312,7 @@ def test_figures_are_shares(name: str, tmp_path: Path) -> None:
 def test_transformer_output_equals_its_sampling_grid(
     name: str, size: tuple[int, int], tmp_path: Path
 ) -> None:
-    """Every pixel of the output is the sample that the view explains, whatever the
-    picture's size.
-    """
+    """Every output pixel equals the sample that the view explains, for any picture size."""
     shown = np.random.default_rng(0).integers(0, 256, (*size, 3)).astype(np.uint8) // 3
     trace = read(name, tmp_path, Picture.of("noise", shown))
     seen = trace.gazes["transformer"].seen

@@ -1,4 +1,4 @@
-"""A coarse look reaches the first glimpse, and nothing else of what is read."""
+"""The coarse look reaches the first glimpse, and nothing else that the model reads."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_reading_ignores_the_coarse_look(dram: Dram) -> None:
 
 
 def test_looks_are_rewarded_for_immediate_recognition() -> None:
-    """One digit, three looks: known after the second and the third."""
+    """One digit has three looks, and is recognised after the second and the third."""
     logits = torch.zeros(1, 3, 2)
     logits[0, 0, 0] = logits[0, 1, 1] = logits[0, 2, 1] = 9
     gradients = {}

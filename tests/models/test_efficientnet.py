@@ -1,5 +1,6 @@
-"""EfficientNet-Lite0: the names and shapes of the published file, and the same features as a plain
-version that reads that file.
+"""EfficientNet-Lite0 has the parameter names, shapes and features of the published network.
+
+The reference is a plain version that reads the published file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from areaviz.training.finished_features import load_encoder
 
 OPTIONS = {"kind": "efficientnet-lite0", "side": 64, "channels": 160}
 PUBLISHED, CLASSIFIER = 4_652_008, 1_281_000
-"""Parameters of the published network, and those of its classifier."""
+"""Parameters of the published network, and of its classifier alone."""
 
 
 def encoder(grid: int = 2) -> EfficientNetLite0:
@@ -35,7 +36,7 @@ def normalisation(name: str, channels: int) -> dict[str, Tensor]:
 
 
 def published() -> dict[str, Tensor]:
-    """Random weights under the names of the package's file."""
+    """Return random weights under the names of the published file."""
     torch.manual_seed(0)
     found = {"_conv_stem.weight": torch.randn(32, 3, 3, 3) / 5, **normalisation("_bn0", 32)}
     inside, number = 32, 0
@@ -56,12 +57,12 @@ def published() -> dict[str, Tensor]:
 
 
 def plain(weights: dict[str, Tensor], pixels_BHWC: Tensor) -> Tensor:
-    """The features [B, C, G, G], written as the paper says."""
+    """Compute the features [B, C, G, G] as the paper describes them."""
 
     def layer(x: Tensor, convolution: str, norm: str, stride: int = 1, groups: int = 1) -> Tensor:
         kernel = weights[f"{convolution}.weight"]
         size = kernel.shape[-1]
-        # As many cells as the stride leaves; an odd row of padding comes last.
+        # Keep ceil(side / stride) cells. An odd row of padding is added at the end.
         total = max((-(-x.shape[-1] // stride) - 1) * stride + size - x.shape[-1], 0)
         x = F.pad(x, (total // 2, total - total // 2) * 2)
         x = F.conv2d(x, kernel, stride=stride, groups=groups)

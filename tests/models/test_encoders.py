@@ -1,4 +1,4 @@
-"""The encoder of pictures: grids of any side it is asked for, each cell seeing its own part."""
+"""The picture encoder: grids of every requested size, in which each cell sees its own part."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_every_grid_has_its_cells_and_channels(grids: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize("grid", [8, 14])
 def test_corner_change_does_not_reach_far_corner(grid: int) -> None:
-    """Cells are in the picture's order, row by row; what a cell sees is around it."""
+    """Cells are in the order of the picture, row by row, and each sees its surroundings."""
     plain = torch.full((1, 128, 128, 3), 90, dtype=torch.uint8)
     spotted = plain.clone()
     spotted[:, :16, 112:] = 250

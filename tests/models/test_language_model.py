@@ -1,4 +1,4 @@
-"""A language model: its parts against obvious versions, what it writes, and what it leaves."""
+"""A language model: its parts compared with obvious versions, its output, and its traces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TEXT = "A small dog runs"
 
 
 def language_model(level: str = "token", **options: Any) -> LanguageModel:
-    """Random weights; nothing that it writes means anything."""
+    """Return a language model with random weights. Its output has no meaning."""
     words = tiny.tokenizer(level)
     sizes: dict[str, Any] = {"layers": 2, "width": 16, "filter": 32, "heads": 2, "dropout": 0.0}
     sizes |= {"area_size": 3, "area_layers": 1, "key_mode": "boundary"}
@@ -46,7 +46,7 @@ def language_model(level: str = "token", **options: Any) -> LanguageModel:
 
 
 def save(model: LanguageModel, folder: Path, name: str) -> None:
-    """A checkpoint of it, as shipped ones lie."""
+    """Save a checkpoint of the model in the layout of shipped checkpoints."""
     path = folder / name
     path.mkdir(parents=True)
     save_weights(model.network, path)
@@ -122,7 +122,7 @@ def test_text_is_read_to_its_end_without_writing(model: LanguageModel) -> None:
     assert [*target.labels] == [*pieces, "⟨end⟩"] and [*history.labels] == ["⟨start⟩", *pieces]
     ids = torch.tensor([model.tokenizer.ids(TEXT)])
     likely = model.network(shifted(ids)).softmax(-1)[0, torch.arange(ids.shape[1]), ids[0]]
-    # What may not be written takes no part of the probability of the rest.
+    # Tokens that may not be written take no probability from the remaining tokens.
     assert (trace.output.probabilities >= likely.detach().numpy() - 1e-6).all()
 
 

@@ -1,4 +1,4 @@
-"""The listener: a pass and its steps agree, padding changes nothing, attention hears."""
+"""The speech recogniser: one pass equals its steps, and padding changes nothing."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_steps_equal_the_whole_pass(scoring: str, changes: tuple[Share, ...]) ->
         logits = network.attend(sound(), TARGET, changed=changed).logits
         wanted = token_log_probabilities(logits)
         stepper = network.write(sound(), changed=changed)
-        # Two beams of the sentence; what the second does must not reach the first.
+        # The sentence has two beams. The tokens of the second beam must not affect the first.
         for time in range(4):
             both = torch.tensor([int(TARGET[0, time]), START])
             found = stepper.step(both)

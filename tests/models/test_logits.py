@@ -1,4 +1,4 @@
-"""What the weights of models are made of: differences of logits are logarithms of ratios."""
+"""Logit terms of models: differences of logits are logarithms of ratios of weights."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def loaded(folder: Path, **options: Any) -> WritingModel:
 
 
 def check(model: WritingModel, request: Request) -> None:
-    """Some queries of every site, layer and head, with all their areas."""
+    """Check some queries of every site, layer and head, with all their areas."""
     (trace,) = model.trace([request])
     for site, attention in trace.maps.items():
         queries = attention.weights.shape[2]

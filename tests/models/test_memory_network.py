@@ -25,7 +25,7 @@ def network(hops: int = 3) -> MemoryNetwork:
 
 
 def slow_sentence(table: np.ndarray, sentence: list[int]) -> np.ndarray:
-    """Position encoding as Sukhbaatar et al. 2015, section 4.1, print it; j and k from 1."""
+    """Compute the position encoding of Sukhbaatar et al. 2015, section 4.1, with j and k from 1."""
     width, found = table.shape[1], np.zeros(table.shape[1])
     for j, word in enumerate(sentence, start=1):
         for k in range(1, width + 1):
@@ -56,7 +56,7 @@ def slow_hops(net: MemoryNetwork, linear: bool) -> tuple[np.ndarray, list[np.nda
 
 
 def run(net: MemoryNetwork, **options: object) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The same facts with two empty places behind them, as they stand in a batch."""
+    """Run the network on the facts and two empty places, as in a padded batch."""
     padded = torch.cat([bags(FACTS, 6), torch.rand(2, 2, 6)])[None]
     ages = torch.tensor([[3, 2, 1, 0, -1, -1]])
     found = net(padded, ages, bags([QUESTION], 6), **options)

@@ -1,4 +1,4 @@
-"""A pointer network compared with its equations step by step, and its decoding with its weights."""
+"""A pointer network compared with its equations, and its decoding with its weights."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def network(kind: str, seed: int = 0) -> PointerNetwork:
 
 
 def slow_weights(net: PointerNetwork, points: torch.Tensor, answer: list[int]) -> list[np.ndarray]:
-    """One set: Eq. 3 of Vinyals et al. 2015 for one point and one step at a time."""
+    """Compute Eq. 3 of Vinyals et al. 2015 for one set, one point and one step at a time."""
     items, (hidden, cell) = net.reader(points[None])
     state = (
         torch.tanh(net.hidden(torch.cat([hidden[0], hidden[1]], 1)))[None],

@@ -1,4 +1,4 @@
-"""Where glimpses go: the places follow the locator, and rewards alone teach it."""
+"""Glimpses follow the locator, and only rewards train it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_first_look_is_central_and_locator_chooses_next(ram: Ram) -> None:
     reading = ram(torch.rand(2, SIDE, SIDE), sample=False)
     assert reading.corners is not None
     middles_BT2 = reading.corners[:, :, 0].mean(2)
-    # (x, y): half way from the middle to the right edge, and to the top.
+    # The place (x, y) is half way from the middle to the right edge and to the top.
     wanted = torch.tensor([[12.0, 12.0], [18.0, 6.0], [18.0, 6.0]])
     torch.testing.assert_close(middles_BT2, wanted.expand(2, 3, 2))
 
 
 def test_place_follows_from_the_previous_look(ram: Ram) -> None:
-    """Two pictures that differ where the first look is: their second places differ."""
+    """The pictures differ at the first glimpse, so their second places differ."""
     pictures = torch.zeros(2, SIDE, SIDE)
     pictures[1, 9:15, 9:15] = 1
     point_apart(ram.locator, ram, pictures)
@@ -41,7 +41,7 @@ def test_place_follows_from_the_previous_look(ram: Ram) -> None:
     assert reading.corners is not None
     first, second = reading.corners[:, :2, 0].mean(2).unbind(1)
     assert torch.equal(first[0], first[1])
-    # At the middle and at tanh(1) of the way to the right edge.
+    # The places are the middle, and tanh(1) of the way to the right edge.
     torch.testing.assert_close(second, torch.tensor([[12.0, 12.0], [21.0, 12.0]]))
 
 
@@ -78,9 +78,10 @@ def test_two_digits_are_answered_at_their_own_looks() -> None:
     assert reading.logits.shape[1] == 6 and reading.answers.shape == (4, 2, 2)
     torch.testing.assert_close(reading.answers, reading.logits[:, [2, 5]])
     middles_BT2 = reading.corners[:, :, 0].mean(2) / SIDE * 2 - 1
-    # No two looks in a row lie at one place, so a wrong look would be noticed.
+    # Consecutive glimpses are at different places, so a wrong glimpse would be noticed.
     assert (middles_BT2[:, 1:] - middles_BT2[:, :-1]).abs().amax((0, 2)).min() > 0.2
-    # Look 0 is at the middle, 1 and 2 are chosen for the first digit, 3 to 5 for the second.
+    # Glimpse 0 is at the middle. Glimpses 1 and 2 are chosen for the first digit, 3 to 5 for the
+    # second.
     torch.testing.assert_close(reading.aims[:, 0], middles_BT2[:, 1:3], atol=0.1, rtol=0)
     torch.testing.assert_close(reading.aims[:, 1], middles_BT2[:, 3:5], atol=0.1, rtol=0)
 

@@ -1,4 +1,4 @@
-"""How well looks lie on digits, and what looks get that know nothing of the picture."""
+"""Metrics of glimpses at digits, and the baselines that know nothing of the picture."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ CPU = torch.device("cpu")
 
 
 def square(middle: Array, half: float) -> Array:
-    """Corners [B, T, 4, 2] around middles [B, T, 2]."""
+    """Return the corners [B, T, 4, 2] of squares around middles [B, T, 2]."""
     corners: Array = middle[:, :, None] + half * np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     return corners
 
 
 class Seeing(nn.Module):
-    """Looks at the brightest pixel, or at the middle of the picture; each label is right."""
+    """A network that looks at the brightest pixel, or at the picture's middle.
+
+    Its labels are always right.
+    """
 
     def __init__(self, seeing: bool, looks: int = 2) -> None:
         super().__init__()
@@ -47,7 +50,7 @@ class Seeing(nn.Module):
 
 
 def scenes() -> DigitScenes:
-    """One bright pixel, always a digit "0", in the middle of a box of 8 x 8 anywhere."""
+    """Return scenes with one bright pixel, the digit "0", in the middle of a random 8 x 8 box."""
     rng = np.random.default_rng(1)
     corner = rng.integers(0, SIDE - 8, (COUNT, 2))
     pictures = np.zeros((COUNT, SIDE, SIDE), np.uint8)

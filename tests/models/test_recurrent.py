@@ -1,5 +1,6 @@
-"""Recurrent translators: each against loops over sentences, tokens and items, and as models that
-write.
+"""Recurrent translators as networks and as writing models.
+
+Each is compared with loops over sentences, tokens and items.
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ CHANGES: list[tuple[Change, ...]] = [
 
 
 def network(form: str, vocabulary: int = 20, dropout: float = 0.0) -> RecurrentTranslator:
-    """Of 8 units, with random weights; a convolution, which begins at zero, is random, too."""
+    """Return a network of 8 units with random weights.
+
+    Convolutions normally start at zero. Here they are random.
+    """
     torch.manual_seed(0)
     options = {"width": 8, "dropout": dropout, **FORMS[form]}
     if form in ("additive", "none"):
@@ -95,7 +99,7 @@ def sigmoid(x: np.ndarray) -> np.ndarray:
 
 
 def gru_states(core: nn.GRU, items: Sequence[Tensor]) -> list[Tensor]:
-    """The states of a GRU after each item, gate by gate (Cho et al. 2014)."""
+    """Compute the states of a GRU after each item, gate by gate (Cho et al. 2014)."""
     parts = (core.weight_ih_l0, core.weight_hh_l0, core.bias_ih_l0, core.bias_hh_l0)
     w, u, b, c = (np.asarray(part) for part in parts)
     width = len(b) // 3
@@ -130,7 +134,7 @@ def test_items_are_read_in_order_skipping_padding(is_backwards: bool) -> None:
 
 
 def additive_slowly(made: Birnn, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-    """Logits and weights of one sentence, one token and one item after the other."""
+    """Compute the logits and weights of one sentence, token by token and item by item."""
     assert made.attention is not None
     words = [made.embedding.weight[token] * 8**0.5 for token in source]
     ahead = gru_states(made.forwards, words)
@@ -188,7 +192,7 @@ def test_decoder_without_attention_gets_both_final_states() -> None:
 
 @pytest.mark.parametrize("form", ["regular", "mean"])
 def test_lstm_attends_by_dot_products_from_top_layer(form: str) -> None:
-    """Its reading and writing are torch's LSTM; heads and areas are looped over."""
+    """Encoder and decoder are torch's LSTM. The reference loops over heads and areas."""
     made = network(form)
     assert isinstance(made, LstmTranslator)
     source, target = SOURCE[1:, :3], TARGET[1:]
@@ -249,7 +253,7 @@ def test_reordered_beams_keep_their_states(form: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_beam_probabilities_equal_whole_pass(form: str) -> None:
-    """The probability that each hypothesis came with is that of one pass over it."""
+    """Each hypothesis has the probability that one pass over it gives."""
     made = network(form)
     for row, found in enumerate(beam_search(made.write(SOURCE), START, 3, [6, 6], 3)):
         for one in found:
@@ -349,7 +353,7 @@ MARK = 12
 
 
 def marked(chance: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Sentences with a mark somewhere, and the two tokens behind it, which have to be written."""
+    """Draw sentences with a marker, and the two tokens after it as the target."""
     source, rows = torch.randint(4, MARK, (32, 8), generator=chance), torch.arange(32)
     place = torch.randint(0, 6, (32,), generator=chance)
     source[rows, place] = MARK
@@ -359,7 +363,7 @@ def marked(chance: torch.Generator) -> tuple[Tensor, Tensor]:
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ATTENDING)
 def test_trained_attention_finds_the_marked_item(form: str) -> None:
-    """After a few steps of training it looks where the mark is, wherever that is."""
+    """After a short training, attention follows the marker through the sentence."""
     made = network(form).requires_grad_(True).train()
     chance = torch.Generator().manual_seed(1)
     optimiser = torch.optim.Adam(made.parameters(), 0.02)
@@ -392,7 +396,7 @@ def test_named_area_can_be_weighted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["additive", "mean", "none"])
 def test_trace_can_be_replayed_linked_exported_and_drawn(form: str, tmp_path: Path) -> None:
-    """What works for every model works for these, and nothing asks which model it is."""
+    """Everything that works for other models works for these, without special cases."""
     made = model(form, tmp_path)
     changes: tuple[Change, ...] = (Hide("source", (0,)),) if form != "none" else ()
     asked = Request("recurrent", "Two dogs", "beam", 2, changes=changes)
@@ -408,7 +412,7 @@ def test_trace_can_be_replayed_linked_exported_and_drawn(form: str, tmp_path: Pa
     assert "Two dogs" in html
     for site in trace.maps:
         fitting = [view for view in VIEWS.values() if view.fits(trace, Focus(site))]
-        # An overview of heads needs more than one.
+        # The overview of heads needs more than one head.
         assert len(fitting) >= (6 if trace.maps[site].heads > 1 else 5)
         for view in fitting:
             assert view.table(trace, Focus(site)).rows
@@ -420,6 +424,6 @@ def test_untrained_network_has_equal_form_and_other_weights(form: str, tmp_path:
     other = made.untrained()
     (trace,) = other.trace([Request("recurrent", "Two dogs", target="Zwei")])
     assert set(trace.maps) == set(made.network.sites)
-    # Random, too, but not by the same draws.
+    # The weights of the untrained network are random too, but drawn differently.
     own, others = (dict(one.network.named_parameters()) for one in (made, other))
     assert not torch.equal(own["embedding.weight"], others["embedding.weight"])

@@ -1,6 +1,4 @@
-"""ResNet-152: its size, its names, its cells, and loading from a file of weights, here
-random ones.
-"""
+"""ResNet-152: its size, its names, its cells, and loading from a file of random weights."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from areaviz.training.finished_features import load_encoder
 OPTIONS = {"kind": "resnet152", "side": 224, "channels": 128}
 RES5_AND_CLASSIFIER = 14_964_736 + 2_049_000
 WHOLE = 60_192_808
-"""Parameters of the published network, and of its parts that are left out."""
+"""Parameters of the published network. RES5_AND_CLASSIFIER counts those that are left out."""
 
 
 def on_meta() -> ResNet152:
@@ -42,7 +40,7 @@ def test_weight_names_match_the_published_file() -> None:
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A whole file of weights: random ones, and some of the parts that are left out."""
+    """Write a complete weight file with random values, including some of the parts left out."""
     folder = tmp_path_factory.mktemp("resnet152")
     torch.manual_seed(0)
     made = picture_encoder(OPTIONS, 14).state_dict()

@@ -1,4 +1,4 @@
-"""An encoder that models share is a file of its own, with its digest on the card of each."""
+"""An encoder shared by models has its own file, and every model's card has its digest."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CONFIG = CaptionerConfig(20, 1, 16, 16, 2, encoder=OPTIONS, grid=2)
 
 
 def network(seed: int) -> CaptionTransformer:
-    """Random weights; the encoder's are those of any seed."""
+    """Return a network with random weights whose encoder does not depend on the seed."""
     torch.manual_seed(0)
     encoder = CaptionTransformer(CONFIG).pictures.state_dict()
     torch.manual_seed(seed)
@@ -31,7 +31,7 @@ def network(seed: int) -> CaptionTransformer:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """One of two checkpoints that share an encoder."""
+    """Return one of two checkpoints that share an encoder."""
     for seed in (1, 2):
         (tmp_path / f"model-{seed}").mkdir()
         save_weights(network(seed), tmp_path / f"model-{seed}")

@@ -1,6 +1,4 @@
-"""Show, attend and tell: what each kind of attention reads, word by word, against an
-obvious loop.
-"""
+"""Show, attend and tell: what each kind of attention reads, compared with an obvious loop."""
 
 from __future__ import annotations
 
@@ -51,7 +49,7 @@ def model(kind: str, path: Path) -> WritingModel:
 
 
 def read(made: ShowAttendTell, cell_MC: Tensor, hidden_W: Tensor) -> tuple[Tensor, Tensor]:
-    """What one look reads and its weights, one cell after the other."""
+    """Compute the context of one step and its weights, one cell after the other."""
     key = [made.key(cell) for cell in cell_MC]
     score = torch.stack([made.score(torch.tanh(one + made.query(hidden_W)))[0] for one in key])
     weights = score.exp() / score.exp().sum()
@@ -241,7 +239,7 @@ def test_model_without_attention_cannot_be_changed(tmp_path: Path) -> None:
 
 
 def test_nan_scores_stay_nan_under_a_change() -> None:
-    """A damaged network is not shown as one that attends to nothing."""
+    """A damaged network must not look like one that attends to nothing."""
     made, features, words = network("soft"), torch.randn(1, 16, 16), torch.tensor([[START, 5]])
     made.score.bias.fill_(torch.nan)
     changed = Changed.of((Weigh(SITE, (1,)),), made.sites, 1)

@@ -1,4 +1,4 @@
-"""The network: its sizes, its masks, and decoding one token at a time against one whole pass."""
+"""The Transformer: its sizes, its masks, and step-by-step decoding compared with one pass."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The doubly attentive Transformer: the text's alone, the picture's alone, both; step by step and
-at once.
+"""The doubly attentive Transformer with a text, a picture, or both.
+
+Step-by-step decoding is compared with one pass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""No layer makes the host wait for the GPU: it never asks for a number, and copies nothing over.
+"""No layer makes the host wait for the GPU, by reading a number or by a blocking copy.
 
-The networks run on torch's device "meta", which has no numbers to ask for and is no CPU either, so
-this needs no GPU.
+The networks run on torch's device "meta". It has no numbers to read and is not the CPU, so these
+tests need no GPU.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ ASKS = ("_local_scalar_dense", "nonzero", "masked_select", "unique_consecutive")
 
 
 class WaitingError(Exception):
-    """The host would have to wait."""
+    """The error for an operation that makes the host wait."""
 
 
 class NoWaiting(TorchDispatchMode):
-    """Refuses what needs a number of the GPU, and copies from or to the host that are awaited."""
+    """A mode that rejects reading numbers from the GPU, and blocking copies from or to the host."""
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -48,10 +48,11 @@ class NoWaiting(TorchDispatchMode):
 
 
 class Lists(TorchFunctionMode):
-    """Tensors of lists are made on the host; on another device, a copy would have to be awaited.
+    """A mode that creates tensors of lists on the host, and rejects them on other devices.
 
-    A mode rather than another `torch.tensor`: torch keeps a set of the functions that make tensors,
-    and one that is made while a function is replaced would lack the true one ever after.
+    On another device the list would need a blocking copy. This is a mode and not a replacement of
+    `torch.tensor`, because torch caches a set of the functions that make tensors. If the set were
+    built during the replacement, it would permanently lack the original function.
     """
 
     def __torch_function__(
@@ -68,8 +69,8 @@ class Lists(TorchFunctionMode):
 
 @pytest.fixture(autouse=True)
 def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In a test all new tensors are on the device without numbers; none is made there of a list."""
-    # This device has no types that torch would cast to by itself.
+    """Create all new tensors on the device without numbers, and none of them from a list."""
+    # The device has no types to which autocast could convert.
     monkeypatch.setattr(torch, "autocast", lambda *_, **__: nullcontext())
     with torch.device("meta"), Lists():
         yield

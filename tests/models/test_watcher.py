@@ -1,4 +1,4 @@
-"""The watcher: a pass and its steps agree, what is hidden is not seen, frames and motion apart."""
+"""The video captioner: steps equal one pass, hidden frames are unseen, motion is separate."""
 
 from __future__ import annotations
 
@@ -57,7 +57,10 @@ TARGET = torch.tensor([[START, 5, 6, 7], [START, 8, 4, 4]])
 
 
 def watcher(form: str = "both", **options: Any) -> Watcher:
-    """Random weights; convolutions and size biases, which begin at zero, are random, too."""
+    """Return a network with random weights.
+
+    Convolutions and size biases normally start at zero. Here they are random.
+    """
     torch.manual_seed(5)
     sizes = {"frames": FRAMES, "side": SIDE, "width": 16, **FORMS[form], **options}
     network = Watcher(WatcherConfig(VOCABULARY, **sizes)).eval().requires_grad_(False)
@@ -78,7 +81,7 @@ def change(network: Watcher, changes: tuple[Change, ...]) -> Changed:
 
 
 def holds(network: Watcher, frame: int) -> Tensor:
-    """Which areas hold a frame, bool [A]."""
+    """Return which areas contain a frame, bool [A]."""
     _, left, _, width = torch.from_numpy(network.areas("clip").grid(FRAMES).table()).T
     held: Tensor = (left <= frame) & (frame < left + width)
     return held
@@ -109,7 +112,7 @@ def test_steps_equal_the_whole_pass(form: str, changes: tuple[Change, ...]) -> N
     assert logits.isfinite().all()
     wanted = token_log_probabilities(logits)
     stepper = network.write(clips(), changed=changed)
-    # Two beams of each sentence; what the second does must not reach the first.
+    # Each sentence has two beams. The tokens of the second beam must not affect the first.
     for time in range(4):
         tokens = torch.stack([TARGET[:, time], torch.tensor([START, START])], 1).flatten()
         found = stepper.step(tokens)
@@ -138,7 +141,7 @@ def test_hidden_frames_are_not_seen(form: str, hidden: tuple[int, ...]) -> None:
     assert torch.equal(one.logits, two.logits)
     steps = [network.write(clip, changed=changed).step(TARGET[:, 0]) for clip in (clips(), other)]
     assert torch.equal(*steps)
-    # Unless it is hidden, it is seen.
+    # The frames that were hidden matter if they are not hidden.
     plain = [network.attend(clip, TARGET).logits for clip in (clips(), other)]
     assert (plain[0] - plain[1]).abs().max() > 1e-5
 
@@ -193,7 +196,10 @@ def test_bans_and_gates_change_the_reading() -> None:
 @pytest.mark.parametrize("hidden", [(), (1,), (0, 3), ALL], ids=str)
 @pytest.mark.parametrize("form", ["none", "none, frames", "none, motion"])
 def test_model_without_attention_reads_the_mean_frame(form: str, hidden: tuple[int, ...]) -> None:
-    """Frame by frame and word by word; in place of a hidden frame the one before it is seen."""
+    """The reference goes frame by frame and word by word.
+
+    For motion, the previous visible frame replaces a hidden frame.
+    """
     network = watcher(form)
     found = network.attend(clips(), TARGET, changed=change(network, (Hide("clip", hidden),)))
     assert found.weights == {} and network.sites == {}
@@ -240,7 +246,7 @@ def test_motion_encodes_changes_not_content() -> None:
     for seed in (1, 2):
         picture = clips(1, 1, seed).float().expand(-1, FRAMES, -1, -1)[:, :, None] / 255
         torch.testing.assert_close(moving(picture), still)
-    # The same brightness more in every frame is no motion.
+    # A constant brightness added to every frame is no motion.
     pixels = clips(1).float()[:, :, None] / 510
     torch.testing.assert_close(moving(pixels + 0.5), moving(pixels), atol=1e-5, rtol=1e-4)
     assert (moving(pixels) - still).abs().max() > 1e-4

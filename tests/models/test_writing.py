@@ -1,4 +1,4 @@
-"""A translator: its traces are whole, consistent and anchored in what was typed."""
+"""A translator: its traces are complete, consistent and anchored in the typed text."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_batch_neighbours_change_nothing(model: WritingModel, method: str) -> No
 
 
 def same(trace: Trace, other: Trace) -> None:
-    """Check that two traces are the same but for rounding."""
+    """Check that two traces are equal except for rounding."""
     validate(trace)
     assert trace.fields.keys() == other.fields.keys()
     likely, beside = (float(one.details["log-probability"]) for one in (trace, other))
@@ -132,9 +132,7 @@ def test_area_size_one_is_regular_attention(tmp_path: Path) -> None:
 def test_learned_areas_shrink_by_masking_larger_ones(
     tmp_path: Path, learned: dict[str, Any]
 ) -> None:
-    """Smaller ones leave the larger out, which is masking them: the weights are renormalised,
-    nothing else.
-    """
+    """Smaller areas leave out the larger ones, so the remaining weights are only renormalised."""
     folder = checkpoint(tmp_path, **learned)
     card = read_card(folder / "card.json")
     whole, smaller = (

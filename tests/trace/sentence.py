@@ -1,4 +1,4 @@
-"""Refusals are one short sentence, or two if the second one says what to do."""
+"""The check that an error message is one short sentence, or two if the second says what to do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ MAX_CHARACTERS, MAX_WORDS, MAX_ADVICE_WORDS = 200, 33, 8
 
 
 def assert_one_sentence(error: InputError | str) -> None:
-    """Check that a refusal is short and plain: what is wrong, and perhaps what to do."""
+    """Check that an error message is short and plain.
+
+    It says what is wrong, and may add what to do.
+    """
     text = str(error)
     assert text.endswith(".") and len(text) < MAX_CHARACTERS, text
     assert "\n" not in text and "  " not in text and "!" not in text, text

@@ -12,7 +12,7 @@ from areaviz.trace.record import AttentionMap, Field, Output, Trace
 from areaviz.trace.request import Focus, Request
 
 SOME = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
-"""For properties whose examples take long to draw on a busy machine."""
+"""Settings for properties whose examples take long to draw on a busy machine."""
 
 MODELS = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True)
 SITES = st.sampled_from(["encoder self", "decoder self", "encoder-decoder"])
@@ -20,7 +20,7 @@ POSITIONS = st.integers(0, 4095)
 
 
 def changes() -> st.SearchStrategy[tuple[Change, ...]]:
-    """Any few changes that a link can hold."""
+    """Return a strategy for a few changes that a link can hold."""
     maybe, items = (
         st.none() | st.integers(0, 40),
         st.lists(POSITIONS, min_size=1, max_size=5).map(tuple),
@@ -42,7 +42,7 @@ def changes() -> st.SearchStrategy[tuple[Change, ...]]:
 
 
 def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Request]:
-    """Any request that a link can hold."""
+    """Return a strategy for requests that a link can hold."""
     return st.builds(
         Request,
         model=MODELS,
@@ -57,7 +57,7 @@ def requests(text: st.SearchStrategy[str] | None = None) -> st.SearchStrategy[Re
 
 
 def focuses() -> st.SearchStrategy[Focus]:
-    """Any focus that a link can hold."""
+    """Return a strategy for focuses that a link can hold."""
     return st.builds(
         Focus,
         site=SITES,
@@ -75,7 +75,7 @@ def focuses() -> st.SearchStrategy[Focus]:
 
 @st.composite
 def grids(draw: st.DrawFn, longest: int = 6) -> AreaGrid:
-    """Memories of up to `longest` x `longest` items with areas of any size that fits."""
+    """Draw a memory of up to `longest` x `longest` items with areas of any size that fits."""
     height, width = draw(st.integers(1, longest)), draw(st.integers(1, longest))
     return AreaGrid(height, width, draw(st.integers(1, height)), draw(st.integers(1, width)))
 
@@ -84,7 +84,7 @@ def grids(draw: st.DrawFn, longest: int = 6) -> AreaGrid:
 def maps(
     draw: st.DrawFn, site: str = "encoder self", query: str = "source", queries: int | None = None
 ) -> AttentionMap:
-    """Attention over any small grid; some rows fully masked, some weights exactly 0."""
+    """Draw attention over a small grid, with some masked rows and some weights of exactly 0."""
     grid = draw(grids())
     count = queries if queries is not None else draw(st.integers(1, 5))
     shape = (draw(st.integers(1, 3)), draw(st.integers(1, 3)), count, grid.count)
@@ -99,7 +99,7 @@ def maps(
 
 @st.composite
 def fields(draw: st.DrawFn, name: str = "source", count: int | None = None) -> Field:
-    """A field over any Unicode text; its items lie anywhere in it, in order."""
+    """Draw a field over any Unicode text. Its items are in order, anywhere in the text."""
     raw = draw(st.text(max_size=20))
     size = count if count is not None else draw(st.integers(1, 8))
     cuts = sorted(draw(st.lists(st.integers(0, len(raw)), min_size=size + 1, max_size=size + 1)))
@@ -110,7 +110,7 @@ def fields(draw: st.DrawFn, name: str = "source", count: int | None = None) -> F
 
 @st.composite
 def traces(draw: st.DrawFn) -> Trace:
-    """A valid trace with two sites over memories of any small grid."""
+    """Draw a valid trace with two sites over small grids."""
     target = draw(fields("target"))
     cross = draw(maps("encoder-decoder", "target", len(target)))
     source = draw(fields("source", cross.grid.items))

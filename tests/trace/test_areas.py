@@ -1,4 +1,4 @@
-"""Area geometry: known answers of the paper, and index <-> area against a plain enumeration."""
+"""Area geometry: the paper's known answers, and indices compared with a plain enumeration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.trace.areas import Area, AreaGrid, area_text, span_text
 
 
 def enumerated(grid: AreaGrid) -> list[Area]:
-    """The order in words: by height, by width, then row by row over the top-left corner."""
+    """Enumerate the areas by height, then width, then row by row over the top-left corner."""
     return [
         Area(top, left, height, width)
         for height in range(1, grid.max_height + 1)

@@ -1,4 +1,4 @@
-"""Raw arrays become traces, and what cannot be one is refused in a sentence."""
+"""Traces made from raw arrays, and the error messages for arrays that cannot become one."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_weights_above_limit_are_read_layer_by_layer(
         np.testing.assert_array_equal(read.maps[site].weights[2, 1], attention.weights[2, 1])
     assert isinstance(read.maps["attention"].weights, LayeredWeights)
     assert read.maps["attention"].weights.cached_bytes == given.nbytes // 3
-    # A layer is checked when it is read, and only then.
+    # A layer is checked only when it is read.
     own[2, 1, 3] *= 2
     assert read.maps["attention"].weights[1, 0].shape == (4, 5)
     with pytest.raises(InputError, match="layer 3, head 2, query 4 sum to 2 but"):

@@ -1,6 +1,4 @@
-"""npz files of raw arrays: what NumPy saves is read, and nothing a stranger's file says is
-believed.
-"""
+"""npz files of raw arrays: NumPy's own files are read, and no file is trusted."""
 
 from __future__ import annotations
 
@@ -31,7 +29,7 @@ def saved(compressed: bool = False, **arrays: Any) -> bytes:
 
 
 def header(shape: tuple[int, ...], descr: str, order: bool = False) -> bytes:
-    """The beginning of an npy file that promises an array."""
+    """Return the beginning of an npy file that promises an array."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": descr, "fortran_order": order, "shape": shape}
@@ -94,7 +92,7 @@ CANARY = "canary"
 
 
 class Canary:
-    """Writes a file when it is unpickled."""
+    """An object that writes a file when it is unpickled."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -165,7 +163,10 @@ def test_unreadable_file_is_refused_in_one_sentence(content: bytes, said: str) -
 
 
 def test_false_sizes_are_refused_before_allocation() -> None:
-    """As many zeros as would fill the memory, well packed; here the first of them."""
+    """The header promises zeros that would fill the memory but compress well.
+
+    The file here contains only the first 64 MB of them.
+    """
     content = packed(weights=header((4, 8, 2000, 2000), "<f4") + bytes(64 * 10**6))
     tracemalloc.start()
     with pytest.raises(InputError, match="MiB are possible"):

@@ -1,4 +1,4 @@
-"""Paths that people give: whole, readable, or refused in a sentence."""
+"""Paths that users give: they are expanded, or rejected in one sentence."""
 
 from __future__ import annotations
 

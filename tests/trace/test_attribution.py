@@ -1,4 +1,4 @@
-"""Attribution beside attention: shares of gradients, and agreement against plain loops."""
+"""Attribution compared with attention: shares of gradients, and agreement against plain loops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.fakes import trace
 
 
 def single(rows_QN: FloatArray) -> AttentionMap:
-    """A map of one layer and head over single items."""
+    """Return a map of one layer and one head over single items."""
     items = rows_QN.shape[1]
     whole = trace("x" * (items - 1), "y" * (len(rows_QN) - 1), layers=1, heads=1, area_size=1)
     return AttentionMap(
@@ -38,7 +38,7 @@ def slow_rank(values: list[float], value: float) -> float:
 
 
 def slow_agreement(ours: FloatArray, theirs: FloatArray, top: int) -> tuple[float, float]:
-    """Spearman's correlation and the share in common, by their definitions."""
+    """Compute Spearman's correlation and the shared part of the top items by their definitions."""
     pairs = [(float(a), float(b)) for a, b in zip(ours, theirs, strict=True) if a > 0 or b > 0]
     first, second = [a for a, _ in pairs], [b for _, b in pairs]
     correlation = common = np.nan

@@ -1,4 +1,4 @@
-"""What interpretability libraries keep becomes a trace, by TransformerLens' names and by others."""
+"""Traces from the caches of interpretability libraries, such as TransformerLens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Kept = dict[str, Any]
 
 
 class ActivationCache:
-    """As TransformerLens': no Mapping, but its names and values."""
+    """A cache with TransformerLens' names and values, which is not a Mapping."""
 
     def __init__(self, kept: Mapping[str, torch.Tensor]) -> None:
         self.cache_dict = dict(kept)
@@ -43,7 +43,10 @@ def scores(*shape: int, causal: bool = False) -> npt.NDArray[np.float32]:
 
 
 def kept_by_transformer_lens(batch: int = 2, causal: bool = True) -> Kept:
-    """Twelve layers, so that their order is not that of their names as text."""
+    """Return a cache of twelve layers.
+
+    With twelve layers, the order of the layers differs from the alphabetical order of their names.
+    """
     kept: Kept = {"hook_embed": torch.zeros(batch, 5, 8)}
     for layer in range(12):
         found = scores(batch, 3, 5, 5, causal=causal) + layer % 3
@@ -150,7 +153,7 @@ def test_cache_without_attention_is_refused(kept: Any, options: dict[str, Any], 
 
 
 def test_tuple_of_model_attentions_is_accepted() -> None:
-    """`outputs.attentions` of transformers: a tuple of [1, H, Q, N], one for each layer."""
+    """The tuple is `outputs.attentions` of transformers: one [1, H, Q, N] tensor per layer."""
     layers = tuple(torch.from_numpy(softmax(scores(1, 3, 4, 4))) for _ in range(2))
     trace = areaviz.from_arrays(layers, ["a", "b", "c", "d"])
     assert trace.maps["attention"].weights.shape == (2, 3, 4, 4)

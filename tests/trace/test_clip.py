@@ -1,4 +1,4 @@
-"""The clip of a request: what is refused, and that files, links and the wire carry it."""
+"""The clip of a request: error messages, and how files, links and the wire carry it."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from tests import fakes
 from tests.trace.sentence import assert_one_sentence
 
 OLD_KEY = "1968930ef360f8da42e516939d5b835c40ef2fb46724f25198865a4601184f96"
-"""What the key of a text was before requests knew clips."""
+"""The key that a text request had before requests could hold clips."""
 
 
 def clip_trace(text: str = "31", seen: Clip | None = None) -> Trace:
-    """What a watcher might have seen: each sign is read from a frame of its own, mostly."""
+    """Return a trace of a video captioner in which each character mostly reads its own frame."""
     seen = seen or fakes.clip()
     starts_N = np.arange(seen.frames)
     labels = tuple(f"frame {number + 1}" for number in starts_N)
@@ -60,7 +60,7 @@ def test_clip_keeps_its_values() -> None:
     clip = Clip.of("clip", pixels, 40)
     assert np.array_equal(clip.pixels, pixels) and clip.pixels.dtype == np.uint8
     assert (clip.frames, clip.height, clip.width, clip.milliseconds) == (4, 3, 5, 40)
-    # Pixels that do not lie in a row in memory are the same pixels.
+    # The pixels are equal although they are not contiguous in memory.
     mirrored = Clip.of("clip", pixels[:, :, ::-1])
     assert np.array_equal(mirrored.pixels, pixels[:, :, ::-1])
     assert not clip.pixels.flags.writeable

@@ -1,4 +1,4 @@
-"""Trace files: everything comes back, and nothing a stranger's file says is believed."""
+"""Trace files: everything is read back, and no file is trusted."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ WEIGHTS = "map.encoder-decoder.weights.npy"
 
 
 def assert_equal(one: Trace, other: Trace, tolerance: float = 0.0) -> None:
-    """Equal in every field; weights up to a relative `tolerance`, and what float16 leaves of tiny
-    ones.
+    """Check that two traces are equal in every field.
+
+    Weights may differ by a relative `tolerance`, and tiny weights by the precision of float16.
     """
     assert (one.request, one.details, one.version) == (other.request, other.details, other.version)
     assert (list(one.fields), list(one.maps)) == (list(other.fields), list(other.maps))
@@ -180,7 +181,7 @@ def test_paths_and_open_files_are_accepted(tmp_path: Path) -> None:
 
 
 def refused(content: bytes) -> str:
-    """The sentence with which a file is refused."""
+    """Return the message with which a file is refused."""
     with pytest.raises(InputError) as refusal:
         codec.from_bytes(content)
     sentence = str(refusal.value)
@@ -192,7 +193,7 @@ Entries = dict[str, bytes]
 
 
 def packed(change: Callable[[Entries], Any], how: int = zipfile.ZIP_DEFLATED) -> bytes:
-    """The fake trace's file after a change to its entries."""
+    """Return the fake trace's file after a change to its entries."""
     with zipfile.ZipFile(io.BytesIO(codec.to_bytes(fakes.trace()))) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
     change(entries)
@@ -204,7 +205,7 @@ def packed(change: Callable[[Entries], Any], how: int = zipfile.ZIP_DEFLATED) ->
 
 
 def documented(change: Callable[[dict[str, Any]], Any]) -> bytes:
-    """The fake trace's file after a change to its JSON document."""
+    """Return the fake trace's file after a change to its JSON document."""
 
     def edit(entries: Entries) -> None:
         document = json.loads(entries[codec.DOCUMENT])
@@ -221,7 +222,7 @@ def npy(array: Any, version: tuple[int, int] = (1, 0), pickled: bool = False) ->
 
 
 def header(shape: str, kind: str = "'<f4'") -> bytes:
-    """An array entry whose header says what it likes, followed by four bytes."""
+    """Return an array entry with an arbitrary header, followed by four bytes."""
     text = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}\n".encode()
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + b"\0\0\0\0"
 
@@ -354,12 +355,12 @@ def test_document_must_be_a_json_object(text: bytes) -> None:
 
 
 def zeros(size: int) -> bytes:
-    """An archive entry that unpacks to `size` zero bytes."""
+    """Return a trace file with an additional entry that unpacks to `size` zero bytes."""
     return packed(lambda entries: entries.update({"bomb.npy": bytes(size)}))
 
 
 def peak_of(content: bytes) -> int:
-    """Bytes allocated at most while a file is refused."""
+    """Return the peak number of bytes allocated while a file is refused."""
     tracemalloc.start()
     try:
         refused(content)

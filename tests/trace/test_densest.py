@@ -1,6 +1,4 @@
-"""Densest areas against a search through every span and rectangle, with fractions instead of
-floats.
-"""
+"""Smallest areas compared with an exhaustive search that computes in fractions."""
 
 from __future__ import annotations
 
@@ -20,7 +18,13 @@ Found = tuple[list[int], Fraction]
 
 
 def slow_densest(row: list[float], height: int, width: int, mass: float) -> Found:
-    """The first of all areas by size, what they hold, height, top and left."""
+    """Search every area that holds the mass, and return the first one.
+
+    Areas are ordered by size, then by decreasing mass, height, top and left.
+
+    Returns:
+        Top, left, height and width of the area, and its share of the weights.
+    """
     shares, total = [Fraction(share) for share in row], sum(map(Fraction, row))
     if not total:
         return [0, 0, 0, 0], Fraction(0)
@@ -38,7 +42,7 @@ def slow_densest(row: list[float], height: int, width: int, mass: float) -> Foun
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[np.ndarray, AreaGrid, float]:
-    """Rows of whole eighths, so that running sums of shares are exact, on a sequence or a grid."""
+    """Draw rows of eighths on a sequence or a grid, so that running sums of shares are exact."""
     height, width = draw(st.sampled_from([(1, 1), (1, 2), (1, 13), (3, 3), (4, 2), (2, 5), (5, 1)]))
     grid = AreaGrid(height, width, draw(st.integers(1, height)), draw(st.integers(1, width)))
     whole = st.integers(0, 8) | st.sampled_from([0, 0, 1])
@@ -46,7 +50,7 @@ def cases(draw: st.DrawFn) -> tuple[np.ndarray, AreaGrid, float]:
         st.lists(st.lists(whole, min_size=grid.items, max_size=grid.items), min_size=1, max_size=4)
     )
     p_RN = np.array(rows, dtype=np.float32)
-    for row in p_RN:  # filled up to a power of two, so that each share is a whole number of UNITs
+    for row in p_RN:  # fill up to a power of two, so that each share is a whole number of UNITs
         row[draw(st.integers(0, grid.items - 1))] += (128 - row.sum()) if row.any() else 0
     mass = draw(st.sampled_from([0.1, 0.25, 0.3, 0.5, 0.75, 0.9, 1.0]) | st.floats(0.01, 1))
     return p_RN / 128, grid, mass
@@ -105,8 +109,9 @@ def test_densest_areas_known_answers() -> None:
 @pytest.mark.parametrize("items", [3, 7, 10, 400])
 @pytest.mark.parametrize("mass", [0.1, 0.3, 0.5, 0.6, 0.7, 0.9])
 def test_equal_shares_are_counted_without_rounding(items: int, mass: float) -> None:
-    """Ten shares of a tenth: seven of them hold .7, whatever floats make of that, and the first
-    seven are meant.
+    """Rounding of floats must not change the count.
+
+    Seven of ten equal shares hold 0.7, and the first seven items are chosen.
     """
     p_N = np.full(items, np.float32(1 / items))
     needed = next(n for n in range(1, items + 1) if Fraction(n, items) >= Fraction(str(mass)))
@@ -116,7 +121,7 @@ def test_equal_shares_are_counted_without_rounding(items: int, mass: float) -> N
 def test_grid_ties_prefer_flatter_upper_left_area() -> None:
     grid = AreaGrid(3, 3, 1, 1)
     assert densest_areas(np.ones(9, np.float32), grid, 2 / 9).area.tolist() == [0, 0, 1, 2]
-    corner = np.array([0, 0, 0, 0, 1, 1, 0, 1, 0], np.float32)  # a row of two and a column of two
+    corner = np.array([0, 0, 0, 0, 1, 1, 0, 1, 0], np.float32)  # a row and a column of two
     assert densest_areas(corner, grid, 2 / 3).area.tolist() == [1, 1, 1, 2]
 
 

@@ -1,4 +1,4 @@
-"""Maps that follow from others: made of a layer when it is looked at, and stored nowhere."""
+"""Maps derived from other maps: computed when a layer is read, and never stored."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def trace_of(array: FloatArray, area_size: int = 3) -> Trace:
 
 
 def slow_sums(row_N: FloatArray, grid: AreaGrid) -> list[float]:
-    """The definition, area by area."""
+    """Compute area sums from their definition, area by area."""
     sums = []
     for area in map(grid.area, range(grid.count)):
         sums.append(sum(float(row_N[item]) for item in range(area.left, area.left + area.width)))
@@ -68,7 +68,7 @@ def test_sums_follow_their_definition() -> None:
 
 
 def slow_areas(logs_N: FloatArray, grid: AreaGrid) -> list[float]:
-    """The softmax over areas of the mean of their items' logits, area by area."""
+    """Compute the softmax over areas of the mean of their items' logits, area by area."""
     raised = []
     for area in map(grid.area, range(grid.count)):
         logits = []
@@ -80,7 +80,7 @@ def slow_areas(logs_N: FloatArray, grid: AreaGrid) -> list[float]:
 
 
 def logs_of(rng: np.random.Generator, shape: tuple[int, ...], masked: float = 0.0) -> FloatArray:
-    """Logarithms of random weights, some items masked, and the first row as a whole."""
+    """Return logarithms of random weights with some masked items and a fully masked first row."""
     logits = rng.normal(0, 3, shape)
     logits[rng.random(shape) < masked] = -np.inf
     logits[(0,) * (len(shape) - 1)] = -np.inf
@@ -111,7 +111,7 @@ def test_constant_added_to_logits_changes_no_area(grid: AreaGrid, seed: int) -> 
 
 
 def areas_trace(area_size: int = 3, masked: float = 0.2) -> Trace:
-    """A trace with all three maps of a site: items, areas and sums."""
+    """Return a trace with all three maps of a site: items, areas and sums."""
     logs = logs_of(np.random.default_rng(5), (3, 2, 12, 12), masked)
     array = np.asarray(AreasOf(logs, AreaGrid(1, 12, 1, 1)))
     trace = trace_of(array, area_size)
@@ -121,7 +121,7 @@ def areas_trace(area_size: int = 3, masked: float = 0.2) -> Trace:
 
 
 def names_of(content: bytes) -> list[str]:
-    """The entries of a file that belong to its maps."""
+    """Return the entries of a file that belong to its maps."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         return [name for name in archive.namelist() if name.startswith("map.")]
 
@@ -307,7 +307,7 @@ def test_sums_without_their_map_are_stored() -> None:
 
 
 def replace_weights(trace: Trace) -> Any:
-    """The map of single items with other weights than the sums were made of."""
+    """Return the map of single items with weights that its sums were not computed from."""
     attention = trace.maps[SITE]
     return replace(attention, weights=np.flip(attention.weights, -1).copy())
 
@@ -330,7 +330,7 @@ def test_sums_over_the_wire_use_received_layers() -> None:
 
 
 def documented(change: Callable[[list[dict[str, Any]]], object]) -> bytes:
-    """A file with sums, after a change to the maps of its document."""
+    """Return a file with sums, after a change to the maps of its document."""
     content = codec.to_bytes(trace_of(weights(2, 3, 4, 5)))
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         document = json.loads(archive.read(codec.DOCUMENT))
@@ -377,7 +377,7 @@ def test_version_4_file_is_read() -> None:
 
 
 def test_areas_stored_in_older_file_match_derived_ones() -> None:
-    """Both files are of the same heads."""
+    """Both files hold the same heads."""
     old, new = codec.load(STORED / "version_4_areas.npz"), codec.load(STORED / "version_5.npz")
     site = SITE + AS_AREAS
     assert list(old.maps) == list(new.maps) and not isinstance(old.maps[site].weights, AreasOf)

@@ -1,6 +1,4 @@
-"""docs/trace.md is true: its tables name the records' fields, its examples compute, its numbers are
-the code's.
-"""
+"""docs/trace.md agrees with the code: its field tables, its examples and its numbers."""
 
 from __future__ import annotations
 
@@ -24,12 +22,12 @@ TEXT = DOCUMENT.read_text(encoding="utf-8")
 
 
 def section(title: str) -> str:
-    """The text under a heading, up to the next one."""
+    """Return the text below a heading, up to the next heading."""
     return TEXT.split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def table(text: str, number: int = 0) -> list[list[str]]:
-    """The cells of a table without its head, backticks removed."""
+    """Return the cells of a table without its header row and without backticks."""
     tables = re.findall(r"(?:^\|.*\n?)+", text, re.MULTILINE)
     rows = tables[number].strip().splitlines()[2:]
     return [[cell.strip().replace("`", "") for cell in row.strip("|").split("|")] for row in rows]

@@ -1,4 +1,4 @@
-"""What is advised, in the words of each who is told."""
+"""Errors that carry advice, worded for each kind of caller."""
 
 from __future__ import annotations
 

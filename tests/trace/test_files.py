@@ -1,4 +1,4 @@
-"""JSON that people read: lists of numbers on one line, and nothing changed by that."""
+"""Readable JSON files: lists of numbers are on one line, and values do not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Attributions of Inseq, read and written."""
+"""Reading and writing attributions of Inseq."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def packed(values: np.ndarray[Any, Any]) -> dict[str, Any]:
 
 
 def safetensors(values: np.ndarray[Any, Any]) -> str:
-    """As Inseq 0.7 stores them, by the library of that name."""
+    """Encode values as Inseq 0.7 does, with the safetensors library."""
     return base64.b64encode(save({"attribution": values})).decode()
 
 
@@ -101,7 +101,7 @@ def test_trace_survives_round_trip_through_inseq(tmp_path: Path) -> None:
         before, after = trace.maps[site], again.maps[site]
         mean = np.mean([item_shares(before, layer, None) for layer in range(before.layers)], 0)
         if site == "decoder self":
-            # Inseq has no start symbol, so the shares are those of the other tokens.
+            # Inseq has no start symbol, so the shares are taken over the remaining tokens.
             mean = np.pad(mean[:, 1:], ((0, 0), (0, 1)))
             mean /= np.maximum(mean.sum(-1, keepdims=True), 1e-9)
         np.testing.assert_allclose(after.weights[0, 0], mean, atol=1e-5)

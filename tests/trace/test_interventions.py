@@ -1,4 +1,4 @@
-"""Changes: what they are about, what is refused and how, and their text for links and files."""
+"""Changes: what they apply to, what is rejected, and their text form for links and files."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_too_large_product_of_factors_is_refused() -> None:
 
 
 def test_touched_areas_are_found_quickly() -> None:
-    """Comparing each named area with the table once took half a minute of a processor."""
+    """Comparing every named area with the whole table once took half a minute of CPU time."""
     grid = AreaGrid(1, 1000, 1, 5)
     areas = tuple(grid.area(index % grid.count) for index in range(MAX_CHANGED))
     began = time.process_time()

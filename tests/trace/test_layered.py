@@ -1,6 +1,4 @@
-"""Weights that are fetched layer by layer stand in for an array, and never fetch more
-than is read.
-"""
+"""Weights fetched layer by layer behave like an array and fetch only what is read."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ SHAPE = (3, 4, *WHOLE.weights.shape[2:])
 
 
 class Elsewhere:
-    """Gives layers of an array and remembers which."""
+    """A source of an array's layers that records which layers were fetched."""
 
     def __init__(self, weights: FloatArray) -> None:
         self.weights, self.fetched = weights, list[int]()

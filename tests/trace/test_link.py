@@ -1,4 +1,4 @@
-"""Links: what they restore, and what is refused and how."""
+"""Links: what they restore, and what is rejected."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BASE = {"model": "char-tiny-area", "text": "A dog."}
 
 
 def through_address(params: dict[str, str]) -> dict[str, str]:
-    """What a browser's address bar does to parameters."""
+    """Pass parameters through a URL, as a browser's address bar does."""
     return dict(parse_qsl(urlencode(params), keep_blank_values=True, strict_parsing=True))
 
 

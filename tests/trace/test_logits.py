@@ -1,4 +1,4 @@
-"""The parts of a logit: of what a trace knows itself, under a change, and over the wire."""
+"""Logit terms: those that a trace can compute itself, under a change, and over the wire."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SITE = "attention"
 
 
 def with_areas(rows: int = 1, columns: int = 7) -> Trace:
-    """Two layers of three heads that attend to single items, and the areas that follow."""
+    """Return two layers of three heads that attend to single items, and the derived areas."""
     rng = np.random.default_rng(1)
     weights = rng.dirichlet(np.ones(rows * columns), (2, 3, 4)).astype(np.float32)
     trace = from_arrays(weights)
@@ -50,7 +50,7 @@ def test_logarithms_of_weights_explain_logits(site: str) -> None:
             assert list(parts) == ["mean"]
             totals.append(parts["mean"])
         weights = np.exp(totals) / np.exp(totals).sum()
-        # Those of single items are not rounded to half precision.
+        # Derived areas are not rounded to half precision, but single items are.
         tolerance = 2e-3 if site == SITE else 1e-6
         np.testing.assert_allclose(weights, attention.weights[1, head, query], rtol=tolerance)
 

@@ -1,4 +1,4 @@
-"""Points and facts as inputs: how a text is read, and what has to hold for their fields."""
+"""Points and facts as inputs: how a text is parsed, and which fields are valid."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Stored traces whose weights stay on disk: the same traces, and nothing large is unpacked before
-it was checked.
+"""Stored traces whose weights stay on disk.
+
+They equal traces in memory, and nothing large is unpacked before it is checked.
 """
 
 from __future__ import annotations

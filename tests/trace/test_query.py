@@ -1,4 +1,4 @@
-"""Questions to a trace against slow, obvious answers, on sequences and on grids."""
+"""Queries on a trace compared with slow, obvious answers, on sequences and on grids."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.trace.strategies import SOME, fields, maps
 
 
 def items_of(area: Area, grid: AreaGrid) -> list[int]:
-    """The items an area holds, counted row by row."""
+    """Return the items of an area, counted row by row."""
     rows, columns = (
         range(area.top, area.top + area.height),
         range(area.left, area.left + area.width),
@@ -39,13 +39,16 @@ def chosen(attention: AttentionMap, layer: int, head: int | None) -> FloatArray:
 
 
 def places(attention: AttentionMap, data: st.DataObject) -> tuple[int, int | None]:
-    """A layer and a head, or all heads."""
+    """Draw a layer and a head. None means all heads."""
     layer = data.draw(st.integers(0, attention.layers - 1))
     return layer, data.draw(st.none() | st.integers(0, attention.heads - 1))
 
 
 def two_spans() -> AttentionMap:
-    """One query over four items: half on items 1-2, a quarter on item 0, a quarter on items 1-3."""
+    """Return one query over four items.
+
+    Half of its weight is on items 1-2, a quarter on item 0, and a quarter on items 1-3.
+    """
     grid = AreaGrid(1, 4, 1, 3)
     weights = np.zeros((1, 1, 1, grid.count), dtype=np.float32)
     for area, weight in (
@@ -125,7 +128,7 @@ def test_entropy_equals_textbook_sum(attention: AttentionMap, data: st.DataObjec
 def heaviest_by_hand(
     attention: AttentionMap, weights: list[float], k: int, max_overlap: float
 ) -> list[int]:
-    """Walk down the areas by weight and keep those far enough from all kept before."""
+    """Go through the areas by weight and keep each one that hardly overlaps those kept before."""
     areas, kept = areas_of(attention.grid), list[int]()
     for index in sorted(range(len(weights)), key=lambda index: (-weights[index], index)):
         own, others = (
@@ -214,7 +217,7 @@ def test_area_size_shares_weigh_every_size(attention: AttentionMap, data: st.Dat
 
 
 def summary_by_hand(attention: AttentionMap, layer: int, head: int) -> list[float]:
-    """Entropy, area size, distance and peak, one query and one area at a time."""
+    """Compute entropy, area size, distance and peak, one query and one area at a time."""
     grid, figures = attention.grid, []
     for position, row in enumerate(attention.weights[layer, head].tolist()):
         if not any(row):
@@ -326,7 +329,7 @@ def test_predicted_bytes_equal_weight_bytes() -> None:
 def test_divergence_is_zero_to_one_bit() -> None:
     first = np.array([[0.5, 0.5, 0], [1, 0, 0], [1, 0, 0]], np.float32)
     second = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5], [0.5, 0.5, 0]], np.float32)
-    # Of the last: the mean is (3/4, 1/4) with .8113 bits, the halves of 0 and 1 bit.
+    # In the last row the mean is (3/4, 1/4) with 0.8113 bits, and the two rows have 0 and 1 bit.
     np.testing.assert_allclose(query.divergence(first, second), [0, 1, 0.811278 - 0.5], atol=1e-5)
     np.testing.assert_allclose(query.divergence(second, first), query.divergence(first, second))
 

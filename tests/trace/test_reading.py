@@ -1,4 +1,4 @@
-"""The three readings and the head's average, against slow answers and known ones."""
+"""The three displays of a map and the head's average, compared with slow and known answers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.trace.strategies import maps
 
 
 def of_items(shares_QN: FloatArray, longest: int = 1) -> AttentionMap:
-    """One head that attends to single items in these shares."""
+    """Return one head that attends to single items in the given shares."""
     grid = AreaGrid(1, shares_QN.shape[1], 1, longest)
     weights = np.zeros((1, 1, len(shares_QN), grid.count), np.float32)
     weights[0, 0, :, : shares_QN.shape[1]] = shares_QN

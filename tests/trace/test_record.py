@@ -1,4 +1,4 @@
-"""What makes a trace valid: every way in which its parts can disagree is told."""
+"""Validation of traces: every inconsistency between the parts is reported."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def with_map(change: Callable[[AttentionMap], AttentionMap]) -> Trace:
 
 
 def with_weight(value: float) -> Trace:
-    """One weight of the map is replaced."""
+    """Return a trace with one weight of the map replaced."""
 
     def change(attention: AttentionMap) -> AttentionMap:
         weights = attention.weights.copy()
@@ -66,20 +66,20 @@ def with_output(change: Callable[[Output], Output]) -> Trace:
 
 
 def refiled(part: str, old: str, new: str) -> Trace:
-    """A field or map under another name than its own."""
+    """Return a trace that stores a field or a map under a wrong name."""
     trace = fakes.trace()
     entries = {new if name == old else name: entry for name, entry in getattr(trace, part).items()}
     return replace(trace, fields=entries) if part == "fields" else replace(trace, maps=entries)
 
 
 def with_cells(change: Callable[[Field], Field]) -> Trace:
-    """A caption whose picture field is changed."""
+    """Return a caption trace whose picture field is changed."""
     trace = fakes.caption_trace()
     return replace(trace, fields={**trace.fields, "picture": change(trace.fields["picture"])})
 
 
 def with_chosen(change: Callable[[IntArray], IntArray]) -> Trace:
-    """A caption by hard attention whose choices are changed."""
+    """Return a caption trace by hard attention whose choices are changed."""
     trace = fakes.caption_trace(hard=True)
     attention = trace.maps[SITE]
     assert attention.chosen is not None
@@ -89,7 +89,7 @@ def with_chosen(change: Callable[[IntArray], IntArray]) -> Trace:
 
 
 def with_gaze(change: Callable[[Gaze], Gaze]) -> Trace:
-    """A reading by glimpses that is changed."""
+    """Return a trace of glimpses that are changed."""
     trace = fakes.gaze_trace()
     return replace(trace, gazes={"glimpses": change(trace.gazes["glimpses"])})
 

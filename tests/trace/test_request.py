@@ -1,4 +1,4 @@
-"""Requests: what is welcome, and what is refused and how."""
+"""Requests: what is accepted, and what is rejected."""
 
 from __future__ import annotations
 

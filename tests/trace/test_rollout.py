@@ -1,4 +1,4 @@
-"""Attention rollout: against the paper's recursion written out, and what has to hold of any map."""
+"""Attention rollout compared with the paper's recursion, and properties of every rollout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def random_rows(seed: int, *shape: int) -> FloatArray:
 
 
 def slow_step(given_QN: FloatArray, gathered_QN: FloatArray) -> FloatArray:
-    """Half of what there was and half of what was gathered, item by item."""
+    """Average the given and the gathered attention, item by item."""
     found = np.zeros_like(given_QN)
     for query in range(given_QN.shape[0]):
         for item in range(given_QN.shape[1]):
@@ -97,7 +97,7 @@ def test_rollout_covers_every_site_of_a_translator() -> None:
     np.testing.assert_allclose(
         maps["encoder self rollout"].weights[-1, 0], slow_rolled(encoder), atol=1e-5
     )
-    # No output depends on what comes after it.
+    # No output depends on later outputs.
     assert not np.triu(maps["decoder self rollout"].weights[-1, 0], 1).any()
 
 
@@ -108,7 +108,7 @@ def test_class_token_rollout_reads_cells_layer_by_layer() -> None:
         cells, site="class token", query="target", weights=cells.weights[:, :, : len("x") + 1]
     )
     maps = {one.site: one for one in rollout_maps({"class token": asks, "encoder self": cells})}
-    # The same as if the token stood before the cells, and none of them looked at it.
+    # The expected rollout is the one with the token before the cells, and no cell attending to it.
     items = cells.grid.items
     both = np.zeros((cells.layers, items + 1, items + 1), np.float32)
     both[:, 1:, 1:], both[:, 0, 1:] = means(cells), means(asks)[:, 0]

@@ -69,7 +69,7 @@ def test_documents_of_every_kind_pass(trace: Trace) -> None:
 
 
 def test_documents_of_all_stored_traces_pass() -> None:
-    """What pages open with: stories, points, trees, sounds, clips, pictures, changed runs."""
+    """The stored traces are those that pages open with. Together they cover every kind of field."""
     paths = [HOME, *sorted(OPENINGS.glob("*.npz"))]
     kinds = set()
     for path in paths:
@@ -86,7 +86,7 @@ def test_document_on_the_wire_passes() -> None:
 
 
 def test_schema_names_every_written_entry() -> None:
-    """An entry that is added to the document is added to the schema."""
+    """An entry added to the document must also be added to the schema."""
     document = written(fakes.gaze_trace())
     assert document.keys() == SCHEMA["properties"].keys()
     parts = {"request": "request", "output": "output"}

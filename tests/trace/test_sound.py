@@ -1,4 +1,4 @@
-"""The sound of a request: what is refused, and that files, links and the wire carry it."""
+"""The sound of a request: error messages, and how files, links and the wire carry it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The spectrogram against a slow version, and known sounds."""
+"""The spectrogram compared with a slow version and with known sounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from areaviz.trace.spectrogram import (
 
 
 def slow_energy(samples: np.ndarray, frame: int, band: int) -> float:
-    """The energy of one frame in one band, by the definition of the transform."""
+    """Compute the energy of one frame in one band from the definition of the transform."""
     cut = samples[frame * HOP : frame * HOP + WINDOW] * np.hanning(WINDOW)
     total = 0.0
     for number, share in enumerate(mel_bands()[band]):
@@ -43,7 +43,7 @@ def test_spectrogram_is_log_energy_minus_band_mean() -> None:
 def test_tone_is_loudest_in_its_pitch_band(hertz: int) -> None:
     time = np.arange(RATE) / RATE
     tone = np.sin(2 * math.pi * hertz * time).astype(np.float32)
-    # A band's mean is taken away, so half of the sound is silence.
+    # The spectrogram subtracts each band's mean. A silent half keeps the tone above that mean.
     found = spectrogram(np.concatenate([np.zeros(RATE, np.float32), tone]))
     energy = mel_bands()[:, round(hertz * TRANSFORM / RATE)]
     assert abs(int(found[-10].argmax()) - int(energy.argmax())) <= 1

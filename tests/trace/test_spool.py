@@ -1,5 +1,6 @@
-"""Weights in a temporary file: read as they were written, by many threads, and gone with the last
-who reads them.
+"""Weights in a temporary file.
+
+Many threads can read them as they were written, and the file is deleted with its last reader.
 """
 
 from __future__ import annotations
@@ -32,9 +33,9 @@ def spooled(spool: Spool, weights: np.ndarray) -> LayeredWeights:
 
 
 def descriptors(folder: Path) -> int:
-    """Return how many open files are in a folder, also those without a name.
+    """Return the number of open files in a folder, including unnamed ones.
 
-    The process has other open files, which may be closed at any time.
+    Only this folder is counted because the process may close its other files at any time.
     """
     count = 0
     for one in Path("/proc/self/fd").iterdir():

@@ -1,4 +1,4 @@
-"""A trace in a line and in a table."""
+"""The summaries of a trace: one line, and a table."""
 
 from __future__ import annotations
 

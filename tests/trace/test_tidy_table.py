@@ -1,4 +1,4 @@
-"""`Trace.to_frame`: the weights as a tidy table."""
+"""`Trace.to_frame` returns the weights as a tidy table."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Linear trees: known ones, half-written ones, broken ones, and random ones against a slow writer
-that walks the tree.
-"""
+"""Linear trees: known, incomplete, broken, and random ones from a slow writer."""
 
 from __future__ import annotations
 
@@ -14,13 +12,13 @@ from areaviz.trace.tree import WORD, Node, Tree, is_closing, is_linear, is_openi
 
 KNOWN = "(S (NP XX XX )NP (VP XX (NP )NP )VP )S"
 LABELS = ("S", "SBAR", "NP", "VP", "X", "XX")
-"""A label may look like a word, and one may begin as another."""
+"""A label may look like a word, and one label may be the beginning of another."""
 Branch = tuple[str, list[Any]]
-"""A label and what is under it: further branches, and None for a word."""
+"""A label and its children: further branches, and None for a word."""
 
 
 def trees() -> st.SearchStrategy[Branch]:
-    """Trees of every shape, also with nodes that have no words."""
+    """Return a strategy for trees of every shape, including nodes without words."""
     labels = st.sampled_from(LABELS)
     below: st.SearchStrategy[Any] = st.recursive(
         st.none(), lambda parts: st.tuples(labels, st.lists(parts, max_size=4)), max_leaves=12
@@ -29,7 +27,7 @@ def trees() -> st.SearchStrategy[Branch]:
 
 
 def tokens_of(branch: Branch | None) -> list[str]:
-    """The tokens of a tree, part by part."""
+    """Return the tokens of a tree, child by child."""
     if branch is None:
         return [WORD]
     label, parts = branch
@@ -40,7 +38,7 @@ def tokens_of(branch: Branch | None) -> list[str]:
 
 
 def nodes_of(branch: Branch, words: int = 0, depth: int = 0, token: int = 0) -> list[Node]:
-    """The nodes of a tree that so many words, levels and tokens are in front of."""
+    """Return the nodes of a tree, given the numbers of words, levels and tokens before it."""
     label, parts = branch
     below: list[Node] = []
     behind, place = words, token + 1

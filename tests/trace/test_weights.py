@@ -1,4 +1,7 @@
-"""The algebra of areas against slow, literal versions: one row, one area and one item at a time."""
+"""The algebra of areas compared with slow, literal versions.
+
+The slow versions handle one row, one area and one item at a time.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def slow_iou(one: Area, other: Area, grid: AreaGrid) -> float:
 def slow_top(
     row: list[float], areas: list[Area], grid: AreaGrid, k: int, max_overlap: float, least: int
 ) -> list[int]:
-    """Walk down the areas by weight and keep those far enough from all kept before."""
+    """Go through the areas by weight and keep each one that hardly overlaps those kept before."""
     kept = list[int]()
     for index in sorted(range(len(row)), key=lambda index: (-row[index], index)):
         fits = all(slow_iou(areas[index], areas[other], grid) <= max_overlap for other in kept)
@@ -42,7 +45,7 @@ def slow_top(
 
 @st.composite
 def any_grids(draw: st.DrawFn) -> AreaGrid:
-    """Grids of all kinds, and sequences, which are longer."""
+    """Draw a grid of any shape, or a longer sequence."""
     if draw(st.booleans()):
         return draw(grids(5))
     length = draw(st.integers(1, 24))
@@ -51,7 +54,7 @@ def any_grids(draw: st.DrawFn) -> AreaGrid:
 
 @st.composite
 def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
-    """Rows of weights: any numbers, many equal ones, or nothing at all."""
+    """Draw rows of weights: any numbers, many equal numbers, sparse rows, or zeros."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     shape = draw(
         st.sampled_from([(entries,), (1, entries), (4, entries), (2, 3, entries), (0, entries)])
@@ -66,8 +69,9 @@ def rows_of(draw: st.DrawFn, entries: int, values: str = "any") -> FloatArray:
 
 @pytest.fixture(params=["listed rivals", "every area"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both ways of striking out: by the listed rivals of a shape, and by the overlap with every
-    area.
+    """Run a test with both ways to exclude overlapping areas.
+
+    One looks up the listed rivals of a shape. The other computes the overlap with every area.
     """
     if request.param == "every area":
         monkeypatch.setattr(rivals, "MOST", 0)
@@ -185,7 +189,7 @@ def test_area_sums_add_up_items_of_each_area(data: st.DataObject, grid: AreaGrid
 @SOME
 @given(st.data(), any_grids())
 def test_sums_and_coverage_are_transposes(data: st.DataObject, grid: AreaGrid) -> None:
-    """Weights times sums of items over areas are items times coverage: `<w, S p> = <S' w, p>`."""
+    """The operators are adjoint: `<w, S p> = <S' w, p>`, with sums S and coverage S'."""
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     weights_A, p_N = (
         rng.random(grid.count).astype(np.float32),

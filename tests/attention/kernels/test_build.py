@@ -1,4 +1,4 @@
-"""How the kernel is compiled and kept."""
+"""Compiling the kernel and keeping it in the cache."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from areaviz.attention.kernels import build
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and sources that compile in no time."""
+    """Return an empty cache folder, and use sources that compile at once."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     (tmp_path / "small.c").write_text("int lanes(void) { return 4; }")
     monkeypatch.setattr(build, "HOME", tmp_path)

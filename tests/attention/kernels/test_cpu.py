@@ -1,4 +1,4 @@
-"""The C kernel against the forms in torch, which are tested against the literal equations."""
+"""The C kernel compared with the implementations in torch, which have their own tests."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GRIDS = [
 
 @contextmanager
 def vectors(capability: str) -> Iterator[None]:
-    """The kernel as compiled for some processor."""
+    """Use the kernel as compiled for a processor with the given vector instructions."""
     with pytest.MonkeyPatch.context() as patch:
         kernel = build.load(capability)
         patch.setattr(build, "library", lambda: kernel)
@@ -51,7 +51,7 @@ class Case:
     options: dict[str, Any]
 
     def run(self, impl: str, dtype: torch.dtype) -> list[Tensor]:
-        """The output and the gradients of everything learned, computed in a type."""
+        """Return the output, and the gradients of everything learned, computed in a data type."""
         inputs = [x.to(dtype).requires_grad_() for x in self.inputs]
         learned = list(inputs)
         options = dict(self.options)
@@ -88,7 +88,7 @@ def _sizes(queries: int, items: int) -> list[tuple[int, int]]:
 
 
 def mask(kind: str, queries: int, items: int) -> dict[str, Any]:
-    """The options of a mask."""
+    """Return the options of a mask."""
     holes = torch.rand(2, 1, queries, items) < 0.3
     if kind == "causal":
         return {"is_causal": True}
@@ -117,7 +117,7 @@ def test_output_and_gradients_equal_those_in_float64(case: Case, capability: str
 def test_kernel_errors_are_at_most_doubled(
     capability: str, loud: float, grid: tuple[tuple[int, int], tuple[int, int]]
 ) -> None:
-    """The rule FlashAttention tests itself by, root mean square, beside a bit of float32."""
+    """The root mean square error follows FlashAttention's own rule, plus one bit of float32."""
     torch.manual_seed(0)
     items = grid[0][0] * grid[0][1]
     inputs = [loud * torch.randn(1, 2, items, 16).double() for _ in range(3)]
@@ -163,7 +163,7 @@ def test_weights_and_coverage_equal_those_in_float64(case: Case, changed: bool) 
 
 @pytest.mark.parametrize("banned", [torch.zeros(1, 9), torch.tensor([[1.0] + [0.0] * 8])])
 def test_banned_areas_have_no_weight(banned: Tensor) -> None:
-    """Also where all that is left is far below what is banned."""
+    """This holds even if the remaining logits are far below the banned ones."""
     query, key, value = 50 * torch.ones(1, 1, 2), torch.ones(1, 5, 2), torch.randn(1, 5, 3)
     key[0, 0] = -1
     found = attend(

@@ -1,6 +1,6 @@
-"""When FlexAttention is taken, and that a kind of call is tried before anybody relies on it.
+"""The choice of FlexAttention, and the trial of each kind of call before its first use.
 
-There is no GPU here: a processor stands in for it, and the slow form for what would be compiled.
+These tests need no GPU. The CPU replaces it, and the slow form replaces what would be compiled.
 """
 
 from __future__ import annotations
@@ -43,7 +43,11 @@ def inputs(lead: tuple[int, int] = (3, 2), width: int = 16) -> Inputs:
 
 
 def a_gpu(monkeypatch: pytest.MonkeyPatch, tools: Tools) -> list[tuple[int, ...]]:
-    """Let the processor count as a GPU with a compiler; the queries' shapes of all calls."""
+    """Make the CPU count as a GPU with a compiler.
+
+    Returns:
+        The shapes of the queries of all calls, which grows with each call.
+    """
     called: list[tuple[int, ...]] = []
 
     def attention(query: Tensor, *rest: Any, **options: Any) -> Tensor:

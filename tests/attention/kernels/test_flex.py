@@ -1,7 +1,8 @@
-"""Areas by FlexAttention: the rules it is given against the slow loops, and torch's own function.
+"""Area attention by FlexAttention, compared with slow loops.
 
-FlexAttention is fast on a GPU alone. What it computes is defined logit by logit, so a slow form of
-it shows with gradients that our rules are right, and torch's on a CPU that it reads them so.
+FlexAttention is fast only on a GPU. It is defined logit by logit, so a slow form of it shows that
+our rules and their gradients are right. torch's own function on a CPU shows that torch understands
+them.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def logit_by_logit(
     block_mask: Callable[..., Tensor] | None,
     scale: float,
 ) -> Tensor:
-    """FlexAttention by its definition; a block mask is the rule it was made of."""
+    """Compute FlexAttention by its definition. A block mask is the rule that it was made from."""
     logits = query @ key.transpose(-1, -2) * scale
     places = torch.meshgrid(*map(torch.arange, logits.shape), indexing="ij")
     if score_mod is not None:
@@ -58,7 +59,7 @@ def a_form_like_the_others() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         forms = {"slow flex": partial(flex, tools=SLOW), "flex": partial(flex, tools=TORCHS)}
         patch.setattr(area, "FORMS", {**area.FORMS, **forms})
-        # Without this torch compiles anew for every shape; gradients need it, see below.
+        # Otherwise torch compiles for every shape. The test of gradients resets this.
         patch.setattr(torchs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", True)
         yield
 
@@ -71,7 +72,7 @@ def test_flex_equals_slow_loops_with_gradients(case: Case, modes: tuple[str, str
     torch.testing.assert_close(output, expected, atol=1e-9, rtol=1e-9)
     slopes = []
     for x in (output, expected):
-        # Where everything is masked the loops never touch the inputs.
+        # If everything is masked, the loops never use the inputs.
         touched = x.square().sum() + sum(0 * one.sum() for one in case.inputs)
         slopes.append(torch.autograd.grad(touched, case.inputs))
     torch.testing.assert_close(*slopes, atol=1e-9, rtol=1e-9)
@@ -86,7 +87,7 @@ def inputs(lead: tuple[int, int] = (2, 3), items: int = 6) -> list[Tensor]:
 
 
 def options() -> dict[str, dict[str, Any]]:
-    """Everything that can be asked for, by name."""
+    """Return every supported option by name."""
     torch.manual_seed(1)
     boundary, features = BoundaryKeys(4, (1, 3)).double(), AreaFeatures(4, (1, 3)).double()
     padding = torch.zeros(2, 6, dtype=torch.bool)
@@ -126,7 +127,7 @@ def test_fully_masked_query_gets_zeros() -> None:
 
 
 def test_torch_flex_gradients_match_slow_version(monkeypatch: pytest.MonkeyPatch) -> None:
-    # torch refuses gradients on a CPU, though its form in plain operations has them.
+    # torch rejects gradients on a CPU, although its implementation in plain operations has them.
     monkeypatch.setattr(torchs, "_validate_device", lambda *_: None)
     monkeypatch.setattr(torchs, "_FLEX_ATTENTION_DISABLE_COMPILE_DEBUG", False)
     monkeypatch.setattr(torchs, "_warn_once", lambda *_, **__: None)
@@ -152,7 +153,7 @@ def test_blocks_hidden_by_causality_are_skipped() -> None:
     query, key, value = (torch.zeros(1, 1, 1024, 4) for _ in range(3))
     tools = Tools(keep, lambda query, *_, **__: query)
     flex(query, key, value, AreaSpec(grid, 1.0, ItemMask(causal=True)), tools)
-    # 8 of 8x8 blocks of a shape lie on the diagonal, 28 above it.
+    # Each area size has 8 x 8 blocks, of which 8 are on the diagonal and 28 above it.
     assert 38 < made[0].sparsity() < 44
 
 
