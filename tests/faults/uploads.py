@@ -193,7 +193,7 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
 
 
 def cost(app: Served, name: str, upload: Upload) -> Cost:
-    """Measure the cost of an upload: run the page, first plainly, then with the costliest options."""
+    """Measure the cost of an upload: run the page, then choose its costliest options."""
     content = upload.make()
     with visitor(app, upload) as session:
         before = app.memory()
