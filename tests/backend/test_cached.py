@@ -1,4 +1,4 @@
-"""The cache answers equal requests once, keeps a bounded number, and never remembers a failure."""
+"""The cache answers equal requests once, keeps a limited number, and stores no failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANALYSIS = Caller(in_background=True)
 
 
 class Counting(fakes.FakeBackend):
-    """Counts its runs, can fail, and can be held up."""
+    """A model that counts its runs, and can fail or be delayed."""
 
     def __init__(self) -> None:
         super().__init__({"m": card("m", "area")})
