@@ -10,9 +10,10 @@ DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimatio
 
 
 def several_seen(view: Locator) -> list[str]:
-    """Return the descriptions of ten evenly spaced items whose heaviest areas have several items.
+    """Hover over ten evenly spaced items, and return the sentences of items with larger areas.
 
-    The area may be that of any head. Nothing is selected before: the view is as it opens.
+    An item counts if the heaviest area of some head has two or more items. Nothing is selected
+    before: the view is as it opens.
 
     Args:
         view: a ribbon or an image grid, ready.

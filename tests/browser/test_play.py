@@ -39,7 +39,7 @@ def opened(app: App, page: Page, number: int = 0, **settings: str) -> Locator:
 
 
 def stills(ribbon: Locator) -> list[str]:
-    """Press Step five times, and return the sentence after every press."""
+    """Play five steps, and return the sentence of every step."""
     told = []
     for press in range(5):
         ribbon.locator(".go" if press else ".opener").click()

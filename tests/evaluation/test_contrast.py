@@ -33,14 +33,14 @@ from tests.tiny import checkpoint
 from tests.trace.sentence import assert_one_sentence
 
 EVIDENCE = {"x": [0.4, 0.3, 0.1, 0.0], "y": [0.0, 0.2, 0.2, 0.4], "z": [0.2, 0.0, 0.0, 0.1]}
-"""Amount that each of four items adds to the probability of a letter, above 0.1."""
+"""Amount that each of four items adds to the probability of a character, above 0.1."""
 WEIGHTS = {"x": [0.6, 0.3, 0.1, 0.0], "y": [0.0, 0.1, 0.3, 0.6], "z": [0.7, 0.1, 0.0, 0.2]}
 
 
 class Letters:
     """A model that writes "xy".
 
-    The evidence of the items that it may read, at the letter's place, gives a letter's probability.
+    A character's probability is 0.1 plus the evidence of the items that its position may read.
     """
 
     def __init__(self) -> None:

@@ -82,9 +82,9 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 
 
 def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
-    """Return the number of acknowledged notes that are missing.
+    """Return the keys of acknowledged notes that are lost.
 
-    One more change or removal than acknowledged is allowed.
+    A note may have one more change or removal than was acknowledged.
     """
 
     def kept(key: str, version: int) -> bool:

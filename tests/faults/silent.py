@@ -55,13 +55,13 @@ class Silence:
 
 
 def silent_sockets(app: Served, many: int) -> Silence:
-    """Open WebSockets that send nothing after they are accepted."""
+    """Measure a server with WebSockets that send nothing after they are accepted."""
     host = app.url.removeprefix("http://")
     return _silence(app, many, _HANDSHAKE.format(host=host).encode(), answered=True)
 
 
 def half_open(app: Served, many: int) -> Silence:
-    """Open requests whose head never ends."""
+    """Measure a server with requests whose head never ends."""
     return _silence(app, many, HALF_A_HEAD, answered=False)
 
 

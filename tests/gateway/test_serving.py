@@ -1,4 +1,4 @@
-"""The gateway in front of the real app: `python -m areaviz serve` in a process of its own."""
+"""The gateway in front of the real app: `python -m areaviz serve` in a separate process."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def torchrun(*words: str) -> None:
-    """Run a module with arguments in two processes, and fail with their output."""
+    """Run a script with arguments in two processes; if they fail, show their output."""
     command = [
         sys.executable,
         "-m",
