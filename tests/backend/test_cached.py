@@ -103,7 +103,7 @@ def test_cache_bounds_bytes() -> None:
 
 
 def test_oversized_trace_pushes_no_other_trace_out() -> None:
-    """The trace of the long text is larger than the whole cache."""
+    """Check the trace of a long text, which is larger than the whole cache."""
     short, long = Request("m", "A."), Request("m", "A long sentence about a small dog.")
     room = fakes.trace(short.text).nbytes + 1
     assert fakes.trace(long.text).nbytes > room

@@ -64,7 +64,7 @@ def pytest_terminal_summary(
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add the page's text and state at the time of the failure to the report of a failed test."""
+    """Add the page's content at the time of the failure to the report of a failed test."""
     report = yield
     page = getattr(item, "funcargs", {}).get("page")
     if report.when == "call" and report.failed and isinstance(page, Page):

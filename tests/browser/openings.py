@@ -146,7 +146,7 @@ def measured(page: Page, opened: Opened) -> Opening:
 
 
 def is_still(page: Page) -> bool:
-    """Return whether two of four consecutive screenshots are equal."""
+    """Return whether two consecutive screenshots out of four are equal."""
     before = page.screenshot()
     for _ in range(3):
         page.wait_for_timeout(300)

@@ -34,11 +34,11 @@ class Served:
     log: Path
 
     def memory(self) -> float:
-        """Memory of the process in megabytes."""
+        """Return the memory of the process in megabytes."""
         return self._memory("VmRSS")
 
     def peak(self) -> float:
-        """Peak memory of the process in megabytes since `forget_peak`."""
+        """Return the peak memory of the process in megabytes since `forget_peak`."""
         return self._memory("VmHWM")
 
     def forget_peak(self) -> None:
@@ -52,7 +52,7 @@ class Served:
         return int(found[1]) / 1024
 
     def processor_seconds(self) -> float:
-        """Processor time that the process has used, in seconds."""
+        """Return the processor time that the process has used, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

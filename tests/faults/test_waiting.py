@@ -68,7 +68,7 @@ def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_reader_is_answered_beside_three_expensive_questions(
     app: Served, spent: list[float], cookies: str
 ) -> None:
-    """Formerly, the reader waited for all three questions."""
+    """Check that the reader does not wait for all three questions, as readers once did."""
     before = app.processor_seconds()
     found = wait_beside(app, cookies)
     assert app.processor_seconds() - before > 5, f"nothing expensive was computed: {found}"

@@ -78,7 +78,7 @@ def count_elements(app: Served, page: str, start: threading.Barrier) -> int:
 def test_fresh_server_refuses_many_sockets_at_once(
     locked_app: Served, fresh_sockets: list[int]
 ) -> None:
-    """Streamlit runs files of `pages` by themselves for the first visitors of a process."""
+    """Check the first visitors, for whom Streamlit runs files of `pages` by themselves."""
     assert fresh_sockets == [0] * len(PAGES)
 
 
