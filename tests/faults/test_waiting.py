@@ -42,7 +42,7 @@ def test_expensive_text_is_the_longest_that_is_allowed() -> None:
 
 @pytest.fixture
 def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return a list of the app's processor seconds during each question of a reader.
+    """Return a list that gets the app's processor seconds during each question of a reader.
 
     Processor time is measured because it does not depend on the machine's other work.
     """

@@ -69,10 +69,7 @@ def test_changed_judgement_keeps_its_other_lines() -> None:
 
 
 def test_segments_that_look_alike_are_examples_of_their_own() -> None:
-    """Check two documents with equal names and equal first sources.
-
-    With the second rater they do not differ at all.
-    """
+    """Check two documents with equal names and equal sources; one has a second rater."""
     head = "a\tdoc\t1\t{}\t{}\tIt rains.\t{}\tStyle\tminor\t{{}}"
     lines = [
         head.format("1", "r1", "Es <v>regnet</v>."),
