@@ -1,4 +1,4 @@
-"""Measure how many examples per second Analyse takes, for letters and for tokens.
+"""Measure how many examples per second Analyse processes, for characters and for tokens.
 
     python -m benchmarks.analysing --set FILE [--references FILE] [--before FOLDER] [--write]
 
@@ -90,7 +90,7 @@ def alike(run: Run, other: Run) -> tuple[int, float]:
 
 
 def table(sentences: Path, references: Path | None, before: Path | None) -> str:
-    """Return the figures as Markdown, with the name of the machine."""
+    """Return the figures as Markdown, with the machine and a description."""
     rows = []
     count = len(sentences.read_text("utf-8").splitlines())
     for model in MODELS:

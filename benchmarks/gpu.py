@@ -41,7 +41,7 @@ IMPLS = ("pooled", "streamed", "fused")
 KEYS = (REGULAR, "mean (Eq. 3, 4)", "boundary")
 # Nothing starts after this time: one compilation takes a minute, and all must end within five.
 SECONDS = 210
-# Number of letters that are written before a step of the decoder is measured.
+# Number of characters that are written before a step of the decoder is measured.
 WRITTEN = 32
 
 
@@ -92,7 +92,7 @@ def contestants(
 
 
 def training_table(clock: Clock, quick: bool) -> str:
-    """Return the table of a step of the letters translator with each form of keys."""
+    """Return the table of a training step of the character translator with each form of keys."""
     rows, recipe = [], replace(LETTERS, sentences=2) if quick else LETTERS
     for name, dtype in DTYPES.items():
         steps: dict[str, Run] = {}
@@ -115,7 +115,7 @@ def _cast(device: torch.device, dtype: torch.dtype, run: Run) -> None:
 
 
 class Decoding:
-    """The layers of a decoder after some letters, and the step to the next letter."""
+    """The layers of a decoder after some characters, and the step to the next character."""
 
     def __init__(self, keys: str, device: torch.device, written: int) -> None:
         torch.manual_seed(0)

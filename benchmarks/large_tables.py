@@ -34,7 +34,7 @@ BROUGHT = ("test.en", "test.de", "alpha.de", "beta.de")
 
 
 def measure(files: list[tuple[str, bytes, str]]) -> tuple[float, float]:
-    """Return the seconds until the page shows the set, and until it is ordered otherwise."""
+    """Return the seconds until the page shows the set, and until it shows another order."""
     app = AppTest.from_file(str(APP), default_timeout=PATIENCE)
     app = app.switch_page("pages/analyse.py").run()
     app = app.button_group(key="analyse_source").set_value("Upload").run()
@@ -54,7 +54,7 @@ def _seconds(act: Callable[[], object]) -> float:
 
 
 def table(rounds: int) -> str:
-    """Return a Markdown table with medians over the rounds, each in a session of its own."""
+    """Return a Markdown table with medians over the rounds, each in its own session."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setenv(SETTING, str(Path(folder) / "analyses"))
         bring_cookies(patch, {})

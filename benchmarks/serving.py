@@ -2,7 +2,7 @@
 
     python -m benchmarks.serving [--write]
 
-There are three ways to the same model: in this process; over HTTP to a server in this process (the
+There are three ways to one model: in this process; over HTTP to a server in this process (the
 protocol without Ray); over HTTP to Ray Serve with two replicas. The ways take turns, sentence by
 sentence, so other work of the machine affects all of them. New sentences run the model; repeated
 sentences are answered from the cache.

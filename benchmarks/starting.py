@@ -4,9 +4,9 @@
 
 Start: from the command `serve` to the first answer on the page Translate in a browser. Then each
 page is opened for the first time, until its script has run. Idle: resident memory of the server a
-while after Translate, and after all pages. Beam: letters, one request at a time, the mean of ten
-sentences. `--before` names a clone of the repository at an older commit, which takes turns with the
-present one. Pages that it lacks have a dash.
+while after Translate, and after all pages. Beam: models of characters, one request at a time, the
+mean of ten sentences. `--before` names a clone of the repository at an older commit, which takes
+turns with the present one. Pages that it lacks have a dash.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ def _memory(pid: int) -> float:
 
 
 def beam(root: Path) -> float:
-    """Return the milliseconds of one beam search on letters."""
+    """Return the milliseconds of one beam search of a character model."""
     settings = {**os.environ, "PYTHONPATH": str(root)}
     arguments = [sys.executable, "-c", BEAM]
     done = subprocess.run(

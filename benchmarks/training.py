@@ -2,7 +2,7 @@
 
     python -m benchmarks.training [--write]
 
-The networks are the translators of letters and of subwords that the tables of forms train (Tiny,
+The networks are the translators of characters and of subwords that the tables of forms train (Tiny,
 two layers each with areas of up to five). A batch has about 2,400 padded items and one thread is
 used, as in those trainings. All forms take turns. A figure is the median over rounds of the ratio
 of processor time to that of regular attention in that round.

@@ -50,7 +50,7 @@ COOKIES = ("one cookie", "a new cookie for each connection", "no cookie")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The questions of a reader during expensive ones.
+    """A reader's questions while other sockets ask expensive ones.
 
     Args:
         cookies: Cookies of the expensive questions, one of `COOKIES`.
@@ -128,7 +128,7 @@ def wait_beside(app: Served, cookies: str) -> Beside:
 
 
 def readers_asking(app: Served, count: int, rest: float, rounds: int = ROUNDS) -> Load:
-    """Return the figures of readers with a cookie each, who ask once in `rest` seconds."""
+    """Return the figures of readers with a cookie each, who ask once every `rest` seconds."""
     return load(app, CHECKPOINTS, SHORT, count, rounds, rest)
 
 

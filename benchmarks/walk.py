@@ -30,23 +30,23 @@ class Walk:
     """The clicks of a walk, with the seconds since its start."""
 
     def __init__(self, pictures: Path | None = None) -> None:
-        """Start the clock; `pictures` is a folder for a picture of the page after each click."""
+        """Start the clock; `pictures` is a folder for screenshots after each click."""
         self.clicks: list[tuple[str, float]] = []
         self._pictures = pictures
         self._paused, self._began = 0.0, time.perf_counter()
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start, without the time that pictures took."""
+        """Seconds since the start, without the time that screenshots took."""
         return time.perf_counter() - self._began - self._paused
 
     def click(self, target: Locator, title: str) -> None:
-        """Click, wait until the page rests, and note the click."""
+        """Click, wait until the page has come to rest, and record the click."""
         target.click()
         self.note(target.page, title)
 
     def note(self, page: Page, title: str) -> None:
-        """Note a click that was made, once the page rests."""
+        """Record a click that was made, once the page has come to rest."""
         settled(page)
         self.clicks.append((title, self.seconds))
         if self._pictures:
@@ -60,9 +60,9 @@ def walk(browser: Browser, address: str, files: list[Path], made: Walk) -> None:
 
     Args:
         browser: opens a profile for each of the two readers.
-        address: of the app.
+        address: address of the app.
         files: the result of `write_files`.
-        made: notes the clicks.
+        made: records the clicks.
     """
     page = _new_reader(browser)
     page.goto(f"{address}/analyse")
@@ -128,7 +128,7 @@ def _write_note(page: Page, made: Walk) -> None:
 
 
 def _mark(page: Page, name: str, made: Walk) -> None:
-    """Mark a word of the open output as a reader with a name, and save it by keyboard."""
+    """Mark a word of the open output as a named reader, and save it with the keyboard."""
     field = page.get_by_label("Your name as a rater", exact=True)
     made.click(field, f"into the field of the name, {name}")
     field.fill(name)
@@ -149,7 +149,7 @@ def _mark(page: Page, name: str, made: Walk) -> None:
 
 
 def table(pictures: Path | None) -> str:
-    """Return a Markdown table with a row for each click."""
+    """Return a Markdown table with one row per click."""
     with tempfile.TemporaryDirectory() as folder, chromium() as browser:
         home = Path(folder)
         settings = {"AREAVIZ_ANALYSES": str(home / "analyses")}

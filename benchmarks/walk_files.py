@@ -35,8 +35,8 @@ def write_files(folder: Path, copies: int = 1) -> list[Path]:
     reference, two outputs, scores of the second system, and a table of metadata.
 
     Args:
-        folder: where to write.
-        copies: how often the set is repeated.
+        folder: folder to write to.
+        copies: number of repetitions of the set.
     """
     rng = random.Random(SEED)
     rows = []

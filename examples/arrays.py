@@ -1,4 +1,4 @@
-"""Attention that was computed elsewhere, as a trace: no framework is needed, only NumPy."""
+"""Make a trace of attention that was computed elsewhere. This needs only NumPy."""
 
 import sys
 
@@ -11,8 +11,9 @@ TOKENS = ("attention", "looks", "at", "areas")
 
 
 def main(path: str = "arrays.npz") -> None:
-    """Make a trace of random weights [layer, head, query, memory], print a span, and save it for
-    "Your tensors".
+    """Make a trace of random weights, print a span, and save the trace for "Your own attention".
+
+    The weights are [layer, head, query, memory].
     """
     scores = np.random.default_rng(0).normal(size=(2, 3, 4, 4))
     weights = np.exp(scores) / np.exp(scores).sum(-1, keepdims=True)

@@ -1,7 +1,7 @@
-"""What a BERT attends to: single tokens, and the spans that its queries and keys would choose.
+"""Show what a BERT attends to: single tokens, and spans derived from its queries and keys.
 
-The model is small and has random weights, so this needs no download; replace it by a folder or a
-name on the hub: `areaviz.attend("bert-base-uncased", "A small dog runs.")`.
+The model is small and has random weights, so this needs no download. You can replace it by a folder
+or a name on the hub: `areaviz.attend("bert-base-uncased", "A small dog runs.")`.
 """
 
 import sys
@@ -15,8 +15,9 @@ WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "small", "dog", "run
 
 
 def main(path: str = "bert.npz") -> None:
-    """Run the model, print what its first token attends to, and save the trace for the page "Your
-    tensors".
+    """Run the model, print what its first token attends to, and save the trace.
+
+    The page "Your own attention" opens the trace.
     """
     config = transformers.BertConfig(
         vocab_size=len(WORDS),

@@ -1,6 +1,6 @@
-"""Describe a picture in words and write what the model looked at: a page, and a film of it.
+"""Describe a picture in words, and export what the model attended to as a page and as a film.
 
-python examples/caption_and_export.py [PICTURE]            writes caption.html and caption.gif
+python examples/caption_and_export.py [PICTURE]    # writes caption.html and caption.gif
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from areaviz.trace.request import Request
 
 
 def main(folder: Path, file: Path | None = None) -> None:
-    """Write `caption.html` and `caption.gif` into a folder; the picture is a file or one of the
-    samples.
+    """Write `caption.html` and `caption.gif` into a folder.
+
+    The picture is a file or a sample of the app.
     """
     picture = decode(file.read_bytes()).picture if file else sample("scene-34")
     model = "photo-captions-area" if file else "scene-captions-boundary"

@@ -1,4 +1,4 @@
-"""Two models, one sentence: how their attention differs, as a table of numbers.
+"""Compare the attention of two models on one sentence, in a table.
 
 python examples/compare_models.py
 """
@@ -15,7 +15,7 @@ SENTENCE = "A dog runs along the beach."
 
 
 def main() -> None:
-    """Print, for every layer, the mean over heads of what their attention to the source is like."""
+    """Print figures of the attention to the source for every layer, as means over heads."""
     backend = LocalBackend(CHECKPOINTS)
     print(f"{'model':20} layer  entropy  items an area  heaviest")
     for model in MODELS:

@@ -1,9 +1,9 @@
-"""The cells of a notebook: a trace in the same interactive view as in the app.
+"""Show a trace in a notebook, in the interactive view of the app.
 
-Open it in an editor that runs cells (# %%), or paste the cells into Jupyter.
+Open this file in an editor that runs cells (# %%), or paste the cells into Jupyter.
 """
 
-# %% A trace: stored, as here, or made by a model (see translate_and_export.py)
+# %% Load a stored trace. A model can make one, too: see translate_and_export.py
 
 import areaviz
 from areaviz.data.places import ASSETS
@@ -12,8 +12,8 @@ from areaviz.trace.request import Focus
 
 trace = codec.load(ASSETS / "home.npz")
 
-# %% Look into it: the last line of a cell is what the notebook shows
+# %% Show it: a notebook shows the value of a cell's last line
 areaviz.show(trace)
 
-# %% The same, at head 2 of the second layer, in a lower frame
+# %% Show it at layer 2, head 2, in a frame of another height
 areaviz.show(trace, Focus("encoder-decoder", layer=1, head=1), height=700)

@@ -1,7 +1,7 @@
-"""A callback that logs attention during training to MLflow, W&B and TensorBoard.
+"""Log attention to MLflow, W&B and TensorBoard with a callback during training.
 
-MLflow and Weights & Biases get the exported page, TensorBoard gets its picture. Each tracker is
-used where its package is given, so none of them is needed:
+MLflow and Weights & Biases get the exported page, TensorBoard gets its picture. A tracker is used
+only if you pass it, so you need none in particular:
 
     callback = AttentionCallback(SENTENCE, tokenizer, mlflow=mlflow, every=500)
     transformers.Trainer(..., callbacks=[callback])
@@ -21,15 +21,15 @@ from areaviz.publish.show import show
 
 
 class AttentionCallback:
-    """Logs the attention on one sentence; a callback of `transformers.Trainer` by its methods.
+    """A callback that logs the attention on one sentence, for `transformers.Trainer`.
 
     Args:
-        sentence: what the model reads each time.
-        tokenizer: of the model.
-        every: steps between two logs.
-        mlflow: the module, or anything with its `log_artifact`.
-        wandb: the module, or anything with its `log` and `Html`.
-        writer: a `SummaryWriter` of TensorBoard, or anything with its `add_image`.
+        sentence: the text that the model reads each time.
+        tokenizer: the model's tokenizer.
+        every: number of steps between two logs.
+        mlflow: the module, or an object with its `log_artifact`.
+        wandb: the module, or an object with its `log` and `Html`.
+        writer: a `SummaryWriter` of TensorBoard, or an object with its `add_image`.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class AttentionCallback:
         self.mlflow, self.wandb, self.writer = mlflow, wandb, writer
 
     def on_step_end(self, args: Any, state: Any, control: Any, model: Any, **more: Any) -> None:
-        """Log after every `every` steps; `transformers.Trainer` calls this after each."""
+        """Log once every `every` steps; `transformers.Trainer` calls this after each step."""
         if state.global_step % self.every == 0:
             self.log(model, state.global_step)
 
     def log(self, model: Any, step: int) -> None:
-        """Record the attention and hand it to each tracker."""
+        """Record the attention, and send it to each tracker."""
         trace = areaviz.attend(model, self.sentence, tokenizer=self.tokenizer)
         shown = show(trace, widget=False)
         if self.mlflow is not None:
@@ -65,7 +65,7 @@ class AttentionCallback:
 
 
 def main(folder: str = "runs") -> None:
-    """Log a small model with random weights to TensorBoard, as a stand-in for one in training."""
+    """Log a small model with random weights, in place of a model in training, to TensorBoard."""
     import transformers
     from torch.utils.tensorboard import SummaryWriter
 

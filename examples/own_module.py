@@ -1,4 +1,4 @@
-"""A network with an attention of its own kind: a probe says how its heads are read."""
+"""Record the attention of your own kind of layer: a probe defines how to read its heads."""
 
 import sys
 
@@ -11,14 +11,14 @@ from areaviz.trace import codec
 
 
 class Attention(nn.Module):
-    """Two heads, queries and keys of four numbers each."""
+    """Attention with two heads, whose queries and keys have four numbers each."""
 
     def __init__(self) -> None:
         super().__init__()
         self.query, self.key = nn.Linear(8, 8), nn.Linear(8, 8)
 
     def heads(self, x_ND: Tensor) -> Heads:
-        """Weights; and queries and keys, without which there would be no map "as areas"."""
+        """Return all weights, with the queries and keys that the map "as areas" needs."""
         query = self.query(x_ND).unflatten(-1, (2, 4)).transpose(0, 1)
         key = self.key(x_ND).unflatten(-1, (2, 4)).transpose(0, 1)
         return Heads((query @ key.transpose(1, 2)).softmax(-1), query, key, scale=1.0)
@@ -28,7 +28,7 @@ class Attention(nn.Module):
 
 
 def main(path: str = "own_module.npz") -> None:
-    """Run two such layers and save the trace for the page "Your tensors"."""
+    """Run two such layers, and save the trace for the page "Your own attention"."""
     model = nn.Sequential(Attention(), Attention())
     probes = {"*": lambda layer, given, named, output: layer.heads(given[0])}
     trace = areaviz.attend(model, torch.randn(3, 8), probes=probes, labels=["a", "b", "c"])

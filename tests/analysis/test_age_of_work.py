@@ -1,4 +1,4 @@
-"""The age of readers' work is counted in all tables and files, and counting changes nothing."""
+"""The age of readers' work is counted in all tables and files without changing anything."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def store(tmp_path: Path) -> Store:
 
 
 def date_all(store: Store, table: sql.Table, days: float) -> None:
-    """Set when all rows of a table were changed."""
+    """Set the time of the last change in all rows of a table."""
     changed = (NOW - timedelta(days=days)).isoformat(timespec="milliseconds")
     with store.writer("making them old") as connection:
         connection.execute(sql.update(table).values(changed=changed))

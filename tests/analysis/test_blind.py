@@ -1,4 +1,4 @@
-"""Blind rating: the order of systems is a rater's own, and the key names the systems again."""
+"""Blind rating: every rater has their own order of systems, and the key restores the names."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_shuffle_systems_gives_each_place_once(dataset: str, rater: str, names: 
 
 
 def test_shuffle_systems_differs_between_raters() -> None:
-    """Each of two systems comes first for about half of the raters and of the sets."""
+    """Check that each of two systems comes first for about half of the raters and of the sets."""
     for firsts in (
         [shuffle_systems("set", f"rater {number}", ["a", "b"])[0] for number in range(400)],
         [shuffle_systems(f"set {number}", "Ada", ["a", "b"])[0] for number in range(400)],

@@ -1,4 +1,4 @@
-"""Examples by bucket, and words by how frequent they are, against hand-counted cases."""
+"""Examples by bucket and words by frequency, compared with cases counted by hand."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_without_references_there_are_no_scores_but_means() -> None:
 
 
 def test_words_are_matched_by_how_often_references_have_them() -> None:
-    # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. Written besides: maus (in no
-    # reference).
+    # Twice: der, hund. Once: rennt, schläft, im, haus, eine, katze. In the output but not in any
+    # reference: maus.
     found = word_table(table(["Der Hund rennt.", "der Hund der Hund", "eine Maus", ""]), 1)
     assert list(found["bucket"]) == ["1", "2"] and list(found["words"]) == [6, 4]
     assert found["f1_0"][0] == pytest.approx(2 * 2 / (3 + 6)) and found["f1_0"][1] == pytest.approx(
@@ -112,7 +112,8 @@ def test_frequencies_of_a_corpus_sort_words_and_examples() -> None:
     corpus = read_corpus("c.txt", {"c.txt": b"Der Hund, der bellt.\r\nDer Hund!"})
     assert corpus == {"der": 3, "hund": 2, "bellt": 1}
     found = word_table(made, 1, corpus)
-    # Never in the corpus: rennt, schläft, im, haus, eine, katze; 2 to 4 times: der and hund, twice.
+    # Not in the corpus: rennt, schläft, im, haus, eine, katze. 2 to 4 times in the corpus: der and
+    # hund, twice here.
     assert found[["bucket", "words"]].to_numpy().tolist() == [["0", 6], ["2–4", 4]]
     written = 2 * 3 / (6 + 5)
     assert found["f1_0"].tolist() == pytest.approx([written, 2 * 3 / (4 + 3)])

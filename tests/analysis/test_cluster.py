@@ -1,4 +1,4 @@
-"""What is missing or does not answer is told in a sentence, without a Ray."""
+"""A missing or silent cluster gives one clear sentence; the tests need no Ray."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups that a plot colours: every example is in one, and the largest have their names."""
+"""Groups that colour a plot: every example is in one group, and the largest groups have names."""
 
 from __future__ import annotations
 

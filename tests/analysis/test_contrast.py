@@ -1,4 +1,4 @@
-"""What one model has right more often than another, and how sure one can be of a difference."""
+"""What one model gets right more often than another, and how certain a difference is."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def check_hourly(folder: Path, first: datetime, hours: int) -> list[bool]:
-    """What each of hourly checks says."""
+    """Return the result of each of a series of hourly checks."""
     return [is_date_steady(folder, first + number * HOUR) for number in range(hours)]
 
 

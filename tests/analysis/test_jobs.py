@@ -1,5 +1,6 @@
-"""Work beside the page: one job for all who ask for the same, how far it is, its end and problem;
-and whose turn it is: those that are watched first, in the order they came.
+"""Background jobs: sharing, progress, results, errors and order.
+
+Equal requests share one job. Watched jobs run first, in the order in which they were requested.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def until_stopped(job: Job) -> None:
 
 @contextmanager
 def running(jobs: Jobs, *owners: str) -> Iterator[list[Job]]:
-    """A job for each owner, which go on until the end of the block."""
+    """Run one job for each owner until the block ends."""
     begun = [
         jobs.start(f"key {turn}", until_stopped, owner, "set, model")
         for turn, owner in enumerate(owners)
@@ -168,7 +169,7 @@ def test_all_jobs_together_have_few_requests_on_their_way() -> None:
 
 
 class Line:
-    """Threads that wait for a turn, one behind the other, and note who got it."""
+    """Threads that wait for a turn one after the other, and record who got it."""
 
     def __init__(self, turns: Turns) -> None:
         self.turns, self.order, self.threads = turns, list[str](), list[threading.Thread]()

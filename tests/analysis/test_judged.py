@@ -1,4 +1,4 @@
-"""What raters say of systems as they are now: means by example, kinds of errors, agreement."""
+"""Current ratings of systems: means by example, kinds of errors, and agreement."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_errors_are_counted_by_kind() -> None:
 def test_raters_agree_on_what_two_of_them_said() -> None:
     scores, costs, characters = agreement([*ALL, replace(ADA, example=2, id="5")])
     assert (scores.raters, scores.units, costs.units, characters.units) == (2, 1, 2, 19)
-    # One unit with 40 and 60: they differ as chance would have it.
+    # One unit is rated 40 and 60; this difference is what chance predicts.
     assert scores.alpha == pytest.approx(0)
     assert 0 < costs.alpha < 1 and 0 < characters.alpha < 1
     same = [ADA, replace(ADA, rater="Bo"), SECOND, replace(SECOND, rater="Bo")]

@@ -1,4 +1,4 @@
-"""An analysis as a frame: a row for each example and system, with the figures of the page."""
+"""An analysis as a data frame: one row per example and system, with the figures of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors and ratings of other tools come to the right examples, systems and characters."""
+"""Errors and ratings from other tools reach the right examples, systems and characters."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Measures of one example: what they are when the answer is known, and when they have nothing to
-say.
-"""
+"""Measures of one example: known values, and examples to which a measure does not apply."""
 
 from __future__ import annotations
 
@@ -23,8 +21,9 @@ WHOLE, LEFT, RIGHT = (0.0, 0.0, 1.0, 1.0), (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0,
 
 
 def looking(site: str, *cells: int, grid: int = 4) -> Trace:
-    """A caption, a word a cell, the last for the end; each word looks at its cell alone, in the
-    last layer.
+    """Return a caption with one word per cell; the last cell belongs to the end symbol.
+
+    Each word attends only to its cell, in the last layer.
     """
     made = (
         fakes.caption_trace("red star", grid)
@@ -74,7 +73,7 @@ def test_every_measure_says_what_it_is_in_a_sentence() -> None:
 
 
 def test_a_head_that_looks_at_one_place_depends_on_nothing() -> None:
-    """One layer of `looking` always looks at the first cell, the other at a cell a word."""
+    """Check a layer that attends to the first cell only; in the other, each word has its own."""
     found = measure(looking("encoder-decoder", 0, 1, 3), Example("1", ""))
     assert found["dependence"] == pytest.approx(np.log2(3) / 2)
     assert found["dependence_share"] == pytest.approx(1 / 2)
@@ -93,14 +92,14 @@ def test_answers_and_trees_are_right_or_wrong_and_not_compared_word_by_word() ->
     tree = Example("1", "He slept", (TREE,))
     assert score_output(TREE, tree) == {"right": 1, "bracket_f1": 1}
     flat = score_output("(S XX XX )S", tree)
-    # One bracket of one written, one of three wanted.
+    # One written bracket is right, and three were expected.
     assert flat["right"] == 0 and flat["bracket_f1"] == pytest.approx(2 * 1 / 3 / (1 + 1 / 3))
     assert score_output("1 2 3 1", Example("1", "1,1 5,5 1,5")) == {}
 
 
 def test_facts_that_some_hop_weighs_most_are_read() -> None:
     weights = np.zeros((3, 1, 1, 2), np.float32)
-    # The first and the last hop weigh the first fact, the second hop the second.
+    # The first and the last hop attend to the first fact, the second hop to the second fact.
     weights[range(3), 0, 0, (0, 1, 0)] = 1
     hops = AttentionMap(
         "facts", "question", "facts", AreaGrid(1, 2, 1, 1), weights, "softmax over facts"
@@ -140,7 +139,7 @@ def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
     trace = fakes.gaze_trace()
     middles = trace.gazes["glimpses"].corners[:, 0].mean(1) / 60
     first, second = (tuple(middles[look].tolist()) for look in (0, 1))
-    # A box around the first look alone, another around the second.
+    # One box surrounds the first glimpse only, another box the second.
     boxes = tuple(("8", (x - 0.01, y - 0.01, x + 0.01, y + 0.01)) for x, y in (first, second))
     seen = Example("1", "", ("8",), "a.png", boxes=boxes)
     found = measure(trace, seen)
@@ -148,9 +147,9 @@ def test_digits_are_right_or_wrong_and_looks_hit_them_or_not() -> None:
     assert "bleu" not in found and "length" not in found
     assert measure(trace, replace(seen, boxes=boxes[:1]))["pointing"] == pytest.approx(1 / 3)
     wrong = measure(trace, replace(seen, references=("3",), boxes=()))
-    # It is the answer that counts, and not what it said on the way.
+    # Only the final answer counts, not the answers of earlier glimpses.
     assert wrong["right"] == 0.0 and "pointing" not in wrong
-    # Words of a caption are no digits to be found.
+    # Words of a caption are not digits to locate.
     assert looked(trace, replace(seen, references=("a dog",))) == {}
 
 

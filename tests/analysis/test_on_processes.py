@@ -1,5 +1,6 @@
-"""A set run through a model by processes of this machine gives the rows of one request after the
-other; stopped, resumed, failing and killed likewise.
+"""A set that several processes of this machine run gives the rows of single requests.
+
+This also holds for runs that are stopped, resumed, that fail, or whose processes are killed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,10 @@ CARD = folder.card("fake", "area")
 
 @pytest.fixture(autouse=True)
 def plain_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A new process imports the script that began this one; tests of pages put theirs there."""
+    """Replace the main module, where tests of pages put their scripts.
+
+    A new process imports the main module of its parent.
+    """
     monkeypatch.setitem(sys.modules, "__main__", ModuleType("__main__"))
 
 
@@ -113,7 +117,7 @@ def test_stopped_it_goes_on_where_it_was(tmp_path: Path, processes: int) -> None
     with opened(tmp_path, found) as again:
         assert analyse_in_processes(found, REQUEST, open_together, again, processes=processes)
     after = again.path.read_bytes()
-    # Nothing ran twice: the lines before are there as they were, and every example has one.
+    # No example ran twice: the earlier lines are unchanged, and every example has one line.
     assert after.startswith(lines) and after.count(b"\n") == 301 and len(again) == 300
 
 

@@ -1,5 +1,6 @@
-"""A set run through a model by Ray Data gives the rows of the local engine; stopped, resumed and
-failing likewise.
+"""A set that Ray Data runs gives the rows of the local engine.
+
+This also holds for runs that are stopped, resumed, or that fail.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What others wrote is measured as a model's own outputs are."""
+"""Imported outputs are measured like a model's own outputs."""
 
 from __future__ import annotations
 

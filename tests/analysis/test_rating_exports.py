@@ -1,4 +1,4 @@
-"""Ratings go out as WMT publishes them and sets as campaigns of Pearmut, and come in again."""
+"""Ratings are exported in WMT's format and sets as Pearmut campaigns, and imported again."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_campaign_comes_back_as_the_same_set() -> None:
 
 
 def test_annotations_of_a_campaign_come_back_to_its_examples() -> None:
-    """The last example has the source of the first one, and is the only one that is rated."""
+    """Check the last example, which has the first one's source and is the only rated one."""
     (document,) = campaign()["data"][0][1:]
     spans = [{"start_i": 0, "end_i": 1, "severity": "minor", "category": None}]
     annotation = {"system_7": {"score": 50, "error_spans": spans}}

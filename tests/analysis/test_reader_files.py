@@ -1,4 +1,4 @@
-"""A reader finds own sets and analyses again, and nobody else's."""
+"""Readers find their own sets and analyses again, and only these."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_an_analysis_is_taken_off_the_list_and_its_set_stays(tmp_path: Path) -> 
 
 
 def keep(own: ReaderFiles, name: str, kilobytes: float) -> str:
-    """Keep a set of a size, and return its id."""
+    """Store a set of this size, and return its id."""
     files = {name: f"{name}\n".encode() * int(kilobytes * 1000 / (len(name) + 1))}
     made = read_set(files).dataset
     own.keep_set(made, files, {})
@@ -119,7 +119,7 @@ def is_kept(own: ReaderFiles, name: str) -> bool:
 
 @pytest.fixture
 def small_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader keeps 4 kB of sets, and all readers 20 kB."""
+    """Limit a reader to 4 kB of sets, and all readers to 20 kB."""
     monkeypatch.setenv(KEPT_MEGABYTES.setting, "0.004")
     monkeypatch.setenv(ALL_KEPT_MEGABYTES.setting, "0.02")
 
@@ -143,11 +143,11 @@ def test_reader_beyond_a_share_loses_own_sets_and_is_told(tmp_path: Path, small_
 def test_eviction_takes_from_whoever_keeps_most(
     tmp_path: Path, small_room: None, address: str
 ) -> None:
-    """Fresh cookies at one address are one reader who keeps much."""
+    """Check that new cookies at one address count as one reader, who keeps the most."""
     bob = ReaderFiles(tmp_path, BOB, "203.0.113.9")
     theirs = [keep(bob, f"theirs{number}.txt", 1.5) for number in range(2)]
     flood = [ReaderFiles(tmp_path, f"{number:064x}", address) for number in range(14)]
-    # Without an address each cookie is a reader, and the largest reader keeps most.
+    # Without an address every cookie is a reader, and the largest reader keeps the most.
     for one in flood:
         keep(one, "flood.txt", 3.5 if not address else 1.5)
     assert [is_kept(bob, one) for one in theirs] == [True, True] and bob.evicted_sets() == []

@@ -1,4 +1,4 @@
-"""A report is one page that fetches nothing, with all figures, and no markup but its own."""
+"""A report is one self-contained page with all figures, and all markup in it is its own."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_it_holds_figures_buckets_wins_words_errors_and_examples() -> None:
         "(2) two is better, by chrF",
     ):
         assert part in text, part
-    # Of lengths and rarest words there is one bucket each, which needs no figure.
+    # There is one bucket each of lengths and of rarest words, which needs no figure.
     assert html.count('<img class="figure"') == 1
 
 
@@ -75,7 +75,7 @@ def test_report_compares_every_further_system_with_the_baseline() -> None:
     ):
         assert part in text, part
     assert "compared with (1) one" not in text and "compared with (3) three" not in text
-    # The third system has no failure, so all of them never fail together.
+    # The third system has no failure, so there is no example on which all of them fail.
     assert "All fail" in text and "Both fail" not in text
 
 

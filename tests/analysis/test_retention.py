@@ -1,4 +1,4 @@
-"""What people wrote is nobody else's on the machine, also where an older app wrote it."""
+"""Stored texts of readers are private on the machine, even if an older app wrote them."""
 
 from __future__ import annotations
 

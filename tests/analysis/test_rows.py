@@ -1,4 +1,4 @@
-"""Rows on disk: whole or not at all, and never those of another analysis."""
+"""Rows on disk: a file is complete or absent, and never belongs to another analysis."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_nobody_else_on_this_machine_reads_an_analysis(tmp_path: Path) -> None:
     try:
         RowFile.open(path, HEADER).close()
         assert {one.stat().st_mode & 0o777 for one in path.parent.iterdir()} == {0o600}
-        path.chmod(0o644)  # as older ones were
+        path.chmod(0o644)  # the mode of files of older versions
         RowFile.open(path, HEADER).close()
     finally:
         os.umask(mask)

@@ -1,4 +1,4 @@
-"""A set run through a model: rows, errors, stopping, going on."""
+"""A run of a set through a model: rows, errors, stopping and resuming."""
 
 from __future__ import annotations
 

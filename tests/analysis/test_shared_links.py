@@ -1,4 +1,4 @@
-"""A shared link opens an analysis until its owner withdraws it, and no file holds its token."""
+"""A shared link opens an analysis until its owner withdraws it; no file contains its token."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_withdrawn_link_opens_nothing_and_no_visit_revives_it(tmp_path: Path) ->
 def test_owner_sees_how_many_readers_opened_and_when(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Two visits within one millisecond have no order.
+    # Two visits within one millisecond have no order, so every visit gets its own second.
     seconds = count(10)
     monkeypatch.setattr(shared_links, "now", lambda: f"2026-11-26T09:00:{next(seconds)}.000+00:00")
     links = SharedLinks(tmp_path)

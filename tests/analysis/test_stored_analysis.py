@@ -1,4 +1,4 @@
-"""The analysis with which Analyse opens: it is what its command writes, and of these models."""
+"""The stored analysis that Analyse opens with: its command writes it, with these models."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from areaviz.data.places import ANALYSIS, CHECKPOINTS
 from areaviz.trace.request import Request
 
 TOLERANCE = 1e-3
-"""Processors round sums in different ways."""
+"""Processors round sums differently."""
 
 
 def test_stored_rows_are_what_the_command_writes(tmp_path: Path) -> None:
-    """Fails after a model has changed: run `areaviz openings --only-analysis`."""
+    """Check the stored rows. If a model has changed, run `areaviz openings --only-analysis`."""
     backend = LocalBackend(CHECKPOINTS)
     written = store_analysis(tmp_path, backend.models(), backend.trace)
     assert [path.name for path in written] == [f"{model}.jsonl" for model in MODELS]

@@ -1,4 +1,4 @@
-"""One table of one or two models, and the figures of the whole set."""
+"""One table for one or two models, and the figures of the whole set."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word differences: known answers, and both texts can be read back from the pieces."""
+"""Word differences: known answers; both texts can be restored from the pieces."""
 
 from __future__ import annotations
 

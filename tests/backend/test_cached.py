@@ -1,4 +1,4 @@
-"""The cache answers equal requests once, keeps a bounded number, and never remembers a failure."""
+"""The cache answers equal requests once, keeps a limited number, and stores no failures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ANALYSIS = Caller(in_background=True)
 
 
 class Counting(fakes.FakeBackend):
-    """Counts its runs, can fail, and can be held up."""
+    """A model that counts its runs, and can fail or be delayed."""
 
     def __init__(self) -> None:
         super().__init__({"m": card("m", "area")})
@@ -103,7 +103,7 @@ def test_cache_bounds_bytes() -> None:
 
 
 def test_oversized_trace_pushes_no_other_trace_out() -> None:
-    """The trace of the long text is larger than the whole cache."""
+    """Check the trace of a long text, which is larger than the whole cache."""
     short, long = Request("m", "A."), Request("m", "A long sentence about a small dog.")
     room = fakes.trace(short.text).nbytes + 1
     assert fakes.trace(long.text).nbytes > room

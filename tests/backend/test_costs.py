@@ -1,4 +1,4 @@
-"""What questions cost is predicted, refused beyond the limit, and learned from what ran."""
+"""Costs of questions are predicted, refused above the limit, and learned from finished runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shipped() -> Costs:
 
 
 def test_predict_follows_the_formula() -> None:
-    """The model reads characters, and writes five more than it reads."""
+    """Check a model that reads characters and writes five more than it reads."""
     assert card("m", "area").level == "character"
     request, read = Request("m", "x" * 30), 30.0
     steps = read + 5
@@ -83,7 +83,7 @@ def test_opening_requests_of_pages_are_within_limit() -> None:
 
 
 def test_question_of_the_attack_is_refused() -> None:
-    """The finding: a wide beam over 990 letters took 13 seconds."""
+    """Check a wide beam over 990 characters, which took 13 seconds in an attack."""
     text = "A small brown dog runs over the green grass. " * 22
     with pytest.raises(InputError, match="would take about [0-9.]+ seconds"):
         shipped().check(Request("token-boundary", text, method="beam", beam=16))

@@ -23,7 +23,7 @@ ANNA, BORIS = Caller(Visitor("anna")), Caller(Visitor("boris"))
 
 @contextmanager
 def three_questions(backend: FairBackend, models: FakeModels, *callers: Caller) -> Iterator[None]:
-    """Let callers have a question each that does not end before the block does."""
+    """Let each caller have an unfinished question until the block ends."""
     models.may_run.clear()
     asked: list[Future[Trace]] = []
     with ThreadPoolExecutor(len(callers)) as pool:

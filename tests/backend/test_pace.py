@@ -1,4 +1,4 @@
-"""How many requests of analyses run together: all without readers, few while they are active."""
+"""How many requests of analyses run together: all without readers, few with active readers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of a server: the same answers, large weights on demand, a name for every fault."""
+"""The models of a server: equal answers, large weights on demand, clear errors for all faults."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_large_weights_are_fetched_layer_by_layer(
 
 
 class Explaining(FakeModels):
-    """Says what logits are made of, too."""
+    """A backend that also returns the parts of its logits."""
 
     def logits(
         self,

@@ -1,4 +1,4 @@
-"""Stored traces are served by the content of the request; unreadable ones are reported."""
+"""Stored traces are found by the content of the request; unreadable ones are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stored traces: answered from the folder, never for another card, and recorded as asked."""
+"""Stored traces: recorded in a folder, and answered from it unless the model has changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.pages import folder
 
 
 class Counting(fakes.FakeBackend):
-    """Answers with made-up traces and counts."""
+    """A backend that answers with made-up traces and counts them."""
 
     def __init__(self, card: Card) -> None:
         super().__init__({card.name: card})
@@ -32,7 +32,7 @@ class Counting(fakes.FakeBackend):
 
 
 def change(backend: Counting, **changes: Any) -> None:
-    """Change the only card from here on."""
+    """Replace the only card."""
     [card] = backend.cards.values()
     backend.cards[card.name] = replace(card, **changes)
 

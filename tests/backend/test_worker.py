@@ -1,4 +1,4 @@
-"""The owner of the device: turns of readers, batches, runs that give way, and failures."""
+"""The worker of the device: turns of readers, batches, runs that give way, and failures."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.fakes import trace
 
 
 class Recorder:
-    """A run that notes its batches and waits for `go`."""
+    """A run that records its batches and waits for `go`."""
 
     def __init__(
         self, fails: Callable[[Sequence[Request]], Exception | None] = lambda requests: None
@@ -57,7 +57,7 @@ def reader(name: str, address: str = "") -> Caller:
 def asked(
     worker: Worker, run: Recorder, *requests: Request, callers: Sequence[Caller] = ()
 ) -> Iterator[list[Future[Trace]]]:
-    """Run the first request, and let the other ones wait in this order until the block ends."""
+    """Run the first request, and keep the other ones waiting in this order until the block ends."""
     with ThreadPoolExecutor(len(requests)) as pool:
         futures: list[Future[Trace]] = []
         try:
@@ -75,7 +75,7 @@ def asked(
 def submit_behind(
     worker: Worker, run: Recorder, requests: list[Request]
 ) -> list[Trace | BaseException]:
-    """Submit one request, and the other ones in order while it runs; return results or errors."""
+    """Submit one request, and the others in order while it runs; return results or errors."""
     with asked(worker, run, *requests) as futures:
         run.go.set()
         return [future.exception(5) or future.result() for future in futures]
@@ -195,7 +195,7 @@ def test_progress_counts_requests_before() -> None:
 
 
 class Left(BaseException):
-    """What a page raises once its reader has left."""
+    """The exception that a page raises after its reader has left."""
 
 
 def leave(share: float, what: str) -> None:
@@ -316,7 +316,8 @@ def test_full_background_refuses_no_reader() -> None:
 class Stepping:
     """A run whose requests take as many steps as their text says: "long 20" takes 20.
 
-    `started` has the texts in the order in which they began, `ended` in that of their ends.
+    `started` has the texts in the order in which they started, `ended` in the order in which they
+    ended.
 
     Args:
         at_step: called with a text and the number of each of its steps.
@@ -348,7 +349,7 @@ def wait_for(condition: Callable[[], bool]) -> None:
 
 
 class Asking:
-    """Lets readers ask while a run is at a step; `answers` has what they get."""
+    """Readers who ask while a run is at a step; `answers` has their results."""
 
     def __init__(self, when: tuple[str, int], *questions: tuple[Caller, str]) -> None:
         self.when, self.questions = when, questions
@@ -376,7 +377,7 @@ class Asking:
 
 @pytest.fixture
 def soon_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let every run be a long one from its first step on."""
+    """Treat every run as long from its first step on."""
     monkeypatch.setattr(worker_module, "LONG_SECONDS", 0.0)
 
 
@@ -454,7 +455,7 @@ def test_long_question_does_not_yield_to_long_one() -> None:
 
 @pytest.mark.usefixtures("soon_long")
 def test_long_question_ends_though_readers_never_stop_asking() -> None:
-    """For each step of its own it gives way to one batch."""
+    """Check that a long question gives way to one batch for each of its own steps."""
     run = Stepping()
     worker = Worker(run, costs_of({"long": 4.0}))
     with ThreadPoolExecutor(3) as pool:

@@ -1,14 +1,13 @@
-"""Fixtures for tests in a real browser: `app` starts any Streamlit script, `page` opens it.
+"""Fixtures for tests in a real browser: `app` serves any Streamlit script, `page` opens it.
 
     def test_something(app, page):
         page.goto(app("app.py", AREAVIZ_DEMO="1"))
 
-Without a system browser these tests are left out, with one line that says so; where CI or
-AREAVIZ_BROWSER=1 is set they fail instead. An error on the browser's console fails the test that
-caused it.
+Without a system browser these tests are skipped, and the summary says so in one line. If CI or
+AREAVIZ_BROWSER=1 is set, they fail instead. An error on the browser's console fails its test.
 
-A test that fails is run once more in a fresh session, as a browser on a crowded machine may be late
-in ways that no page can help. The summary names each of these, and each is a defect until its
+A failed test runs once more in a new session, because a browser on a busy machine may be late in
+ways that no page can prevent. The summary names these tests, and each of them is a defect until its
 reason is known.
 """
 
@@ -36,15 +35,13 @@ MISSING = (
 )
 LEFT_OUT = pytest.StashKey[int]()
 HERE = Path(__file__).parent
-PATIENCE = 120_000  # ms; a busy machine draws slowly
+PATIENCE = 120_000  # ms; pages are slow on a busy machine
 
 App = Callable[..., str]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what is in this folder; leave it out where there is no browser and none is
-    insisted on.
-    """
+    """Mark the tests of this folder, and skip them if there is no browser and none is required."""
     mine = [item for item in items if HERE in item.path.parents]
     for item in mine:
         item.add_marker("browser")
@@ -58,7 +55,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
-    """The one line that says what was left out."""
+    """Write one line about skipped tests."""
     if count := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{count} browser tests were left out, {MISSING}.")
 
@@ -67,7 +64,7 @@ def pytest_terminal_summary(
 def pytest_runtest_makereport(
     item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Of a test that failed, also what its page said at that moment."""
+    """Add the page's content at the time of the failure to the report of a failed test."""
     report = yield
     page = getattr(item, "funcargs", {}).get("page")
     if report.when == "call" and report.failed and isinstance(page, Page):
@@ -85,8 +82,9 @@ def _insisted() -> bool:
 
 @pytest.fixture(scope="session")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
-    """`app(script, *options, **environment)` gives the address of a served script; each is started
-    once a session.
+    """Return a function that serves a script and returns its address.
+
+    Call it as `app(script, *options, **environment)`. Each script is started once per session.
     """
     running: dict[tuple[object, ...], Server] = {}
     logs = tmp_path_factory.mktemp("servers")
@@ -105,7 +103,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The system's browser, headless."""
+    """Start the system's browser without a window."""
     path = browser_path()
     if path is None:
         pytest.fail(f"Browser tests are insisted on, but {MISSING}.", pytrace=False)
@@ -116,22 +114,24 @@ def chromium() -> Iterator[Browser]:
 
 
 def _is_ours(message: ConsoleMessage) -> bool:
-    """An error, but for Streamlit's own search for the address of its server, which a link to a
-    page begins.
+    """Return whether an error is ours.
+
+    Streamlit causes other errors: a page that opens from a link searches for its server's address.
     """
     return message.type == "error" and "/_stcore/" not in message.location["url"]
 
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page in a fresh session, 1280 x 900, reduced motion; a console error fails the test."""
+    """Open a new session of 1280 x 900 px with reduced motion; a console error fails the test."""
     yield from _page(chromium, _is_ours)
 
 
 @pytest.fixture
 def unknown_page(chromium: Browser) -> Iterator[Page]:
-    """The same for a reader who has to sign in: the console says of the form that it was answered
-    by 401.
+    """Open a page like `page` for a reader who has to sign in.
+
+    The console reports that the sign-in form came with status 401.
     """
     yield from _page(
         chromium, lambda message: _is_ours(message) and "status of 401" not in message.text
@@ -140,7 +140,7 @@ def unknown_page(chromium: Browser) -> Iterator[Page]:
 
 @pytest.fixture
 def strict_page(chromium: Browser) -> Iterator[Page]:
-    """A page like `page` for hosts with a strict policy, of which the console reports breaches."""
+    """Open a page like `page` for hosts with a strict policy, whose console reports violations."""
     yield from _page(
         chromium,
         lambda message: _is_ours(message) and "Content Security Policy" not in message.text,
@@ -161,9 +161,9 @@ def _page(chromium: Browser, is_error: Callable[[ConsoleMessage], bool]) -> Iter
 
 
 def settled(page: Page) -> None:
-    """Wait until the script has come to its end: what is drawn before may be drawn anew.
+    """Wait until the script has ended, because parts that were drawn earlier may be drawn again.
 
-    On a busy machine a run may begin a while after the act that asks for it.
+    On a busy machine a run may start some time after the interaction that causes it.
     """
     app = page.locator('[data-testid="stApp"]')
     state, idle = "data-test-script-state", "notRunning"
@@ -175,7 +175,7 @@ def settled(page: Page) -> None:
 
 
 def open_options(page: Page, path: str) -> Locator:
-    """Open the menu of the options of a page, and return its content."""
+    """Open the menu with the options of a page, and return its content."""
     settled(page)
     page.locator(f".st-key-{path}_options button").first.click()
     menu = page.get_by_test_id("stPopoverBody")

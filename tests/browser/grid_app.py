@@ -1,6 +1,4 @@
-"""A page with two linked image grids over the fakes, for the browser tests; settings come from the
-environment.
-"""
+"""A page with two linked image grids of made-up traces; environment variables set it up."""
 
 from __future__ import annotations
 
@@ -21,14 +19,14 @@ CELLS = int(os.environ.get("GRID_CELLS", "4"))
 WORDS = os.environ.get("GRID_WORDS", "a small red circle")
 COLUMNS = int(os.environ.get("GRID_COLUMNS", "2"))
 SCENE = int(os.environ.get("GRID_SCENE", "0"))
-"""Pixels a side of a drawn scene, or 0 for the small fake picture."""
+"""Side of a drawn scene in pixels, or 0 for the small fake picture."""
 WIDTH = int(os.environ.get("GRID_WIDTH", "0"))
-"""Pixels across a grey picture of 640 pixels' height, or 0 for another picture."""
+"""Width in pixels of a grey picture that is 640 pixels high, or 0 for another picture."""
 
 
 @st.cache_resource
 def traces() -> tuple[Trace, Trace]:
-    """Hard attention to single cells, and soft attention to areas up to three by three."""
+    """Return hard attention to single cells, and soft attention to areas up to 3 x 3."""
     made = [fakes.caption_trace(WORDS, CELLS, size, layers=1, hard=size == 1) for size in (1, 3)]
     one, other = [_with(trace, _picture()) if SCENE or WIDTH else trace for trace in made]
     return one, other

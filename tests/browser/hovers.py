@@ -1,6 +1,4 @@
-"""Ten items hovered, as a stranger would, and in how many of them an area of several items lights
-up.
-"""
+"""Hovers over ten items: how many of them light up an area of several items."""
 
 from __future__ import annotations
 
@@ -8,12 +6,14 @@ from playwright.sync_api import Locator, expect
 
 HOVERS, WANTED = 10, 5
 DRAWN = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
-"""Waits for the frame that shows what was pointed at."""
+"""Waits for the frame that shows the hovered item."""
 
 
 def several_seen(view: Locator) -> list[str]:
-    """What is said of those of ten items, spread over what attends, that show an area of two or
-    more items as the heaviest of some head. Nothing is chosen before: it is as it opens.
+    """Hover over ten evenly spaced items, and return the sentences of items with larger areas.
+
+    An item counts if the heaviest area of some head has two or more items. Nothing is selected
+    before: the view is as it opens.
 
     Args:
         view: a ribbon or an image grid, ready.

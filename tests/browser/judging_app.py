@@ -1,4 +1,4 @@
-"""A sheet on which errors are marked, for the browser tests: what was saved stands below it."""
+"""A sheet for marking errors, with the saved judgement below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from areaviz.trace.picture import Picture
 from areaviz.ui.components.judging import Sheet, given, judging
 
 KEY = "sheet"
-# The clef needs two units of the browser's and is one character.
+# The clef is one character, but two code units in the browser.
 JUDGEMENT = Judgement("d", 0, "a.txt", "Ada", "A dog 𝄞 runs fast.", "Die Katze 𝄞 rennt schnell.")
 state = st.session_state
 version = state.get("version", 0)

@@ -1,4 +1,4 @@
-"""A made-up trace of a sound, as the app shows it."""
+"""A made-up trace of a sound, drawn as the app draws it."""
 
 from dataclasses import replace
 

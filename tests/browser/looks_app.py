@@ -1,4 +1,4 @@
-"""Draw three fake readings on one clock: a path of three looks, a single look, and a pair."""
+"""Three fake readings on one clock: a path of three glimpses, a single glimpse, and a pair."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from tests import fakes
 
 
 def labelled(labels: str, answer: str = "") -> Trace:
-    """Return glimpses with these labels, one for each look."""
+    """Return glimpses with these labels, one per glimpse."""
     made = fakes.gaze_trace(steps=len(labels))
     target = replace(made.fields["target"], labels=tuple(labels))
     fields = {**made.fields, "target": target}

@@ -1,4 +1,4 @@
-"""Pages as they open: each is loaded once for a colour scheme, and measured at 1280 and 390 px."""
+"""Pages as they open, loaded once for each colour scheme, and measured at 1280 and 390 px."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Opened:
 
     Args:
         path: its path and query.
-        lit: what is pointed at when the page opens, as a CSS selector; "" if nothing has to be.
-        picture: what tells the story.
-        input: what holds the question.
+        lit: CSS selector of the element that is lit when the page opens; "" if none must be.
+        picture: CSS selector of the main picture.
+        input: CSS selector of the question's input.
         words: the most words on opening.
         height: the largest height on opening, in px at a width of 1280 px.
     """
@@ -70,20 +70,20 @@ PAGES: Mapping[str, Opened] = {
     "card": Opened(_CARD, lit="", words=600),
     "analyse": Opened("analyse", lit="", words=250, height=10_000),
 }
-"""The pages by a short name. Pages of one component alone are measured in its own tests."""
+"""Pages by a short name. Pages with a single component are measured in the component's tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What was measured when a page had opened.
+    """Measurements of an opened page.
 
     Args:
         wide: the measures of `measure.js` at 1280 x 860.
         narrow: these measures at 390 x 860.
         light: the largest light area outside pictures at 1280 x 860, in square px.
-        still: whether a second picture of the screen is equal to the first one.
-        screen: the screen at 1280 x 860, as PNG.
-        narrow_screen: the screen at 390 x 860, as PNG.
+        still: whether a second screenshot equals the first.
+        screen: the screenshot at 1280 x 860, as PNG.
+        narrow_screen: the screenshot at 390 x 860, as PNG.
     """
 
     wide: Mapping[str, Any]
@@ -95,7 +95,7 @@ class Opening:
 
 
 class Openings:
-    """Opens every page once for a scheme, and keeps what was measured.
+    """Openings of all pages: each page is opened once for each scheme, and its measures are kept.
 
     Args:
         browser: the browser.
@@ -106,7 +106,7 @@ class Openings:
         expect.set_options(timeout=PATIENCE)
         self._base = base
         self._measured: dict[tuple[str, Scheme], Opening] = {}
-        # The pages of a scheme share a context, so that scripts are fetched once.
+        # Pages of one scheme share a context, so scripts are fetched once.
         self._contexts = {
             scheme: browser.new_context(
                 viewport={"width": WIDE, "height": HEIGHT}, color_scheme=scheme
@@ -132,21 +132,21 @@ class Openings:
 
 
 def measured(page: Page, opened: Opened) -> Opening:
-    """Measure a page that has been called, at both widths."""
+    """Measure an opened page at both widths."""
     asked = {"lit": opened.lit, "picture": opened.picture, "input": opened.input}
     rest(page, opened)
     wide, screen = page.evaluate(SCRIPT, asked), page.screenshot()
     page.set_viewport_size({"width": NARROW, "height": HEIGHT})
-    # Charts and ribbons are laid out again after the window has changed.
+    # Charts and ribbons are laid out again after the window has changed its size.
     page.wait_for_timeout(700)
     narrow, narrow_screen = page.evaluate(SCRIPT, asked), page.screenshot()
-    # A page at rest is still, at any width; a late layout may change it once.
+    # A page at rest must be still at any width; a late layout may change it once.
     still = is_still(page)
     return Opening(wide, narrow, light_area(screen, wide["pictures"]), still, screen, narrow_screen)
 
 
 def is_still(page: Page) -> bool:
-    """Return whether two of four pictures of the screen in a row are equal."""
+    """Return whether two consecutive screenshots out of four are equal."""
     before = page.screenshot()
     for _ in range(3):
         page.wait_for_timeout(300)
@@ -158,7 +158,7 @@ def is_still(page: Page) -> bool:
 
 
 def rest(page: Page, opened: Opened) -> None:
-    """Wait until the parts of a page are drawn, and no longer change."""
+    """Wait until all parts of a page are drawn and have stopped changing."""
     settled(page)
     for part in (opened.picture, opened.input):
         if part:
@@ -171,7 +171,7 @@ def rest(page: Page, opened: Opened) -> None:
 
 
 def light_area(screen: bytes, pictures: Sequence[Mapping[str, float]]) -> int:
-    """Return the largest connected light area of a screen in pixels, outside its pictures."""
+    """Return the largest connected light area of a screenshot in pixels, outside its pictures."""
     values_HW = np.asarray(Image.open(io.BytesIO(screen)).convert("L"))
     light_HW = values_HW > BRIGHT
     for one in pictures:

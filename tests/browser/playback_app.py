@@ -1,4 +1,4 @@
-"""The playback of a made-up caption, as the app shows views."""
+"""The playback of a made-up caption, drawn as the app draws views."""
 
 import streamlit as st
 

@@ -1,6 +1,4 @@
-"""A page with two linked ribbons over the fakes, for the browser tests; settings come from the
-environment.
-"""
+"""A page with two linked ribbons of made-up traces; environment variables set it up."""
 
 from __future__ import annotations
 
@@ -24,7 +22,10 @@ HEADS = int(os.environ.get("RIBBON_HEADS", "4"))
 
 @st.cache_resource
 def traces() -> tuple[Trace, Trace]:
-    """A model with areas of one item and one with areas up to five; or a stored trace of tokens."""
+    """Return traces of a model with single items and of one with areas up to five items.
+
+    With a setting, the trace is a stored trace of tokens.
+    """
     if TOKENS:
         return codec.load(HOME), codec.load(HOME)
     return (

@@ -1,4 +1,4 @@
-"""A table of rows that open, for the browser tests: what was clicked stands below it."""
+"""A table of rows that open, with the clicked rows below it."""
 
 from __future__ import annotations
 

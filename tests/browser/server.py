@@ -1,6 +1,4 @@
-"""Starts a Streamlit script on a free port and ends it again; used by the browser tests and the app
-benchmark.
-"""
+"""Serving a Streamlit script on a free port, for the browser tests and the app's benchmark."""
 
 from __future__ import annotations
 
@@ -34,20 +32,24 @@ FLAGS = {
     "runner.postScriptGC": "false",
 }
 APP = "app.py"
-PATIENCE = 120.0  # seconds; a busy machine imports slowly
+PATIENCE = 120.0  # seconds; imports are slow on a busy machine
 
 
 def browser_path() -> str | None:
-    """Where the system's Chromium or Chrome is, or None."""
+    """Return the path of the system's Chromium or Chrome, or None."""
     return next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
 class Server:
-    """A Streamlit script being served in a process group of its own: the app as people start it,
-    others by Streamlit.
+    """A served Streamlit script in its own process group.
 
-    script: path from the repository's root. log: where its output goes. settings: environment
-    variables. options: of `areaviz serve`, for the app.
+    The app is started as users start it, other scripts by Streamlit.
+
+    Args:
+        script: path from the repository's root.
+        log: the file for its output.
+        settings: environment variables.
+        options: options of `areaviz serve`, for the app only.
     """
 
     def __init__(
@@ -83,8 +85,10 @@ class Server:
             )
 
     def wait(self) -> str:
-        """Wait until it answers; returns its address. Raises RuntimeError with its output when it
-        does not.
+        """Wait until the server answers, and return its address.
+
+        Raises:
+            RuntimeError: The server does not answer; the message is its output.
         """
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline and self._process.poll() is None:

@@ -1,4 +1,4 @@
-"""Analyse in a real browser with a shipped model: what is dragged, clicked and found again."""
+"""Analyse in a real browser with a shipped model: dragging, clicking, and finding work again."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ THINGS = (
 
 @pytest.fixture(scope="module")
 def address(app: App, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The page's address, with analyses in a folder of their own."""
+    """Return the page's address; the app has its own folder of analyses."""
     folder = tmp_path_factory.mktemp("analyses")
     return f"{app('app.py', AREAVIZ_ANALYSES=str(folder))}/analyse?new=1"
 
 
 @pytest.fixture
 def analysed(address: str, page: Page) -> Page:
-    """The page with the set that it begins with, which was run through its first model."""
+    """Open the page with its initial set, and run the set through the first model."""
     page.goto(address)
     run = page.get_by_role("button", name="Run 24 examples")
     expect(run.or_(table(page))).to_be_visible()
@@ -54,10 +54,10 @@ def analysed(address: str, page: Page) -> Page:
 
 
 def choose(page: Page, label: str, option: str) -> None:
-    """Choose an entry of a list of Streamlit's.
+    """Choose an entry of one of Streamlit's lists.
 
-    A layout that moves under the pointer can swallow the first click, so the list is opened again
-    until it shows the entry.
+    If the layout moves under the pointer, the first click may be lost. The list is therefore opened
+    again until it shows the entry.
     """
     entry = page.get_by_role("option", name=option, exact=True)
     for _ in range(10):
@@ -71,7 +71,7 @@ def choose(page: Page, label: str, option: str) -> None:
 
 
 def choose_page(page: Page, group: str, title: str) -> None:
-    """A page of a group of the navigation."""
+    """Choose a page of a group of the navigation."""
     page.get_by_role("button", name=group, exact=True).click()
     page.get_by_role("menuitem", name=title, exact=True).click()
 
@@ -81,7 +81,7 @@ def table(page: Page, key: str = "analyse_table") -> Locator:
 
 
 def ids(page: Page) -> list[str]:
-    """The examples of the table, in the order that is seen."""
+    """Return the examples of the table, in their visible order."""
     found: list[str] = table(page).evaluate(
         "root => [...root.querySelectorAll('tbody tr')].map((row) => row.dataset.id)"
     )
@@ -93,9 +93,9 @@ def ticked(page: Page) -> Locator:
 
 
 def drag(chart: Locator, start: tuple[float, float], end: tuple[float, float]) -> None:
-    """Drag over a chart's plot, from one place to another, in parts of its sides."""
+    """Drag over a chart's plot, between two places in fractions of its width and height."""
     chart.scroll_into_view_if_needed()
-    # A chart that was drawn anew takes the pointer a moment later.
+    # A redrawn chart reacts to the pointer only after a moment.
     chart.page.wait_for_timeout(500)
     box = chart.locator(".nsewdrag").bounding_box()
     assert box is not None
@@ -130,7 +130,7 @@ def test_a_click_on_a_bar_keeps_its_examples(analysed: Page) -> None:
     box = last.bounding_box()
     assert box is not None
     across, down = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
-    # Plotly finds what is under the pointer when it moves.
+    # Plotly finds the element under the pointer only when the pointer moves.
     analysed.mouse.move(across - 3, down)
     analysed.wait_for_timeout(1000)
     analysed.mouse.click(across, down)
@@ -173,9 +173,9 @@ def test_a_bucket_keeps_its_examples_in_the_table(analysed: Page) -> None:
 def test_forty_own_sentences_to_a_note_and_a_table(
     address: str, page: Page, tmp_path: Path
 ) -> None:
-    """The tour "Find out where a model errs" of docs/tours.md, and what it leaves behind."""
+    """Follow the tour "Find out where a model errs" of docs/tours.md, and check its results."""
     pairs = [(colour, thing) for colour in COLOURS for thing in THINGS]
-    # In another order each time: a second try must not find the analysis that the first began.
+    # Use a new order, so that a second try cannot find the analysis of the first one.
     shuffle(pairs)
     english = [f"A {colour} {thing}." for colour, (thing, _) in pairs]
     (tmp_path / "my.en.txt").write_text("\n".join(english), "utf-8")
@@ -183,7 +183,7 @@ def test_forty_own_sentences_to_a_note_and_a_table(
     (tmp_path / "my.de.txt").write_text(german, "utf-8")
     page.goto(address)
     settled(page)
-    # From here to the first insight: three clicks and two files.
+    # Three clicks and two files must lead from here to the first insight.
     page.get_by_text("Upload", exact=True).first.click()
     page.locator('[class*="st-key-analyse_files"] input[type="file"]').set_input_files(
         [tmp_path / "my.de.txt", tmp_path / "my.en.txt"]
@@ -206,7 +206,7 @@ def test_forty_own_sentences_to_a_note_and_a_table(
 
 
 def _note(page: Page) -> None:
-    """A note on the open example."""
+    """Write a note on the open example."""
     notes = page.locator(".st-key-notes")
     notes.get_by_text("Notes", exact=True).first.click()
     tag = notes.get_by_label("Tag")
@@ -220,7 +220,7 @@ def _note(page: Page) -> None:
 
 
 def _exports(page: Page, sentence: str, number: int) -> None:
-    """The table and the notes as files, with texts, outputs and references."""
+    """Check the downloads of the table and the notes: they have texts, outputs and references."""
     with page.expect_download() as started:
         page.get_by_role("button", name="Table as CSV").click()
     content = Path(started.value.path()).read_bytes()
@@ -238,7 +238,7 @@ def _exports(page: Page, sentence: str, number: int) -> None:
 
 
 def _again(page: Page, opened: str) -> None:
-    """A reload, another page and Back, and the list: each leads to the analysis."""
+    """Check that a reload, the Back button and the list of analyses all lead to the analysis."""
     page.reload()
     expect(page.get_by_text("40 examples. Click", exact=False)).to_be_visible()
     expect(ticked(page)).to_have_attribute("data-id", opened)
@@ -255,7 +255,7 @@ def _again(page: Page, opened: str) -> None:
     expect(page.get_by_text("24 examples, 24 with references")).to_be_visible()
     settled(page)
     page.get_by_text("Earlier analyses", exact=True).click()
-    # Opening the list is a run of the page, which writes the address as it was.
+    # Opening the list runs the page, which writes the old address again.
     settled(page)
     page.get_by_role("link", name="my.en.txt, 40 examples", exact=False).click()
     expect(page.get_by_text("40 examples. Click", exact=False)).to_be_visible()

@@ -1,4 +1,4 @@
-"""What Analyse opens with, in a real browser: it is short, fits its window, and bars open."""
+"""The analysis that Analyse opens with: it is short, fits its window, and its bars open."""
 
 from __future__ import annotations
 
@@ -55,6 +55,6 @@ def test_opening_is_short_and_has_no_barrier(app: App, page: Page, width: int) -
     assert len(re.findall("Without attention", text)) == 1
     if width == 1280:
         expect(page.get_by_role("link", name="All 24 rows")).to_be_in_viewport()
-    # On narrow windows Streamlit's own menu has lists that axe refuses.
+    # In narrow windows, Streamlit's own menu has lists that axe refuses.
     found = Axe().run(page, context="[data-testid=stMain]").response["violations"]
     assert [rule["id"] for rule in found if rule["impact"] in ("serious", "critical")] == []

@@ -1,4 +1,4 @@
-"""At 1280 x 900, the input and the picture of a page are on the first screen, also after a run."""
+"""At 1280 x 900, the first screen shows a page's input and picture, even after a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INPUT = {
 
 
 def edges(part: Locator) -> tuple[float, float]:
-    """Where a part of the page begins and ends, in pixels from the top of the page."""
+    """Return the top and the bottom of a part of the page, in pixels from the top of the page."""
     box = part.bounding_box()
     assert box is not None
     return box["y"], box["y"] + box["height"]

@@ -1,4 +1,4 @@
-"""The app as a stranger uses it, with the shipped models, in a real browser."""
+"""The app with the shipped models, used as a new user does."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.browser.conftest import App, open_options, settled
 
 SENTENCE = "A man plays the guitar."
 PICTURE = ":is(.ribbon, .grid, .hearing, .looks, .strip, .hops)[data-ready]"
-"""What shows a result."""
+"""Selects the elements that show a result."""
 RUN_AT_ONCE = ("translate", "caption", "translate_picture", "four_ways", "listen", "watch")
-"""Pages that run a model before anything is asked."""
+"""Pages that run a model as soon as they open."""
 PAGES = (
     "",
     "translate",
@@ -36,7 +36,7 @@ PAGES = (
 
 @pytest.fixture
 def translated(app: App, page: Page) -> Locator:
-    """The ribbon of a sentence that was typed and translated."""
+    """Type a sentence, translate it, and return its ribbon."""
     page.goto(app("app.py"))
     page.get_by_role("button", name="Explore").click()
     page.get_by_role("menuitem", name="Translate", exact=True).click()
@@ -74,7 +74,7 @@ def test_a_click_locks_and_a_head_can_be_chosen(translated: Locator) -> None:
 
 
 def test_an_answer_draws_no_field_of_the_form_anew(translated: Locator) -> None:
-    """What is typed in a field that is drawn anew would be lost."""
+    """Check that fields are not redrawn, because a redrawn field loses typed text."""
     page = translated.page
     box = page.get_by_label("English text")
     box.evaluate("box => (box.isTheSame = true)")
@@ -129,7 +129,7 @@ def test_pages_have_no_barrier(
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     if path == "translate":
         expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
-        # The menus have barriers of their own.
+        # The menus have their own accessibility problems.
         open_options(page, "translate")
     if path in RUN_AT_ONCE:
         expect(page.locator(PICTURE).first).to_be_visible()

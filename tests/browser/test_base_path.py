@@ -1,4 +1,4 @@
-"""The app below a path of another server, in a real browser: no page is blank, components work."""
+"""The app below a path of another server: pages and components work."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOKEN = "a-token-that-only-friends-have"
 def below(
     request: pytest.FixtureRequest, app: App, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[str, Proxy]]:
-    """The URL of the app behind a proxy that strips the path, or that keeps it."""
+    """Return the URL of the app behind a proxy that strips the path, or that keeps it."""
     token = tmp_path_factory.mktemp("below") / "token"
     token.write_text(TOKEN)
     url = app("app.py", "--base-path", BASE, "--token-file", str(token))

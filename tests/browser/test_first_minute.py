@@ -1,6 +1,6 @@
 """Pages open with one lit example, and their first screen is short, legible and calm.
 
-Every page is loaded once for a scheme; the tests read what was measured then.
+Every page is loaded once for each scheme; the tests read the measurements of this opening.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tests.browser.openings import HEIGHT, PAGES, SCHEMES, Opening, Openings, Sc
 
 MOST_GROUPS, MOST_TARGETS, MOST_CARD_GROUPS = 5, 12, 4
 PICTURE_TOP, PICTURE_BOTTOM = 260, 800
-"""A telling picture begins and ends above these heights in px."""
+"""The main picture begins and ends above these heights, in px."""
 NARROW_TOP = 500
-"""At a width of 390 px, what is lit on Home and Translate is above this height in px."""
+"""At a width of 390 px, the lit element on Home and Translate is above this height, in px."""
 LARGEST_LIGHT = 2_000
 """The largest light area of a dark page outside pictures, in square px."""
 TELLING = (
     *("home", "translate", "read", "caption", "translate_picture", "watch", "four_ways"),
     *("listen", "story", "tree", "points"),
 )
-"""Pages whose picture is above the fold. Your own attention has a file above its picture."""
+"""Pages whose picture is on the first screen. Your own attention has a file above its picture."""
 
 KNOWN: Mapping[tuple[str, str], str] = {
     ("fold", "read"): "The ribbon begins at 268 px, below the text, the samples and the mode.",
@@ -49,12 +49,12 @@ KNOWN: Mapping[tuple[str, str], str] = {
     ("light", "tree"): "The lit phrase has 2,024 square px.",
     ("light", "listen"): "Chromium draws the track of the slider light: 5,294 square px.",
 }
-"""Checks that a page does not pass yet, with the measured figure."""
+"""Checks that a page still fails, with the measured value."""
 
 
 @pytest.fixture(scope="module")
 def openings(app: App, chromium: Browser) -> Iterator[Openings]:
-    """The opened pages."""
+    """Open all pages."""
     opened = Openings(chromium, app("app.py"))
     yield opened
     opened.close()
@@ -62,18 +62,21 @@ def openings(app: App, chromium: Browser) -> Iterator[Openings]:
 
 @pytest.fixture
 def opening(openings: Openings, name: str, scheme: Scheme) -> Opening:
-    """The measures of a page in a scheme."""
+    """Return the measures of a page in a scheme."""
     return openings.measure(name, scheme)
 
 
 def known(check: str, name: str) -> list[pytest.MarkDecorator]:
-    """Return the mark of a check that a page is known to fail; the mark fails once it passes."""
+    """Return the mark of a check that a page is known to fail.
+
+    The mark fails if the check passes.
+    """
     reason = KNOWN.get((check, name))
     return [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
 
 
 def each(check: str, *names: str) -> pytest.MarkDecorator:
-    """Run a test for these pages in both schemes, or for all pages."""
+    """Run a test for these pages in both schemes; without pages, for all of them."""
     cases = []
     for name in names or PAGES:
         marks = known(check, name)
@@ -83,7 +86,7 @@ def each(check: str, *names: str) -> pytest.MarkDecorator:
 
 
 def is_in_view(box: Mapping[str, float]) -> bool:
-    """Return whether a box lies wholly on the first screen."""
+    """Return whether a box is completely on the first screen."""
     return box["top"] >= 0 and box["bottom"] <= HEIGHT
 
 

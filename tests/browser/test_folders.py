@@ -1,4 +1,4 @@
-"""A folder of `transformers` in the app, in a real browser: edited, compared, and under a ban."""
+"""A folder of `transformers` in the app: its outputs are edited, compared, and changed by a ban."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ASKED = {"model": "small-marian", "text": marian.SENTENCE, "site": "encoder-deco
 
 @pytest.fixture(scope="module")
 def address(app: App, marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """An app with the folder, and analyses in a folder of their own."""
+    """Serve an app with the folder and its own folder of analyses, and return its address."""
     analyses = tmp_path_factory.mktemp("analyses")
     return app("app.py", "--model", str(marian_folder), AREAVIZ_ANALYSES=str(analyses))
 

@@ -99,10 +99,10 @@ def test_change_that_is_too_large_is_refused_on_the_page(app: App, page: Page) -
 
 
 class Holder(BaseHTTPRequestHandler):
-    """A page of others: it holds what its address names in a frame."""
+    """A foreign page, which shows an address in a frame."""
 
     def do_GET(self) -> None:
-        """A page with a frame, or one that can be held."""
+        """Answer with a page that has a frame, or with a page that can be framed."""
         held = parse_qs(urlsplit(self.path).query).get("held", [""])[0]
         html = f'<iframe src="{held}"></iframe>' if held else "<p>held</p>"
         self.send_response(200)
@@ -111,7 +111,7 @@ class Holder(BaseHTTPRequestHandler):
         self.wfile.write(html.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 def test_no_page_of_others_holds_it(app: App, chromium: Browser) -> None:

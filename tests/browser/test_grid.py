@@ -1,6 +1,4 @@
-"""The image grid in a real browser: everything here happens without the server but for what is
-locked.
-"""
+"""The image grid in a real browser: only locked items are sent to the server."""
 
 from __future__ import annotations
 
@@ -20,18 +18,18 @@ from tests.browser.more import choose_more, fill_more
 
 SCRIPT = "tests/browser/grid_app.py"
 LIT = "To write “red”"
-"""Begins the sentence about the word that a grid opens with."""
+"""The start of the sentence about the word that a grid opens with."""
 
 
 @pytest.fixture
 def grids(app: App, page: Page) -> tuple[Locator, Locator]:
-    """A caption's hard and soft attention to a picture."""
+    """Open a caption's hard and soft attention to a picture."""
     return opened(page, app(SCRIPT))
 
 
 @pytest.fixture
 def selves(app: App, page: Page) -> tuple[Locator, Locator]:
-    """Two pictures that attend to themselves."""
+    """Open two pictures with self-attention."""
     return opened(page, app(SCRIPT, GRID_SITE="encoder self"))
 
 
@@ -43,7 +41,7 @@ def opened(page: Page, url: str) -> tuple[Locator, Locator]:
 
 
 def soft() -> Trace:
-    """What the second grid of the page shows."""
+    """Return the second grid of the page."""
     return fakes.caption_trace(area_size=3, layers=1)
 
 
@@ -54,7 +52,7 @@ def middle(grid: Locator, side: str, item: int) -> tuple[float, float]:
 
 
 def point(grid: Locator, side: str, item: int) -> None:
-    """Move the pointer onto an item."""
+    """Move the pointer to an item."""
     grid.locator(f"#{side}-{item}:visible").scroll_into_view_if_needed()
     grid.page.mouse.move(2, 2)
     grid.page.mouse.move(*middle(grid, side, item))
@@ -71,7 +69,7 @@ def sentence(grid: Locator) -> Locator:
 
 
 def ink(grid: Locator, side: str) -> int:
-    """How many points light up over a side's picture."""
+    """Return how many points light up above a side's picture."""
     canvas = grid.locator(f"[data-side={side}][data-kind=picture] .above")
     count = canvas.evaluate(
         "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.filter((v, i) => i % 4"
@@ -81,8 +79,9 @@ def ink(grid: Locator, side: str) -> int:
 
 
 def colour_at(grid: Locator, layer: str, cell: int) -> list[int]:
-    """Red, green and blue in the middle of a memory cell, of the picture ("below") or of what
-    lights up ("above").
+    """Return red, green and blue in the middle of a memory cell.
+
+    The layer is the picture ("below") or the highlight ("above").
     """
     canvas = grid.locator(f"[data-side=memory] .{layer}")
     box, (x, y) = canvas.bounding_box(), middle(grid, "memory", cell)
@@ -142,7 +141,7 @@ def test_the_picture_and_the_heat_are_drawn_where_they_belong(
     )
     np.testing.assert_allclose(
         colour_at(area, "above", most), (253, 231, 37), atol=6
-    )  # the end of viridis
+    )  # the maximum of viridis
     choose_more(area, "Heat map")
     point(area, "query", 3)
     expect(area.locator(".scale")).to_have_class("scale idle")
@@ -320,7 +319,7 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(
     point(area, "memory", 5)
     share_Q = item_shares(soft().maps["encoder-decoder"], 0, 1)[:, 5]
     most = area.locator(f"#query-{int(share_Q.argmax())}")
-    expect(most).to_have_css("background-color", "rgb(253, 231, 36)")  # the end of viridis
+    expect(most).to_have_css("background-color", "rgb(253, 231, 36)")  # the maximum of viridis
     for chip in area.locator(".chip").all():
         assert (
             contrast(
@@ -336,7 +335,7 @@ def test_words_are_tinted_as_cells_are_and_can_be_read(
 
 
 def contrast(*colours: str) -> float:
-    """Of two colours "rgb(r, g, b)", by WCAG 2.2."""
+    """Return the contrast of two colours "rgb(r, g, b)", by WCAG 2.2."""
     channels = [
         [int(value) / 255 for value in re.findall(r"\d+", colour)[:3]] for colour in colours
     ]

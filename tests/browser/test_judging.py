@@ -1,4 +1,4 @@
-"""Errors are marked in a real browser by keyboard and pointer, and arrive where they were put."""
+"""Errors are marked by keyboard and pointer, and arrive with the right positions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def press(sheet: Locator, *keys: str) -> None:
 
 
 def saved(sheet: Locator) -> tuple[float | None, list[dict[str, Any]]]:
-    """The score and the errors that the server has."""
+    """Return the score and the errors that the server has."""
     expect(sheet.locator(".said")).to_have_text("Saved.")
     settled(sheet.page)
     score, *spans = json.loads(sheet.page.locator("code").inner_text())
@@ -42,14 +42,14 @@ def saved(sheet: Locator) -> tuple[float | None, list[dict[str, Any]]]:
 def test_errors_are_marked_and_saved_by_keyboard_alone(sheet: Locator) -> None:
     output = text(sheet, "Output of a.txt")
     output.focus()
-    # The word at the caret, then a selection behind the clef, then the source.
+    # Mark the word at the caret, then a selection after the clef, then the source.
     press(sheet, "Home", *["ArrowRight"] * 5, "3")
     press(sheet, "End", "ArrowLeft", *["Shift+ArrowLeft"] * 7, "2")
     expect(output.locator("mark.major")).to_have_text("Katze")
     expect(output.locator("mark.minor")).to_have_text("schnell")
     text(sheet, "Source").focus()
     press(sheet, "Home", *["ArrowRight"] * 3, "1")
-    # Each error has the one field, and no other.
+    # Each error has only this field.
     expect(sheet.get_by_label("Category")).to_have_count(3)
     sheet.get_by_label("Category").last.fill("Accuracy/Omission")
     sheet.get_by_label("Score, 0 to 100").fill("64")

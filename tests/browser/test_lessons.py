@@ -1,4 +1,4 @@
-"""The lessons on a phone: formulas, letters of pictures and choices stay inside their boxes."""
+"""The lessons on a phone: formulas, labels of pictures and choices stay inside their boxes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_lesson_stays_inside_its_box_on_a_phone(app: App, page: Page) -> None:
     page.goto(f"{app('app.py')}/how_areas_work")
     expect(page.get_by_role("heading", name="13. As printed, as implemented")).to_be_visible()
     settled(page)
-    # All six numbers of lesson 3: its longest formula.
+    # With all six numbers, lesson 3 has its longest formula.
     chosen = page.get_by_role("slider", name="Chosen area").nth(2)
     chosen.press("End")
     expect(chosen).to_have_value("18")

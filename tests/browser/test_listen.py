@@ -1,4 +1,4 @@
-"""The sound in a real browser: it is pointed at, clicked, played, and used by keyboard alone."""
+"""The sound in a real browser: pointing, clicking, playing, and the keyboard."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_digit_is_pointed_at_and_kept(sound: Locator) -> None:
     expect(sound.get_by_role("button", name="4", exact=True)).to_have_attribute(
         "aria-pressed", "true"
     )
-    # The sound stands where the digit was listened to.
+    # The sound is at the place where the digit was heard.
     expect(sound.locator(".place")).not_to_contain_text("0.00 of")
     sound.get_by_role("button", name="4", exact=True).click()
     expect(sound.page.get_by_text("locked: []")).to_be_visible()

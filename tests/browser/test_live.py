@@ -1,4 +1,4 @@
-"""A live page in a real browser, opened from a file: it translates, and asks for nothing."""
+"""A live page that is opened from a file: it translates, and requests nothing."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ REQUESTS = (
     Request(NAME, "A café　with ﬁve naïve 狗 dogs", "greedy"),
     Request(NAME, "Two dogs.", "beam", 2, target="Zwei Hunde laufen."),
 )
-# Arrays leave the page as texts, because playwright would copy them number by number.
+# Arrays leave the page as texts, because playwright would copy each number separately.
 RUN = """async (request) => {
   const found = await window.areaviz.run(request);
   for (const array of Object.values(found.arrays)) {
@@ -62,7 +62,7 @@ def file(python: Model, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def live(page: Page, file: Path) -> Iterator[Page]:
-    """Open the page from the disk. Nothing but the file and its worker may be asked for."""
+    """Open the page from the disk. Only the file and its worker may be requested."""
     asked: list[str] = []
     problems: list[str] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -1,4 +1,4 @@
-"""Readings on one clock in a real browser: steps, sentences, stills and play."""
+"""Readings on one clock in a real browser: steps, sentences, still pictures and playing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def opened(page: Page, address: str) -> Locator:
 
 @pytest.fixture
 def looks(app: App, page: Page) -> Locator:
-    """Two fake readings of a 3."""
+    """Open two fake readings of a 3."""
     return opened(page, app(SCRIPT))
 
 

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import App, settled
 
 FINGER = 32
-"""The smallest height of a target in px."""
+"""The smallest height of a touch target in px."""
 
 
 def test_menu_of_narrow_page_has_word_and_large_links(app: App, page: Page) -> None:

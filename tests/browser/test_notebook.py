@@ -1,4 +1,4 @@
-"""The frame of `areaviz.show` among cells: it fits, names layers it lacks, and has a picture."""
+"""The frame of `areaviz.show` among cells: its size, its missing layers, and its picture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def shown() -> Shown:
 
 
 def opened(page: Page, tmp_path: Path, html: str) -> FrameLocator:
-    """A document with the output of a cell between two others."""
+    """Open a document with the output of a cell between two other cells."""
     file = tmp_path / "notebook.html"
     file.write_text(f"<!doctype html><p>In [1]</p>{html}<p id='after'>In [2]</p>", "utf-8")
     page.goto(file.as_uri())
@@ -76,7 +76,7 @@ def test_without_frames_and_scripts_the_picture_is_seen(
 
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a notebook that a kernel has run, as the page that nbconvert makes of it."""
+    """Return nbconvert's page of a notebook that a kernel has run."""
     file = tmp_path_factory.mktemp("notebook") / "notebook.html"
     notebook = notebooks.run()
     html, _ = HTMLExporter().from_notebook_node(deepcopy(notebook))
@@ -87,7 +87,7 @@ def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_notebook_that_was_run_is_a_page_to_point_at(page: Page, converted: Path) -> None:
-    # The template's own scripts lie elsewhere; without them it shows all that it has.
+    # The template loads scripts from the network; without them the page shows all its content.
     page.route(re.compile("^https:"), lambda route: route.fulfill(body=""))
     page.goto(converted.as_uri())
     expect(page.locator("iframe")).to_have_count(2)

@@ -62,7 +62,7 @@ app.run() if __name__ == "__main__" else None
 
 @pytest.fixture
 def opened(chromium: Browser) -> Iterator[Page]:
-    """A page that may report errors of the notebook's own."""
+    """Open a page that may report errors of the notebook application."""
     context = chromium.new_context(viewport={"width": 1400, "height": 1400})
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
@@ -97,7 +97,7 @@ def wait_for(page: Page, url: str) -> None:
 
 
 def choose_in(page: Page) -> None:
-    """Lock a word and choose a layer that the output does not carry."""
+    """Lock a word, and choose a layer that the output does not contain."""
     expect(page.locator(".ribbon[data-ready]")).to_have_count(1)
     expect(page.locator('[data-shown="encoder-decoder, layer 4"]')).to_have_count(1)
     page.locator(".ribbon #query-2").click()

@@ -1,4 +1,4 @@
-"""Exported pages in a real browser: everything works from one file, and nothing leaves it."""
+"""Exported pages in a real browser: everything works from one file without any request."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def opened(page: Page, tmp_path: Path) -> Iterator[Open]:
-    """Export a trace and open the file, with nothing but the file itself to be had: a request fails
-    the test.
-    """
+    """Export a trace and open the file. Any request for another file fails the test."""
     asked: list[str] = []
     file = tmp_path / "page.html"
 
@@ -73,7 +71,7 @@ def choose(page: Page, text: str, panel: str) -> None:
 
 
 def strongest(trace: Trace, site: str, layer: int, item: int) -> list[str]:
-    """What the legend should say of every head."""
+    """Return the text that the legend must have for every head."""
     attention = trace.maps[site]
     memory = trace.fields[attention.memory]
     areas = [top_areas(attention, layer, head, item, 1)[0].area for head in range(attention.heads)]
@@ -181,7 +179,7 @@ def test_what_cannot_be_pointed_at_is_drawn(opened: Open, trace: Trace) -> None:
 
 
 def hostile() -> Trace:
-    """Payloads in every text of a trace."""
+    """Return a trace with payloads in all its texts."""
     made = fakes.trace(NASTY, HOSTILE)
     fields = {
         name: replace(

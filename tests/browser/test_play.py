@@ -1,4 +1,4 @@
-"""The ribbon's animation in a real browser: it moves on Play only and tells the trace's data."""
+"""The ribbon's animation: it moves only after Play, and its sentences match the trace."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SITE = "encoder-decoder"
 
 @pytest.fixture
 def moving_page(chromium: Browser) -> Iterator[Page]:
-    """A page of a user who has not asked for less motion."""
+    """Open a page for a user who does not prefer reduced motion."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
     yield context.new_page()
     context.close()
@@ -39,7 +39,7 @@ def opened(app: App, page: Page, number: int = 0, **settings: str) -> Locator:
 
 
 def stills(ribbon: Locator) -> list[str]:
-    """Press five times, and return the sentence after every press."""
+    """Play five steps, and return the sentence of every step."""
     told = []
     for press in range(5):
         ribbon.locator(".go" if press else ".opener").click()
@@ -48,7 +48,7 @@ def stills(ribbon: Locator) -> list[str]:
 
 
 def played_span(trace: Trace, item: int) -> tuple[str, float, int]:
-    """Return the text, weight and head of the area that the sentence of an item begins with."""
+    """Return the text, weight and head of the area at the beginning of an item's sentence."""
     attention = trace.maps[SITE]
     taken: dict[str, list[tuple[float, int]]] = defaultdict(list)
     for head in range(attention.heads):

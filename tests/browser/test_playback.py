@@ -1,6 +1,4 @@
-"""Playback in a real browser: it plays, it pauses, the scrubber goes to a word, and all of it by
-keyboard too.
-"""
+"""Playback in a real browser: play, pause, scrubbing to a word, and the keyboard."""
 
 from __future__ import annotations
 

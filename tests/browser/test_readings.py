@@ -1,5 +1,6 @@
-"""The three readings and the head's average in a real browser: what is said is what the table says,
-in the ribbon, in the image grid and on an exported page.
+"""The three readings and the head's average: sentences match the table.
+
+This holds in the ribbon, in the image grid and on an exported page.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ITEMS = (4,)
 
 
 def sunk() -> Trace:
-    """A translation whose second head looks at one letter whatever is asked."""
+    """Return a translation whose second head attends to one character for every query."""
     trace = fakes.trace(layers=1)
     weights = trace.maps[SITE].weights
     weights[0, 1] *= 0.2 / weights[0, 1].sum(-1, keepdims=True)
@@ -34,7 +35,7 @@ def sunk() -> Trace:
 
 @pytest.fixture
 def ribbon(page: Page, tmp_path: Path) -> Locator:
-    """The ribbon of a page in a file."""
+    """Open a page from its file, and return its ribbon."""
     export(sunk(), tmp_path / "page.html", Focus(SITE))
     page.goto(f"file://{tmp_path}/page.html")
     found = page.locator(".ribbon[data-ready]")
@@ -47,7 +48,7 @@ def told(view: Locator) -> list[str]:
 
 
 def numbers(view: Locator) -> list[float]:
-    """The numbers at the ends of the legend's lines."""
+    """Return the numbers at the ends of the legend's lines."""
     shares = view.locator(".legend .share").all_text_contents()
     return [float(share.split(",")[-1].strip(" %×<")) for share in shares]
 

@@ -14,7 +14,7 @@ FOLD = 860
 
 @pytest.fixture
 def hops(app: App, page: Page) -> Locator:
-    """The picture of the story with which the page opens."""
+    """Return the picture of the story that the page opens with."""
     page.set_viewport_size({"width": 1280, "height": FOLD})
     page.goto(f"{app('app.py')}/reason")
     drawn = page.locator(".hops[data-ready]")
@@ -24,7 +24,7 @@ def hops(app: App, page: Page) -> Locator:
 
 
 def fact(page: Page, number: int) -> Locator:
-    """The text of a fact, which can be edited."""
+    """Return the text of a fact, which can be edited."""
     return page.get_by_label(f"Text of fact {number}", exact=True)
 
 
@@ -40,7 +40,7 @@ def test_story_opens_lit_on_a_needed_fact(hops: Locator, page: Page) -> None:
 
 
 def test_path_goes_through_the_heaviest_facts(hops: Locator) -> None:
-    """The path begins and ends at the discs of 85 % and 84 %, and then leads to the answer."""
+    """Check that the path runs from the disc of 85 % to that of 84 %, and then to the answer."""
     ends = hops.evaluate(
         """root => {
           const path = root.querySelector('.way');
@@ -64,7 +64,7 @@ def test_edited_fact_changes_the_answer(hops: Locator, page: Page) -> None:
     fact(page, 6).fill("Mary went back to the office.")
     fact(page, 6).press("Enter")
     expect(hops.locator(".answer b")).to_have_text("office")
-    # Nobody knows the right answer of an edited story.
+    # The right answer of an edited story is unknown.
     expect(hops.locator(".say")).to_contain_text("Check it: 82 % of this model’s answers")
     expect(hops.locator(".mark")).to_have_count(0)
     expect(page).to_have_url(re.compile(re.escape("Mary+went+back+to+the+office.")))

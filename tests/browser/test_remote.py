@@ -1,6 +1,4 @@
-"""The app driven through a real Ray Serve of two replicas with the shipped models, and behind its
-access token.
-"""
+"""The app with a real Ray Serve of two replicas of the shipped models, with its access token."""
 
 from __future__ import annotations
 

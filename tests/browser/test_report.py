@@ -1,4 +1,4 @@
-"""The report of two output files in a real browser: all is there, and nothing is asked for."""
+"""The report of two output files in a real browser: it is complete, and requests nothing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WRITTEN = {
 
 @pytest.fixture
 def report(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Page]:
-    """The report, written by the command line; a request for anything but it fails the test."""
+    """Write the report with the command line; any other request fails the test."""
     monkeypatch.setenv("AREAVIZ_ANALYSES", str(tmp_path / "rows"))
     for name, content in WRITTEN.items():
         (tmp_path / name).write_text(content, "utf-8")

@@ -1,5 +1,6 @@
-"""The app is killed under an open page and started again: what the page shows and what was typed in
-it stay.
+"""The app is killed while a page is open, and started again.
+
+The page keeps its content and the typed texts.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Start = Callable[[], Served]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts the app, always at the same port."""
+    """Return a function that starts the app, always at one port."""
     port, examples = free_port(), tmp_path / "sets" / "two"
     examples.mkdir(parents=True)
     (examples / "a.txt").write_text("A dog runs.\nA man sings.\n")
@@ -35,7 +36,7 @@ def start(tmp_path: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def page(chromium: Browser) -> Iterator[Page]:
-    """A page whose console may say that nothing answers."""
+    """Open a page whose console may report that no server answers."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE)
     expect.set_options(timeout=PATIENCE)
@@ -44,10 +45,13 @@ def page(chromium: Browser) -> Iterator[Page]:
 
 
 def started_again(page: Page, app: Served, start: Start, told: bool = False) -> None:
-    """Kill the app, see that the page notices, and wait until a new app has answered what the page
-    asked it.
+    """Kill the app, check that the page notices, and start an app that answers its requests.
 
-    told: whether to wait until a window says that nothing answers, which takes the focus.
+    Args:
+        page: the open page.
+        app: the server of the page.
+        start: starts a new server at the same port.
+        told: whether to wait for the window that reports a missing server, which takes the focus.
     """
     app.kill()
     shown = page.locator('[data-testid="stApp"]')

@@ -1,6 +1,4 @@
-"""The token ribbon in a real browser: everything here happens without the server but for what is
-locked.
-"""
+"""The token ribbon in a real browser: only locked items are sent to the server."""
 
 from __future__ import annotations
 
@@ -17,12 +15,12 @@ from tests.browser.more import choose_more
 
 SCRIPT = "tests/browser/ribbon_app.py"
 LIT = "“E”"
-"""What is shown while nothing is pointed at: the item chosen by `first_item`."""
+"""The item that is shown without pointing: `first_item` chooses it."""
 
 
 @pytest.fixture
 def ribbons(app: App, page: Page) -> tuple[Locator, Locator]:
-    """The regular and the area model's ribbon."""
+    """Open the ribbons of the regular and the area model."""
     page.goto(app(SCRIPT))
     both = page.locator(".ribbon[data-ready]")
     expect(both).to_have_count(2)
@@ -30,7 +28,7 @@ def ribbons(app: App, page: Page) -> tuple[Locator, Locator]:
 
 
 def point(ribbon: Locator, side: str, item: int) -> None:
-    """Move the pointer onto an item."""
+    """Move the pointer to an item."""
     ribbon.page.mouse.move(2, 2)
     box = ribbon.locator(f"#{side}-{item}").bounding_box()
     assert box is not None
@@ -310,7 +308,7 @@ def test_what_was_not_sent_is_said(app: App, page: Page) -> None:
 
 
 def shown(part: Locator) -> str:
-    """What a part reads as, with blanks as they are."""
+    """Return the text of a part with its spaces."""
     return (part.text_content() or "").replace("␣", " ")
 
 

@@ -1,4 +1,4 @@
-"""The table of rows in a real browser: a click opens, a head sorts, and the tick follows."""
+"""The table of rows in a real browser: clicks open rows, heads sort, and the tick follows."""
 
 from __future__ import annotations
 

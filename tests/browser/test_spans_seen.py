@@ -1,4 +1,4 @@
-"""With keys that let a span win, hovering shows spans and rectangles, in a real browser."""
+"""If keys let spans win, hovering shows spans and rectangles, in a real browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_ten_hovers_over_boundary_keys_show_spans(page: Page, tmp_path: Path) ->
 
 @pytest.mark.parametrize("name", ["", "translate", "caption"])
 def test_ten_hovers_over_what_a_page_opens_with_show_spans(app: App, page: Page, name: str) -> None:
-    """With the shipped models, and without a filter of sizes."""
+    """Check the shipped models, without a filter of sizes."""
     page.goto(f"{app('app.py')}/{name}")
     view = page.locator(".ribbon[data-ready], .grid[data-ready]").first
     expect(view).to_be_visible()

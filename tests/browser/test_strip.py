@@ -24,7 +24,7 @@ def opened(page: Page, address: str) -> Locator:
 
 @pytest.fixture
 def strip(app: App, page: Page) -> Locator:
-    """The film strip of a fake trace."""
+    """Open the film strip of a fake trace."""
     return opened(page, app(SCRIPT))
 
 

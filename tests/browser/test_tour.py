@@ -1,4 +1,4 @@
-"""The guided tour in a real browser: it goes on by itself, by links, and back by the browser."""
+"""The guided tour in a real browser: it advances by itself, by links, and with Back."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_frame_surrounds_where_to_look_and_escape_ends(app: App, page: Page)
     assert ring["x"] + ring["width"] > inner["x"] + inner["width"]
     assert ring["y"] + ring["height"] > inner["y"] + inner["height"]
     page.mouse.move(2, 2)
-    # The first press lets go of the word that the address pins.
+    # The first press releases the word that the address pins.
     page.locator(".ribbon").press("Escape")
     settled(page)
     page.locator("body").press("Escape")

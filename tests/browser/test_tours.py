@@ -1,4 +1,4 @@
-"""The tours of docs/tours.md, walked as a newcomer walks them, and hostile input everywhere."""
+"""The tours of docs/tours.md, followed literally, and hostile input in every place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def open_menu(page: Page, group: str, name: str) -> None:
 
 
 def unhurt(page: Page) -> None:
-    """No script of the input ran, and the page stands."""
+    """Check that no script of the input ran, and that the page works."""
     assert page.evaluate("window.hurt") is None
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     expect(page.get_by_text("Traceback")).to_have_count(0)

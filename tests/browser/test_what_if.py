@@ -1,6 +1,4 @@
-"""What if, in a real browser with a shipped model: words are hidden, the sentence decoded again,
-the link keeps it.
-"""
+"""What if with a shipped model: hidden words, decoding again, and a link that keeps both."""
 
 from __future__ import annotations
 

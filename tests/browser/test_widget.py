@@ -1,4 +1,4 @@
-"""The widget's script in a real browser, with a model that stands in for a notebook's."""
+"""The widget's script in a real browser, with a fake model of a notebook."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Show = Callable[[Trace, Focus], AttentionWidget]
 
 @pytest.fixture
 def show(page: Page, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Show:
-    """Show a widget in a page; its messages go to the widget, and the widget's to the page."""
+    """Show a widget in a page, and exchange messages between the two."""
     file = tmp_path / "notebook.html"
     file.write_text(NOTEBOOK, "utf-8")
     messages: list[str] = []

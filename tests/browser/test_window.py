@@ -1,5 +1,6 @@
-"""The window on a picture in a real browser: dragging, keys, numbers, and what it gives against the
-models' own.
+"""The window on a picture: dragging, keys, numbers, and its output.
+
+The output is compared with the models' own sampling.
 """
 
 from __future__ import annotations
@@ -36,21 +37,21 @@ def theta(window: Locator) -> list[float]:
 
 
 def output(window: Locator) -> np.ndarray:
-    """What is drawn on the right: [20, 20, 3]."""
+    """Return the picture on the right: [20, 20, 3]."""
     read = "c => [...c.getContext('2d').getImageData(0, 0, c.width, c.height).data]"
     values = window.locator(".output canvas").evaluate(read)
     return np.array(values, dtype=float).reshape(SIDE, SIDE, 4)[:, :, :3]
 
 
 def expected(numbers: list[float]) -> np.ndarray:
-    """The scene as the spatial transformer of the models reads it: [20, 20, 3]."""
+    """Return the scene as the models' spatial transformer reads it: [20, 20, 3]."""
     pixels = torch.tensor(make_scene("samples", 9).pixels(40)).double().permute(2, 0, 1)[None]
     theta_123 = torch.tensor(numbers, dtype=torch.float64).view(1, 2, 3)
     return transform(pixels, theta_123, SIDE)[0].permute(1, 2, 0).numpy()
 
 
 def drag(window: Locator, name: str, across: float, down: float) -> None:
-    """Drag a handle, by parts of the picture's half sides."""
+    """Drag a handle by fractions of half the picture's width and height."""
     view, box = (
         window.locator(where).bounding_box()
         for where in (".input .view", f'.handle[title="{name}"]')
@@ -120,7 +121,7 @@ def test_keys_that_come_faster_than_pictures_are_drawn_all_count(window: Locator
 
 
 def test_pointing_at_the_output_names_the_four_pixels(window: Locator) -> None:
-    for row in (1, 2):  # half a pixel of the input, so that every dot lies in the middle of four
+    for row in (1, 2):  # half a pixel: each dot is in the middle of four
         window.get_by_label(f"Theta, row {row}, column 3").fill("0.025")
     box = window.locator(".output canvas").bounding_box()
     assert box
@@ -128,7 +129,7 @@ def test_pointing_at_the_output_names_the_four_pixels(window: Locator) -> None:
     window.page.mouse.move(box["x"] + 2.5 * cell, box["y"] + 4.5 * cell)
     facts = window.locator(".facts")
     expect(facts).to_contain_text("row 5, column 3")
-    expect(facts).to_contain_text("x −0.35, y −0.25")  # (2.5, 4.5) / 10 - 1, halved, and moved
+    expect(facts).to_contain_text("x −0.35, y −0.25")  # (2.5, 4.5) / 10 - 1, halved and shifted
     expect(facts).to_contain_text("rows 15, 16; columns 13, 14")
     weights = [float(text) for text in window.locator(".loupe span").all_text_contents()]
     assert weights == [0.25] * 4

@@ -1,4 +1,4 @@
-"""Model cards: they come back as written, and a damaged one says what is wrong with it."""
+"""Model cards keep their values when saved and loaded; errors in a card are explained."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_card_survives_round_trip(tmp_path: Path) -> None:
 
 
 def written(tmp_path: Path, change: Callable[[dict[str, Any]], Any]) -> Path:
-    """The card's file after a change."""
+    """Return the card's file after a change."""
     path = tmp_path / "card.json"
     write_card(CARD, path)
     entries = json.loads(path.read_text(encoding="utf-8"))

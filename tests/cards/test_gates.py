@@ -1,5 +1,6 @@
-"""Gates: judged by a number, by another measure, by another model; what is not known is neither
-reached nor missed.
+"""Gates compare with a number, another measure or another model.
+
+A gate with an unknown value is neither reached nor missed.
 """
 
 from __future__ import annotations

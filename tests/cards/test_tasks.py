@@ -1,4 +1,4 @@
-"""The registry of tasks: what it names in higher layers is there."""
+"""The registry of tasks: everything that it names in higher layers exists."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_everything_a_task_names_exists(task: Task) -> None:
 
 
 def test_tasks_that_generate_differ_in_their_examples() -> None:
-    """Nor two that read them alone."""
+    """Check that no two tasks with samples have equal inputs and texts."""
     inputs = [(one.inputs, one.texts, one.given) for one in TASKS.values() if one.samples]
     assert len(inputs) == len(set(inputs))
     assert "key" in {one.name for one in fields(Task)}

@@ -1,4 +1,4 @@
-"""`analyse` reads every kind of set, goes on where it was, and writes a table safe to open."""
+"""`analyse` reads every kind of set, resumes a run, and writes a table that is safe to open."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from tests.rated_files import WMT_2025, lines_of
 
 
 class Backend:
-    """Stands in for the local backend and counts its requests."""
+    """A stand-in for the local backend that counts its requests."""
 
     asked = 0
 

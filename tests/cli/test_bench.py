@@ -16,7 +16,7 @@ from areaviz.trace.errors import BackendError, InputError
 
 @pytest.fixture
 def clone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A repository with one benchmark and what it needs."""
+    """Write a repository with one benchmark and everything it needs."""
     folder = tmp_path / "benchmarks"
     folder.mkdir()
     (tmp_path / "pyproject.toml").touch()

@@ -1,6 +1,6 @@
-"""`bench gpu` measures everything on whatever device, within its time, and says what it could not.
+"""`bench gpu` measures on any device, within its time, and reports what it could not measure.
 
-No GPU is needed: with small inputs the same runs on the processor.
+No GPU is needed: small inputs run on the processor in the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command line: what is listed, what is imported, how a failure is shown."""
+"""The command line: its lists, its imports, and its errors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from areaviz.trace.request import Progress
 
 
 def run(*arguments: str) -> str:
-    """The output of a command that must succeed."""
+    """Return the output of a command that must succeed."""
     result = CliRunner().invoke(build(arguments[0]), arguments)
     assert result.exit_code == 0, result.output
     return result.output

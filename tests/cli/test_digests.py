@@ -1,4 +1,4 @@
-"""`digests` adds missing digests, and changes one that is there only on --renew."""
+"""`digests` adds missing digests, and changes existing ones only with --renew."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""`evaluate` measures the split it was asked for, tells that one's figures, and refuses splits that
-a task lacks.
+"""`evaluate` measures the requested split and prints its figures.
+
+It refuses splits that a task does not have.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`areaviz faithfulness`: its figures, and what it cannot measure."""
+"""`areaviz faithfulness`: its figures, and models that it cannot measure."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_map_is_measured_by_a_word_and_a_foil(tmp_path: Path) -> None:
 
 
 def test_a_language_model_is_measured_on_what_stands_before(tmp_path: Path) -> None:
-    """Its own attention is found without being named; by a foil, too."""
+    """Check that a language model's self-attention is the default, also with a foil."""
     save(language_model("character"), tmp_path, "reader")
     there = ("--checkpoints", str(tmp_path), "--examples", "2", "--draws", "2", "--device", "cpu")
     code, said = run("reader", *there, "--k", "2")
@@ -74,7 +74,7 @@ def test_what_cannot_be_measured_is_said(
 
 
 def test_a_model_without_examples_is_told_which_models_have_some(tmp_path: Path) -> None:
-    """A reader of digits looks without weights that could be taken away."""
+    """Check a digit reader, which has no weights that could be removed."""
     (tmp_path / "reader").mkdir()
     made = replace(folder.card("reader", "location-wise hard"), task="digits", family="ram")
     write_card(made, tmp_path / "reader" / "card.json")

@@ -1,4 +1,4 @@
-"""The tables of results in README.md and docs/ come from the cards and are up to date."""
+"""The tables of results in README.md and docs/ are generated from the cards and up to date."""
 
 from __future__ import annotations
 

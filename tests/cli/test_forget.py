@@ -1,4 +1,4 @@
-"""`forget` deletes what nobody changed for so many days, and nothing else."""
+"""`forget` deletes only what has not changed for a given number of days."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def aged(path: Path, days: float) -> Path:
 
 
 def note_dates(folder: Path, last: datetime) -> None:
-    """Note two days of dates without a jump, as the app does."""
+    """Record two days of steady dates, as the app does."""
     dates = {"first": (last - timedelta(days=2)).isoformat(), "last": last.isoformat()}
     (folder / DATES).write_text(json.dumps(dates))
 
@@ -117,7 +117,7 @@ def test_the_days_are_the_setting_s(
 def test_forget_deletes_nothing_when_the_date_jumped(
     folder: Path, capsys: pytest.CaptureFixture[str], noted: timedelta | None
 ) -> None:
-    """A clock a year ahead makes all work look a year old."""
+    """Check a clock that is a year ahead, which makes all work look a year old."""
     RowFile.open(folder / "a.jsonl", HEADER).close()
     aged(folder / "a.jsonl", 365.1)
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Commands take the folder of a `transformers` model where they take one of ours."""
+"""Commands accept the folder of a `transformers` model in place of the name of a model."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_what_is_no_model_is_refused_in_one_sentence(
 def test_home_folder_is_expanded_in_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A shell leaves the "~" of `--picture=~/dog.png`, because it is inside a word."""
+    """Check `--picture=~/dog.png`: a shell does not expand "~" inside a word."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "dog.png").write_bytes(b"no picture")
     arguments = ["trace", "scene-captions-regular", "", str(tmp_path / "a.npz")]

@@ -1,4 +1,4 @@
-"""The operator lists the analyses of an app that runs, and stops one."""
+"""The operator can list the analyses of a running app, and stop one."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASKED = ["--port", str(PORT)]
 
 @pytest.fixture
 def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Jobs]:
-    """Those of an app at `PORT`, of which two run."""
+    """Serve the jobs of an app at `PORT`, of which two are running."""
     monkeypatch.setenv(SETTING, str(tmp_path / "runtime"))
     found = Jobs()
     monkeypatch.setattr(module, "jobs", lambda: found)

@@ -26,7 +26,7 @@ Started = list[tuple[AppPlace, Path]]
 
 @pytest.fixture
 def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Started:
-    """Where the app would have been served, and from which folder."""
+    """Record where the app would have been served, and from which folder."""
     found: Started = []
     (tmp_path / "app.py").touch()
     monkeypatch.setattr(serve_module, "ROOT", tmp_path)
@@ -44,7 +44,7 @@ def token_file(tmp_path: Path) -> Path:
 
 
 def serve(*arguments: str) -> None:
-    """As on the command line: what the user can fix ends with one sentence and code 1."""
+    """Run `serve` as the command line does: a user error ends with one sentence and code 1."""
     try:
         main(["serve", *arguments])
     except SystemExit as end:
@@ -233,7 +233,7 @@ def test_a_file_to_show_is_named_to_the_app(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv(serve_module.TRACE, "that of before")  # set first, so that it is taken back
+    monkeypatch.setenv(serve_module.TRACE, "that of before")  # restored afterwards
     file = tmp_path / "large.npz"
     with pytest.raises(SystemExit, match="1"):
         serve("--trace", str(file))

@@ -1,4 +1,4 @@
-"""`trace` runs a model on what is given and saves it as what the file's name says."""
+"""`trace` runs a model on the given input and saves the format of the file's extension."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.pages import folder
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[Request]:
-    """The requests that a stand-in for the models got."""
+    """Return the requests that a stand-in for the models got."""
     requests: list[Request] = []
 
     class Backend:

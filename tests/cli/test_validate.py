@@ -1,4 +1,4 @@
-"""`validate` says of each file what it is, or in a sentence why it is no trace."""
+"""`validate` describes each file, or says in one sentence why it is not a valid trace."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def newer(path: Path) -> Path:
-    """A trace of the next version, which has arrays of a type that this one does not know."""
+    """Write a trace of the next version, with arrays of a type that this version does not know."""
     codec.save(fakes.trace(), path)
     with zipfile.ZipFile(path) as archive:
         entries = {name: archive.read(name) for name in archive.namelist()}
@@ -89,7 +89,7 @@ def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def npy(shape: str, kind: str, body: bytes = b"") -> bytes:
-    """Return an array's entry whose header says this."""
+    """Return an array's entry with this header."""
     header = f"{{'descr': {kind}, 'fortran_order': False, 'shape': {shape}, }}".encode()
     header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
@@ -118,7 +118,7 @@ HOSTILE = {
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_file_is_refused_in_a_sentence_and_little_time(name: str, tmp_path: Path) -> None:
-    """Memory is bounded, too: nothing may be allocated that a header only claims."""
+    """Check the time and the memory: nothing may be allocated that a header only claims."""
     path = tmp_path / "hostile.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for entry, content in HOSTILE[name].items():

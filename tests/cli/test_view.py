@@ -1,4 +1,4 @@
-"""`export` writes a trace as what the file's ending says, and `show` opens the browser on it."""
+"""`export` writes the format of the file's extension, and `show` opens a trace in the browser."""
 
 from __future__ import annotations
 
@@ -121,13 +121,13 @@ def test_what_cannot_be_drawn_is_told(
 
 @pytest.fixture
 def trace(tmp_path: Path) -> str:
-    """A stored trace of a translator."""
+    """Return the path of a stored trace of a translator."""
     return stored(tmp_path, fakes.trace("A dog.", "Hund."))
 
 
 @pytest.fixture
 def seen(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What the browser was opened on; Ctrl-C stops the server at once."""
+    """Return the addresses that the browser opened; Ctrl-C stops the server at once."""
     opened: list[str] = []
 
     def serve_once(server: PageServer) -> None:

@@ -1,4 +1,4 @@
-"""What a page changes in a screen figure: its heading set as text, its labels turned."""
+"""Changes that a page makes to a screen figure: its heading as text, its labels turned."""
 
 from __future__ import annotations
 

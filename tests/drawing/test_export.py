@@ -64,7 +64,7 @@ def test_unknown_format_is_refused() -> None:
 def test_equal_figures_are_equal_files(kind: str) -> None:
     def drawn() -> bytes:
         figure = PrintFigure(figsize=(2, 1))
-        figure.subplots().imshow([[0, 1], [1, 0]])  # clipped, by an id in SVG
+        figure.subplots().imshow([[0, 1], [1, 0]])  # clipped; SVG refers to the clip path by an id
         return figure_bytes(figure, kind)
 
     assert drawn() == drawn()

@@ -1,4 +1,4 @@
-"""A figure inside a page needs neither styles nor addresses, and shows what the file shows."""
+"""A figure inside a page needs no styles or addresses, and looks as the file does."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_texts_stay_letters_in_a_matching_font() -> None:
 
 
 def test_layout_is_kept() -> None:
-    """Compare with the file, whose layout matplotlib makes while it draws."""
+    """Compare with the file, whose layout matplotlib computes while it draws."""
     corners = []
     draws: tuple[Callable[[Figure], str], ...] = (
         lambda one: figure_bytes(one, "svg").decode(),

@@ -73,7 +73,7 @@ def test_labels_never_overlap(labels: list[str], room: float, upright: bool) -> 
     font, pitch = 10.0, room / len(labels)
     chosen = ticks(labels, room, font, upright)
     assert chosen.positions[0] in (0, *range(len(labels)))
-    # Narrow letters are at least 0.4 of the font size wide: no sound layout needs less than that.
+    # Narrow characters are at least 0.4 of the font size wide; every sound layout has this space.
     least = 1.3 if upright or chosen.angle else 0.0
     for i in range(len(chosen.positions) - 1):
         apart = (chosen.positions[i + 1] - chosen.positions[i]) * pitch / font

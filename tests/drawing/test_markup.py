@@ -1,4 +1,4 @@
-"""Text never becomes markup: whatever it is, a parser reads it back as itself."""
+"""Text never becomes markup: a parser reads every text back unchanged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXTS = st.text(max_size=60) | st.sampled_from(PAYLOADS)
 
 
 class Reader(HTMLParser):
-    """Collects what a parser finds."""
+    """A parser that collects what it finds."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -75,7 +75,7 @@ def test_marked_runs_are_outlined() -> None:
 
 
 def overlaps(figure: PrintFigure) -> int:
-    """How many neighbouring tick labels touch, by their drawn outlines."""
+    """Return the number of neighbouring tick labels whose drawn outlines touch."""
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     figure.draw(renderer)
     touching = 0
@@ -102,7 +102,7 @@ def test_printed_labels_do_not_overlap(name: str, text: str) -> None:
 
 
 def outlined(rows: int = 3) -> Matrix:
-    """A matrix with an outline in all rows but the first."""
+    """Return a matrix with an outline in all rows except the first."""
     one = matrix.Outlined(1, 3, "b c", 2, 0.75)
     return replace(example(rows, 4), outline="densest area", outlined=(None, *[one] * (rows - 1)))
 

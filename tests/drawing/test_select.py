@@ -1,4 +1,4 @@
-"""What a focus picks out, in words."""
+"""Descriptions of a focus in words."""
 
 from __future__ import annotations
 
@@ -68,7 +68,10 @@ def test_caption_omits_the_only_layer_and_head() -> None:
     ("query", "names"), [("target", ["text", "text so far"]), ("history", ["text", "text"])]
 )
 def test_language_model_has_one_text(query: str, names: list[str]) -> None:
-    """Ours attends from each item to those before it, the decoders of others within their text."""
+    """Check texts of language models.
+
+    Our models attend from each item to earlier items, external decoders within their text.
+    """
     made = fakes.trace("A dog", "Ein Hund")
     attention = replace(made.maps["decoder self"], query=query)
     fields = {name: made.fields[name] for name in ("target", "history")}

@@ -61,5 +61,5 @@ def test_print_note_stays_on_the_paper() -> None:
     edge = figure.bbox.width
     assert all(text.get_window_extent().x1 <= edge for text in figure.texts)
     title, below = (text.get_window_extent() for text in figure.texts[:2])
-    # Its two lines lie under the title.
+    # Its two lines are below the title.
     assert "\n" in figure.texts[1].get_text() and below.y1 < title.y0

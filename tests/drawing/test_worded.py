@@ -1,4 +1,4 @@
-"""Words in place of their pieces: against sums and means written out, and in every view."""
+"""Words in place of their tokens: compared with explicit sums and means, and in every view."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def trace() -> Trace:
 
 
 def runs(trace: Trace) -> tuple[list[range], list[range]]:
-    """The words that attend and are attended to, with the blank before each and the end."""
+    """Return the runs of words that attend and are attended to, with spaces and the end symbol."""
     found = []
     for name in ("target", "source"):
         found.append([range(*run) for run in word_groups(trace.fields[name], "word")])

@@ -1,4 +1,4 @@
-"""Words and foils: probabilities worked out item by item, and the faithfulness of a map by them."""
+"""Words and foils: probabilities by hand, and the faithfulness of a map that they measure."""
 
 from __future__ import annotations
 
@@ -33,12 +33,15 @@ from tests.tiny import checkpoint
 from tests.trace.sentence import assert_one_sentence
 
 EVIDENCE = {"x": [0.4, 0.3, 0.1, 0.0], "y": [0.0, 0.2, 0.2, 0.4], "z": [0.2, 0.0, 0.0, 0.1]}
-"""What each of four items adds to the probability of a letter, above 0.1."""
+"""Amount that each of four items adds to the probability of a character, above 0.1."""
 WEIGHTS = {"x": [0.6, 0.3, 0.1, 0.0], "y": [0.0, 0.1, 0.3, 0.6], "z": [0.7, 0.1, 0.0, 0.2]}
 
 
 class Letters:
-    """Writes "xy"; a letter is as likely as the items that it may read say, and where it stands."""
+    """A model that writes "xy".
+
+    A character's probability is 0.1 plus the evidence of the items that its position may read.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -100,7 +103,7 @@ def test_map_is_measured_by_the_difference() -> None:
     model = Letters()
     found = faithfulness(ASKED, probe, model)
     assert found.probability == pytest.approx(0.9 - 0.4) and found.items == 1
-    # "y" points at item 4 (0.4), "z" at item 1 (0.2).
+    # "y" attends to item 4 (0.4), "z" to item 1 (0.2).
     assert found.comprehensiveness == pytest.approx((0.9 - 0.4) - (0.5 - 0.2))
     assert found.sufficiency == pytest.approx((0.9 - 0.4) - (0.5 - 0.3))
     assert len(found.random_sufficiency) == 3
@@ -145,7 +148,7 @@ def test_contrast_over_several_inputs() -> None:
     assert taken == 2 and found.items == 2
     found, taken = contrasted([ASKED], Probe(k=1, draws=2), Letters(), "", LIKELIEST)
     assert found.probability == pytest.approx(0.9 - 0.9) and taken == 1
-    # Without item 1 the first is half as likely; without item 4 the other.
+    # Removing item 1 halves the first probability; removing item 4 halves the other.
     assert found.comprehensiveness == pytest.approx(0.4 - 0.4)
     for word, part in (("", "say which word"), ("no", "None of the 1 outputs")):
         with pytest.raises(InputError, match=part):
@@ -164,7 +167,7 @@ def test_foil_probability_equals_its_traced_alternative(tmp_path: Path) -> None:
 
 
 def check_alternative(trace: Trace, item: int, run: Run) -> None:
-    """A foil that is the likeliest other letter is as likely as the trace says of it."""
+    """Check that a foil, the likeliest other letter, has the probability that the trace gives."""
     label, probability = next(
         (label, p)
         for label, p in trace.output.alternatives[item]
@@ -176,20 +179,20 @@ def check_alternative(trace: Trace, item: int, run: Run) -> None:
 
 
 def read(request: Request) -> Trace:
-    """By a language model, letter by letter."""
+    """Return the trace of a language model that reads a text character by character."""
     return language_model("character").trace([request])[0]
 
 
 @pytest.mark.parametrize("written", ["", " garden", None])
 def test_language_model_scores_foil_after_its_prefix(written: str | None) -> None:
-    """Whether a text was read, given or gone on with, a foil is as likely as it was said to be."""
+    """Check a foil's probability for texts that are read, given or continued."""
     trace = read(Request("reader", "A small dog in a", target=written))
     for item in (2, 9, len(trace.fields["target"]) - 2):
         check_alternative(trace, item, read)
 
 
 def test_later_items_change_neither_word_nor_foil() -> None:
-    """Of changes by place those of the items up to the word are left, and all others."""
+    """Check that changes by position keep only items up to the word, and other changes stay."""
     changes: tuple[Change, ...] = (
         Hide("history", (1, 3)),
         Hide("history", (4,)),

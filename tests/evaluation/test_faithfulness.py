@@ -1,6 +1,4 @@
-"""Faithfulness: worked out by hand on a model whose probabilities are sums of what it may still
-read.
-"""
+"""Faithfulness, worked out by hand on a model that adds the evidence of the items it may read."""
 
 from __future__ import annotations
 
@@ -28,12 +26,13 @@ from tests.trace.sentence import assert_one_sentence
 
 ASKED = Request("fake", "abcd", target="xy")
 EVIDENCE = np.array([[0.4, 0.3, 0.1, 0.0], [0.0, 0.2, 0.2, 0.4]])
-"""What each of the four items adds to the probability of each of two output items, above 0.1."""
+"""Amount that each of four items adds to the probability of each of two outputs, above 0.1."""
 
 
 class Adding:
-    """Says "xy" with a probability of 0.1 and the evidence of every item that is not banned; points
-    as it is told.
+    """A model that writes "xy" and attends as specified.
+
+    Its probability is 0.1 plus the evidence of all items that are not banned.
     """
 
     def __init__(self, weights: Sequence[Sequence[float]]) -> None:
@@ -57,7 +56,7 @@ class Adding:
 
 
 FAITHFUL = [[0.6, 0.3, 0.1, 0.0], [0.0, 0.1, 0.3, 0.6]]
-"""Points at the evidence, in its order."""
+"""Weights that follow the evidence, in its order."""
 
 
 @pytest.mark.parametrize("unit", ["item", "area"])
@@ -169,11 +168,11 @@ def test_real_model_is_measured_reproducibly(tmp_path: Path, unit: str) -> None:
 
 
 SELF_EVIDENCE = np.array([[0.5, 0.0, 0.0], [0.2, 0.4, 0.0], [0.0, 0.3, 0.3]])
-"""What each item before it adds to the probability of each of three items of a text, above 0.1."""
+"""Amount that each earlier item adds to the probability of each of three items, above 0.1."""
 
 
 class Remembering:
-    """A language model of three letters: one is as probable as what stands before it says."""
+    """A language model of three characters, whose probabilities depend on the items before them."""
 
     def __init__(self, size: int = 1) -> None:
         self.asked: list[Request] = []
@@ -199,24 +198,27 @@ class Remembering:
 
 @pytest.mark.parametrize("given", ["", None])
 def test_language_model_items_seeing_little_are_omitted(given: str | None) -> None:
-    """With one lost, the first item has nothing to choose; by hand for the other two."""
+    """Check the removal of one item by hand.
+
+    The first item is omitted, because there is no choice of what to remove. The other two count.
+    """
     model = Remembering()
     text = "abc" if given == "" else "ab"
     found = faithfulness(Request("fake", text, target=given), Probe("", k=1, draws=20), model)
     assert found.items == 2 and found.probability == pytest.approx((0.7 + 0.7) / 2)
     assert found.comprehensiveness == pytest.approx((0.4 + 0.3) / 2)
-    # The third attends to two items alike, of which the first counts.
+    # The third item attends equally to two items, of which the first counts.
     assert found.sufficiency == pytest.approx((0.2 + 0.3) / 2)
     assert model.asked[-1].target == ("" if given == "" else "c")
     for request in model.asked[2:]:
         for change in request.changes:
             assert isinstance(change, Weigh) and change.query in (1, 2)
-            # Of what comes later there is nothing to take.
+            # Later items cannot be removed.
             assert len(change.items) > 1 or change.items[0] <= change.query
 
 
 def test_area_removal_in_language_model_by_hand() -> None:
-    """The second item sees two items and the span of them, the first one item alone."""
+    """Check the second item, which sees two items and their span, and the first, which sees one."""
     found = faithfulness(
         Request("fake", "abc", target=""), Probe("decoder self", k=2, unit="area"), Remembering(2)
     )

@@ -1,4 +1,4 @@
-"""The figures of a watcher of people, against what a reader of the films would count."""
+"""Figures of a watcher of people, compared with values that a reader of the films would count."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def model(data: Path, path: Path, **options: Any) -> WritingModel:
-    """A watcher of people that learned nothing."""
+    """Return a watcher of people that has learned nothing."""
     texts = [film.text for film in read_films(data, "train")]
     tokenizer = run_tokenizer(path / "tokens.model", texts, 60)
     torch.manual_seed(0)
@@ -60,7 +60,8 @@ def test_own_sentences_of_a_person_are_right(data: Path) -> None:
 def test_action_words_count_at_any_position(data: Path) -> None:
     asked = read_films(data, "test")[:2]
     assert [film.text.split()[1] for film in asked] == ["fox", "heron"]
-    # Of "a fox is climbing a ladder" a fox and a ladder; of the other neither word nor action.
+    # The first output matches a fox and a ladder of "a fox is climbing a ladder". The other output
+    # matches neither a word nor an action.
     written = ["ladder fox", "the otter is climbing"]
     found = scores(written, asked, told(data))
     assert found["words"] == pytest.approx(2 / 6) and found["action"] == 0.5
@@ -79,7 +80,7 @@ def test_watcher_is_measured_with_its_baselines(data: Path, tmp_path: Path) -> N
     found = evaluate_video(watcher, data, "test", Options(beam=1, traces=4))
     assert found.figures["clips"] == 6 == len(found.outputs)
     assert found.figures["action_reference"] == 1.0
-    # Most often in training stands a sentence of three that are each there twice or more.
+    # The most frequent sentence of training is one of three that each occur at least twice.
     common = scores(["a fox is climbing a ladder"] * 6, read_films(data, "test"), told(data))
     assert found.figures["words_common"] == common["words"]
     asked = read_films(data, "test")

@@ -1,6 +1,4 @@
-"""Trained forms: losses over seeds, the median's span heads, and empty rows for what was not
-trained.
-"""
+"""Trained forms: losses over seeds, the median's span heads, and empty rows if not trained."""
 
 from __future__ import annotations
 
@@ -28,7 +26,7 @@ SITES = ("encoder self", "encoder-decoder")
 def entry(
     seed: int, loss: float, share: float = 0.5, lift: float | None = 3.0, depends: float = 2.0
 ) -> dict[str, Any]:
-    """One layer of two heads; the second never has a span on top."""
+    """Return one layer of two heads; the second head never has a span on top."""
     heads = {
         "multi_share": [[share, 0.0]],
         "long_exact_lift": [[lift, None]],

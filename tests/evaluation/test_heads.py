@@ -1,5 +1,6 @@
-"""Tables of trained forms: an entry says how a run learned and what its heads do, beside the
-network untrained.
+"""Tables of trained forms: each entry describes a run's training and heads.
+
+The untrained network is shown for comparison.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tests.tiny import SENTENCES, checkpoint
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkpoint as a finished run leaves it."""
+    """Write a checkpoint as a finished run does."""
     folder = checkpoint(tmp_path, key_mode="boundary")
     card = read_card(folder / "card.json")
     recipe = {

@@ -1,5 +1,6 @@
-"""Links read off attention: the head is chosen on one set and measured on another, beside every
-baseline.
+"""Links derived from attention, compared with every baseline.
+
+The head is chosen on one set and measured on another.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CPU = torch.device("cpu")
 
 
 def linked(*texts: str) -> Dataset:
-    """Captions whose translation is themselves."""
+    """Return captions whose translations equal them."""
     lines = "\n".join(texts).encode()
     links = "\n".join(
         " ".join(f"{i}-{i}" for i in range(len(text.split()))) for text in texts

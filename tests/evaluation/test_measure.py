@@ -1,4 +1,4 @@
-"""The head that points best is chosen on "val", and never on what it is tested on."""
+"""The head that points best is chosen on "val", never on the set it is tested on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages open on: spans wherever they win, else what agrees best with links made by hand."""
+"""What pages open with: spans wherever they win, else best agreement with links made by hand."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.tiny import SENTENCES, checkpoint
 
 
 def figures(multi: list[float], depends: list[float]) -> dict[str, Any]:
-    """One layer."""
+    """Return the figures of one layer."""
     return {"multi_share": [multi], "dependence": [depends], "dependence_untrained": 1.0}
 
 

@@ -1,6 +1,4 @@
-"""The figures of a parser: by hand, of a parser that is always right, and of one that learned
-nothing.
-"""
+"""Figures of a parser: by hand, of a perfect parser, and of one that has learned nothing."""
 
 from __future__ import annotations
 
@@ -43,14 +41,14 @@ FIGURES = {*SHARES, "head", "openings", "dependence", "dependence_untrained", "s
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """The same sentences in every split."""
+    """Write the same sentences for every split."""
     splits = ("train", "dev", "test", "test2")
     write_treebank(tmp_path, [(split, *one) for split in splits for one in SENTENCES])
     return tmp_path
 
 
 def parser(**options: Any) -> WritingModel:
-    """Random weights."""
+    """Return a parser with random weights."""
     symbols = sorted({token for tree in TREES.values() for token in tree.split()})
     words = Tokenizer.train(TREES, "token", 60, symbols)
     sizes = {"width": 8, "depth": 1, "heads": 2, "area_size": 3, "key_mode": "boundary"}
@@ -66,15 +64,16 @@ def parser(**options: Any) -> WritingModel:
 
 
 def test_trees_of_equally_long_sentences_by_hand() -> None:
-    """The first two are as long as each other, the third is alone and gets a flat tree."""
+    """Check two sentences of equal length, and a third, which is alone and gets a flat tree."""
     trees = ["(S (NP XX )NP (VP XX )VP )S", "(S (VP XX XX )VP )S", "(S (NP XX XX )NP XX )S"]
     texts = ["Boats sink", "Feed Olaf", "Old boats sink"]
     sentences = [Parsed(*one, "letter") for one in zip(texts, trees, strict=True)]
     scores = others_scores(trees, sentences)
-    # The whole sentence is right for all three; 2 + 3 + 1 brackets are given, 3 + 2 + 2 wanted.
+    # The whole sentence is right for all three. 2 + 3 + 1 brackets are given, 3 + 2 + 2 are
+    # expected.
     assert (scores.precision, scores.recall) == pytest.approx((3 / 6, 3 / 7))
     assert scores.exact == scores.malformed == 0.0
-    # What a sentence itself got does not matter for it.
+    # The result does not depend on the sentence's own tree.
     third = others_scores([*trees[:2], "(S"], sentences)
     assert third == scores
 
@@ -123,9 +122,11 @@ def test_single_item_parser_without_spans_is_measured(corpus: Path) -> None:
 
 
 class Seer:
-    """Writes every tree as it is with one length penalty and a flat one with others; its second
-    head looks at exactly the words of an opening bracket, its first one and all of an untrained
-    one at the end.
+    """A parser that writes the right tree with one length penalty and a flat one with all others.
+
+    Its second head attends exactly to the words of an opening bracket. The first head attends to
+    the
+    end symbol, and so do all heads of an untrained parser.
     """
 
     card = SimpleNamespace(name="seer", grammar="")
@@ -175,19 +176,19 @@ def test_exact_attention_beats_the_baselines(corpus: Path) -> None:
     sentences = [Parsed(*one, "letter") for one in SENTENCES]
     figures = span_figures(Seer(), sentences, corpus)  # type: ignore[arg-type]
     assert figures["span"] == 1.0 and figures["head"] == 1
-    # Around two words or three: one verb phrase of the first sentence, one noun phrase of the
-    # second and of the third, three of the fourth and the whole of the last.
+    # Brackets around two or three words: one verb phrase of the first sentence, one noun phrase
+    # each of the second and third, three brackets of the fourth, and the whole of the last.
     assert figures["openings"] == 7 and figures["sentences"] == 5
-    # An area of two items among five, six or seven has 4, 5 or 6 places, and so on.
+    # An area of two items among five, six or seven has 4, 5 or 6 positions, and so on.
     places = [1 / 4, 1 / 4, 1 / 5, 1 / 5, 1 / 6, 1 / 6, 1 / 2]
     assert figures["span_random"] == pytest.approx(sum(places) / 7)
-    # No two brackets of a sentence are around the same words.
+    # No two brackets of a sentence contain the same words.
     assert figures["span_other"] == figures["span_untrained"] == 0.0
     assert figures["dependence"] > figures["dependence_untrained"] == pytest.approx(0.0)
 
 
 def test_head_is_chosen_on_validation(corpus: Path) -> None:
-    """Elsewhere the other head would be the better one."""
+    """Check that validation chooses; on other sets the other head would be better."""
 
     class Fickle(Seer):
         def seen(self, request: Request) -> Trace:
@@ -210,7 +211,7 @@ def test_best_length_penalty_is_chosen_and_scored(corpus: Path) -> None:
     figures = found.figures
     assert figures["f1"] == figures["exact"] == 1.0 > figures["f1_flat"] > 0.0
     assert figures["malformed"] == figures["unbalanced"] == 0.0
-    # Of a flat tree the whole sentence is right: 5 of 5 brackets, and of 19.
+    # A flat tree gets the bracket of the whole sentence right: 5 of 5 brackets, and 5 of 19.
     assert figures["f1_flat"] == pytest.approx(2 * 5 / (5 + 19))
     assert 0.0 < figures["f1_other"] < 1.0
 
@@ -229,7 +230,7 @@ def test_grammar_parser_is_scored_with_and_without_grammar(
     held = replace(free, card=replace(free.card, recipe=recipe))
     found = evaluate_parsing(held, corpus, "test", Options(beam=2, traces=0))
     assert found.figures["malformed"] == found.figures["unbalanced"] == 0.0
-    # Random weights write nothing that is a tree.
+    # Random weights never write a valid tree.
     assert found.figures["malformed_free"] == 1.0
     chosen = evaluate_parsing(held, corpus, "val", Options(beam=2, traces=0)).chosen
     assert chosen.keys() == {"length_penalty", "length_penalty_free"}

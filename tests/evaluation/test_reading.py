@@ -1,4 +1,4 @@
-"""The figures of a language model: of one that knows nothing, by hand, and chosen on validation."""
+"""Figures of a language model: of one that knows nothing by hand; heads chosen on validation."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_validation_measures_heads_and_chooses_opening(model: LanguageModel, cor
 def test_test_head_is_chosen_on_validation(model: LanguageModel, corpus: Path) -> None:
     found = evaluate_reading(model, corpus, "val", Options(traces=4))
     heads = dict(found.heads[SITE])
-    # As if the second head of the first layer alone had a span on top, for a reason.
+    # Pretend that only the second head of the first layer has spans on top, with good reason.
     heads["multi_share"] = [[0.0, 0.5], [0.0, 0.0]]
     heads["dependence"], heads["dependence_untrained"] = [[0.1, 2.0], [0.1, 0.1]], 1.0
     known = replace(model, card=replace(model.card, heads={SITE: heads}))

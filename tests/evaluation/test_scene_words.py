@@ -1,4 +1,4 @@
-"""What only the picture tells is asked for, and counted as right only in its place."""
+"""Words that only the picture reveals are tested, and must be in the right place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures of a listener, against what a reader of the strings would count."""
+"""Figures of a listener, compared with values that a reader of the strings would count."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def recordings() -> Recordings:
 
 
 def ideal(strings: Sequence[Utterance]) -> list[np.ndarray]:
-    """Weights that lie in the middle of every digit."""
+    """Return weights on the middle of every digit."""
     found = []
     for one in strings:
         weights = np.zeros((len(one.text), len(one.samples) // 320 + 1), np.float32)
@@ -40,7 +40,7 @@ def ideal(strings: Sequence[Utterance]) -> list[np.ndarray]:
 
 
 class Ear:
-    """Writes every string but for its last digit, and looks into the middle of every digit."""
+    """A listener that omits the last digit and attends to the middle of every digit."""
 
     def __init__(self, strings: Sequence[Utterance]) -> None:
         self.strings = strings

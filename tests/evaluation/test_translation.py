@@ -32,7 +32,7 @@ def linked() -> Dataset:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A checkpoint with boundary keys, whose spans win here and there, and four sentences."""
+    """Return a checkpoint with boundary keys, whose spans sometimes win, and four sentences."""
     folder = checkpoint(tmp_path, key_mode="boundary", seed=1)
     monkeypatch.setattr(heads, "read_split", lambda *_: PAIRS)
     for one in (links, module):
@@ -126,7 +126,7 @@ def test_model_with_fewer_sites_is_measured_there(form: str, tmp_path: Path, run
     card = measured(folder, TEST, beam=2)
     attends = form != "none"
     assert set(card.heads) == ({"encoder-decoder"} if attends else set())
-    # Two sentences make two thirds.
+    # Two sentences make only two of the thirds.
     assert {f"bleu_{third}" for third in THIRDS[:2]} <= set(card.figures[TEST])
     assert ("word links" in card.attention) == ("encoder-decoder" in card.attention) == attends
     if attends:

@@ -1,4 +1,4 @@
-"""The figures of a watcher, against what a reader of the clips would count."""
+"""Figures of a watcher, compared with values that a reader of the clips would count."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def _few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Eye:
-    """Looks where it is told to for the words of an action, and at the first frame for others.
+    """A watcher that attends to given areas for words of an action, and else to the first frame.
 
     Args:
-        clips: that it is shown, in turn.
-        where: the area that is looked at for an action of these frames.
-        untrained: the same network before it learned anything.
+        clips: the clips that it watches, in turn.
+        where: gives the area that it attends to for an action of these frames.
+        untrained: the network before training.
     """
 
     card = folder.card("watcher", "area")
@@ -105,9 +105,10 @@ def figures(eye: Eye, clips: Sequence[MovingDigit] = CLIPS) -> dict[str, float]:
 def test_action_words_are_counted_at_their_position() -> None:
     right = [clip.text for clip in CLIPS]
     assert word_accuracy(right, CLIPS) == 1.0
-    # Of three moves left grows all but one; of eight turns right moves up all.
+    # Of "three", "moves", "left" and "grows", all but "left" are right. In the second clip, the
+    # five words "eight", "turns", "right", "moves" and "up" are right.
     assert word_accuracy(["the three moves right and then grows", right[1]], CLIPS) == 8 / 9
-    # Function words count for nothing, and what is missing or in another place is wrong.
+    # Function words do not count. Words that are missing or misplaced are wrong.
     assert word_accuracy(["a three moves left or so grows", right[1]], CLIPS) == 1.0
     assert word_accuracy(["the three grows and then moves left", right[1]], CLIPS) == 6 / 9
     assert word_accuracy(["the three", ""], CLIPS) == 1 / 9
@@ -115,7 +116,8 @@ def test_action_words_are_counted_at_their_position() -> None:
 
 
 def test_usual_frame_is_most_often_in_an_action() -> None:
-    # Of the first action 1-4 and 2-4: 2 is the first of those that are twice; then 9-11 and 7-11.
+    # The first action has 1-4 and 2-4: 2 is the first frame that occurs twice. Next are 9-11 and
+    # 7-11.
     assert usual_frames(CLIPS) == (2, 9)
     third = replace(LEFT_GROWS, windows=((4, 7), (11, 14)))
     assert usual_frames([*CLIPS, third]) == (4, 11)
@@ -131,7 +133,7 @@ def test_exact_attention_hits_and_clip_blind_does_not(
     assert found["peak_untrained"] == 0.0 and found["clips"] == 2
     # By hand: two words of 4 frames and one of 3; two of 3 and two of 5.
     assert found["peak_uniform"] == pytest.approx(np.mean([11 / 48, 16 / 64]))
-    # The usual frames, 2 and 9, are frames of all these actions.
+    # The usual frames, 2 and 9, are inside all these actions.
     assert found["peak_position"] == 1.0
     for clip in CLIPS:
         later = replace(clip, windows=((6, 8), (12, 15)))
@@ -147,7 +149,7 @@ def test_attention_outside_every_action_never_hits() -> None:
 @pytest.mark.parametrize(
     ("where", "peak", "first", "area"),
     [
-        # All frames of an area have the same share, so its peak is its middle.
+        # All frames of an area have equal shares, so its peak is its middle.
         (lambda start, end: (start, end + 1), 1.0, 1.0, 0.0),
         (lambda start, end: (start - 1, end - 1), 1.0, 0.0, 0.0),
         (lambda start, end: (start - 1, start + 1), 0.0, 0.0, 0.0),
@@ -164,7 +166,7 @@ def test_area_hits_by_middle_start_or_whole(
 
 
 def test_bits_measure_dependence_on_the_word() -> None:
-    """Seven words look at three places alone: four at the first frame, two and one elsewhere."""
+    """Check seven words that attend to three frames: four to the first, two and one elsewhere."""
     found = figures(Eye(CLIPS, beginning, Eye(CLIPS, lambda _: (0, 1))), [LEFT_GROWS])
     shares = np.array([4, 2, 1]) / 7
     assert found["dependence"] == pytest.approx(-(shares * np.log2(shares)).sum(), abs=1e-5)
@@ -207,7 +209,7 @@ def test_untrained_model_is_measured_all_the_same(tmp_path: Path) -> None:
     assert found.figures["right"] == 0.0
     measured = found.attention[f"{SITE}, test"]
     assert measured == attention_figures(model, clips[:2]) and measured["clips"] == 2
-    # It is its own baseline: the network before it learned anything is of the same seed.
+    # The network is its own baseline, because the untrained network has the same seed.
     assert measured["peak"] == measured["peak_untrained"]
     assert measured["dependence"] == measured["dependence_untrained"]
     for name, value in measured.items():
@@ -232,7 +234,7 @@ def test_accuracy_is_the_share_of_whole_sentences(tmp_path: Path) -> None:
 
     found = evaluate_video(Writer(), tmp_path, "val", Options())  # type: ignore[arg-type]
     assert found.figures["right"] == 0.6
-    # A word too many at the end is no wrong word, but no right sentence either.
+    # An additional word at the end is not a wrong word, but makes the sentence wrong.
     assert 0.7 < found.figures["words"] < 0.9
 
 

@@ -1,5 +1,5 @@
-"""Faults, load and hostile input: each module does one kind to the app and returns its figures.
+"""Tests of faults, load and hostile input.
 
-`make test` runs them short; `python -m tests.faults.soak` runs them at full length and writes
-docs/reliability.md.
+Each module exposes the app to one kind of fault and returns figures. `make test` runs short
+versions; `python -m tests.faults.soak` runs them at full length and writes docs/reliability.md.
 """

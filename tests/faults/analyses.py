@@ -1,7 +1,6 @@
-"""A reader who translates while analyses run: how long an answer takes alone, and beside them.
+"""Response times of a reader who translates while analyses run, compared with no analyses.
 
-Each analysis is begun on the page Analyse by a visitor who then closes the tab, on a set of its
-own.
+A visitor starts each analysis on the page Analyse, on its own set, and then closes the tab.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ SENTENCE = "A {age} dog number {number} runs over the green grass near a tall ma
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Readers beside analyses.
+    """Response times of one reader while analyses run.
 
     Args:
-        count: how many analyses run.
-        found: the questions of one session meanwhile.
+        count: number of analyses that run.
+        found: figures of the reader's questions meanwhile.
     """
 
     count: int
@@ -37,7 +36,7 @@ class Beside:
 
 
 def write_sets(folder: Path, count: int, sentences: int) -> None:
-    """Sets long enough to last, each in a folder of its own below `AREAVIZ_DATASETS`."""
+    """Write sets that take long to analyse, each in its own folder below `AREAVIZ_DATASETS`."""
     for number in range(count):
         (folder / f"set{number}").mkdir(parents=True)
         lines = (SENTENCE.format(age=f"set {number}", number=line) for line in range(sentences))
@@ -45,7 +44,7 @@ def write_sets(folder: Path, count: int, sentences: int) -> None:
 
 
 def begin(app: Served, name: str, sentences: int) -> None:
-    """Begin the analysis of a set, and leave."""
+    """Start the analysis of a set, and close the tab."""
     with Session.open(app.url) as visitor:
         visitor.visit("analyse", "new=1")
         visitor.segment("Examples", "Folder")
@@ -64,7 +63,7 @@ def beside(
     questions: int,
     rest: float,
 ) -> Iterator[Beside]:
-    """For each count, in rising order: so many analyses at once, and a session that asks."""
+    """Measure one reader's response times for each number of running analyses, in rising order."""
     begun = 0
     for count in counts:
         for number in range(begun, count):

@@ -1,7 +1,8 @@
-"""Kills of what runs the models: an error with a name, and the next request works.
+"""Kills of the thread that runs the models.
 
-Three people ask at once, and the model's thread is hit at the request of one of them: by an error,
-by a full memory, by an exit, from outside while it runs, and from outside while it rests.
+The request at hand must fail with a named error, and the next request must work. Three clients ask
+at once. The thread is hit at one client's request in one of several ways: by an error, by a full
+memory, by an exit, or from outside while it runs. It is also hit from outside while it is idle.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def _exit() -> None:
 
 def _from_outside() -> None:
     hit(threading.get_ident())
-    for _ in range(1000):  # the exception arrives between two steps
+    for _ in range(1000):  # an asynchronous exception arrives between two bytecodes
         time.sleep(0.001)
 
 
@@ -57,20 +58,20 @@ KINDS: Sequence[Callable[[], None] | None] = (
     _from_outside,
     None,
 )
-"""What happens in the thread; None: it is hit while it rests."""
+"""Faults to raise in the thread; None hits the thread from outside while it is idle."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """What kills led to.
+    """Figures of a series of kills.
 
     Args:
-        kills: of the thread.
-        named: answers that were an error with a name.
-        unnamed: errors without one.
-        wrong: answers that were not the model's.
+        kills: number of times the thread was hit.
+        named: answers that were a named error.
+        unnamed: answers that were any other error.
+        wrong: answers that differ from the model's answer.
         stuck: answers that never came.
-        slowest: seconds from the kill to the last of its errors.
+        slowest: seconds from a kill to the last of its errors, at most.
     """
 
     kills: int
@@ -88,11 +89,11 @@ class Hit:
 
 
 class Struck(LocalBackend):
-    """A backend whose model fails at every run with the victim among its requests.
+    """A backend whose model fails at every run that includes the victim's request.
 
     Args:
-        fault: how it fails.
-        when: gets the moment of the last failure.
+        fault: raises the error.
+        when: the time of the last failure.
     """
 
     def __init__(self, checkpoints: Path) -> None:
@@ -107,7 +108,7 @@ class Struck(LocalBackend):
         return super()._run(requests, report)
 
     def load(self, request: Request) -> Model:
-        """Fail where a model begins to work, so that all handling of the backend meets it."""
+        """Fail where a model starts to work, so that all error handling of the backend runs."""
         if self.fault and self._hit:
             self.when = time.monotonic()
             self.fault()
@@ -115,7 +116,7 @@ class Struck(LocalBackend):
 
 
 def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
-    """Hit the thread that runs the models `kills` times, each kind in its turn."""
+    """Hit the thread that runs the models `kills` times, with every kind of fault in turn."""
     backend = Struck(checkpoints)
     asked = [Request(model, f"Dog {number} runs over the grass.") for number in range(ASKERS)]
     expected = [_output(backend.trace(request)) for request in asked]
@@ -143,7 +144,7 @@ def backend_kills(checkpoints: Path, model: str, kills: int) -> Hit:
 
 
 def hit(thread: int | None) -> None:
-    """End a thread from outside, as soon as it runs Python again."""
+    """Raise SystemExit in a thread as soon as it runs Python code again."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(thread or 0), ctypes.py_object(SystemExit)
     )

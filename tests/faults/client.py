@@ -1,4 +1,4 @@
-"""A session as a browser has it: Streamlit's WebSocket protocol, one page at a time."""
+"""A client of one browser tab, which speaks Streamlit's WebSocket protocol."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ from areaviz.backend.access import new_reader, reader_cookie
 
 PATIENCE = 120.0
 LABELLED = ("text_area", "text_input", "selectbox", "button_group", "button", "file_uploader")
-"""Kinds of elements that a session can use by their label."""
+"""Kinds of widgets that a session can address by their label."""
 
 
 def new_cookie(url: str) -> str:
-    """Return the header with the cookie of a new reader of the app at `url`."""
+    """Return the cookie header of a new reader of the app at `url`."""
     return f"{reader_cookie(int(url.rsplit(':', 1)[1]))}={new_reader()}"
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a rerun of a page sent.
+    """The messages of one rerun of a page.
 
     Args:
-        seconds: from asking to its end.
-        messages: all of it, as it came over the wire.
+        seconds: from the request to the end of the rerun.
+        messages: everything that was sent, as raw messages.
     """
 
     seconds: float
@@ -45,18 +45,18 @@ class Shown:
 
     @property
     def content(self) -> bytes:
-        """Everything that was sent, one after the other."""
+        """All messages, joined."""
         return b"\n".join(message.SerializeToString() for message in self.messages)
 
     @property
     def errors(self) -> list[str]:
-        """What red panels and exceptions say."""
+        """The texts of error boxes and exceptions."""
         elements = [
             message.delta.new_element for message in self.messages if message.HasField("delta")
         ]
         said = []
         for one in elements:
-            # A warning, such as that a model is unsure, is no error.
+            # Warnings are not errors, such as the warning that a model is unsure.
             if one.HasField("alert") and one.alert.format == Alert.ERROR:
                 said.append(one.alert.body)
         return said + [one.exception.message for one in elements if one.HasField("exception")]
@@ -78,18 +78,19 @@ class Session:
     url: str
     page: str = ""
     widgets: dict[str, str] = field(default_factory=dict)
-    """The widgets of the page, by label: their ids."""
+    """Ids of the page's widgets by label."""
     files: dict[str, WidgetState] = field(default_factory=dict)
-    """The files that were uploaded, by the widget: a browser names them with every act."""
+    """Uploaded files by widget. A browser sends them with every interaction."""
 
     @classmethod
     @contextmanager
     def open(cls, url: str, cookies: str = "", session: str = "") -> Iterator[Self]:
-        """A new tab of the app at `url`, "http://HOST:PORT", with nothing asked yet.
+        """Open a new tab of the app without visiting a page.
 
         Args:
-            cookies: what the browser has of them, as in the header.
-            session: the id of the session that the tab comes back to.
+            url: of the app, "http://HOST:PORT".
+            cookies: the browser's cookies, as in the header.
+            session: the id of an earlier session to resume, if any.
         """
         address = f"{url.replace('http', 'ws', 1)}/_stcore/stream"
         protocols = [
@@ -107,13 +108,13 @@ class Session:
             yield cls(socket, url)
 
     def visit(self, page: str, query: str = "") -> Shown:
-        """Go to a page by its address."""
+        """Visit a page by its address."""
         message = BackMsg()
         message.rerun_script.page_name, message.rerun_script.query_string = page, query
         return self._shown(message)
 
     def write(self, label: str, text: str) -> Shown:
-        """Type into a text area of the page that is open."""
+        """Type into a text area of the current page."""
         return self._shown(self._typed(label, text))
 
     def choose(self, label: str, option: str) -> Shown:
@@ -131,16 +132,16 @@ class Session:
         return self._shown(self._changed(WidgetState(id=self.widgets[label], trigger_value=True)))
 
     def again(self) -> Shown:
-        """Let the page run once more, as any interaction does."""
+        """Run the page once more, as any interaction does."""
         return self._shown(self._act())
 
     def bring(self, label: str, name: str, content: bytes) -> Shown:
-        """Upload a file, as the widget of that label does, and let the page run."""
+        """Upload a file to the widget with that label, and run the page."""
         self.upload(label, name, content)
         return self.again()
 
     def upload(self, label: str, name: str, content: bytes) -> None:
-        """Send a file to the app; the next interaction brings it to the page."""
+        """Send a file to the app. The page gets it with the next interaction."""
         asked = BackMsg()
         asked.file_urls_request.request_id, asked.file_urls_request.file_names[:] = "1", [name]
         self.socket.send(asked.SerializeToString())
@@ -165,7 +166,7 @@ class Session:
         )
         mark = (
             generate_xsrf_token_string()
-        )  # the app only wants the same in the cookie and in the header
+        )  # the app only compares the value of the cookie with the header
         headers = {
             "Content-Type": f"multipart/form-data; boundary={edge}",
             "Cookie": f"_streamlit_xsrf={mark}",
@@ -202,14 +203,14 @@ class Session:
         return Shown(time.perf_counter() - start, found)
 
     def _until_finished(self) -> Iterator[ForwardMsg]:
-        """The messages of the run and of those it goes over into."""
+        """Return the messages of a run and of the runs that follow it directly."""
         while True:
             message = ForwardMsg.FromString(self.socket.recv(PATIENCE))
             if message.HasField("new_session"):
                 self.page = message.new_session.page_script_hash
             if message.HasField(
                 "navigation"
-            ):  # which page of the app it is; the hash before is the app's own
+            ):  # names the page of the app; the hash before it belongs to the app itself
                 self.page = message.navigation.page_script_hash
             if message.HasField("delta"):
                 self._note(message.delta.new_element)
@@ -221,7 +222,7 @@ class Session:
                 return
 
     def _note(self, element: Element) -> None:
-        """Remember the id of a widget that can be used."""
+        """Remember the id of a widget if the session can use it."""
         kind = element.WhichOneof("type")
         if kind in LABELLED:
             widget = getattr(element, kind)

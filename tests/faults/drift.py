@@ -1,4 +1,4 @@
-"""The app's memory over many cycles of visitors who come, ask and leave."""
+"""Memory of the app over many visits: visitors come, ask and leave."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from tests.faults.load import LABEL
 from tests.faults.served import Served
 
 EARLY = 4
-"""Every so many-th visitor leaves before the answer is there."""
+"""One visitor in this many leaves before the answer arrives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """Memory after many visitors.
+    """Memory of the app before and after many visitors.
 
     Args:
-        cycles: visitors, one after the other.
-        before: the app's megabytes after the visitors that warm it up.
-        after: its megabytes at the end.
-        threads: how many more there are at the end.
-        errors: shown to visitors.
+        cycles: number of visitors, one after the other.
+        before: memory in megabytes after the visitors that warm the app up.
+        after: memory in megabytes at the end.
+        threads: number of additional threads at the end.
+        errors: texts of errors that visitors saw.
     """
 
     cycles: int
@@ -33,7 +33,7 @@ class Drift:
 
     @property
     def grown(self) -> float:
-        """Megabytes."""
+        """Growth of the memory in megabytes."""
         return self.after - self.before
 
     def __str__(self) -> str:
@@ -44,7 +44,7 @@ class Drift:
 
 
 def drift(app: Served, model: str, warm_up: int, cycles: int) -> Drift:
-    """Visitors that come, ask twice and leave, some of them too early."""
+    """Let visitors come, ask twice and leave, some of them too early, and measure the memory."""
     errors = [sentence for number in range(warm_up) for sentence in _visit(app.url, model, number)]
     before, threads = app.memory(), app.threads()
     errors += [

@@ -1,4 +1,4 @@
-"""Good files of every format a stranger can send, their readers, and bombs that ask for much."""
+"""Valid files of every upload format, their readers, and bombs that need much memory."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ MEGA = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A kind of file.
+    """A file format.
 
     Args:
-        good: a whole file.
-        read: what the app does with one, up to what it shows.
-        bombs: small files that ask for much.
+        good: a valid file.
+        read: reads a file as the app does, up to what the app shows.
+        bombs: small files that need much memory.
     """
 
     good: bytes
@@ -52,7 +52,7 @@ class Format:
 
 
 def formats() -> Mapping[str, Format]:
-    """Every format by name."""
+    """Return every format by name."""
     pictures = {
         kind: Format(_picture(kind), decode) for kind in ("JPEG", "WEBP", "GIF", "BMP", "TIFF")
     }
@@ -114,7 +114,7 @@ def _sound(kind: str) -> bytes:
 
 
 def _clip(kind: str, frames: int = 4, side: int = 24) -> bytes:
-    """A square that moves over a grey ground."""
+    """Return a clip of a square that moves over a grey background."""
     images = []
     for number in range(frames):
         pixels = np.full((side, side, 3), 90, np.uint8)
@@ -126,7 +126,7 @@ def _clip(kind: str, frames: int = 4, side: int = 24) -> bytes:
 
 
 def _clip_bombs() -> list[bytes]:
-    """Many frames, and few that are large."""
+    """Return clips with many frames, and clips with few but large frames."""
     return [_clip("GIF", 3000), _clip("GIF", 60, 1500)]
 
 
@@ -158,7 +158,7 @@ def _notes() -> list[Annotation]:
 
 
 def _used(found: Dataset) -> int:
-    """What the page does with a set before it runs: every request with a text is checked."""
+    """Check every request that has a text, as the page does before it runs a set."""
     asked = [Request("model", one.text).checked() for one in found.examples if one.text.strip()]
     return len(asked) + len(found.digest)
 
@@ -173,7 +173,7 @@ def _read_notes(kind: str, data: bytes) -> int:
 
 
 def _trace(data: bytes) -> object:
-    """A trace read, its ribbons built, and saved again."""
+    """Read a trace, draw its ribbons, and save it again."""
     trace = open_trace(io.BytesIO(data))
     texts = [site for site, item in trace.maps.items() if trace.fields[item.memory].kind == "text"]
     payloads = [
@@ -185,7 +185,7 @@ def _trace(data: bytes) -> object:
 
 
 def _png_bombs() -> Iterator[bytes]:
-    """Headers that promise more than any memory has, and a picture that unpacks 400-fold."""
+    """Return pictures whose headers promise too much, and one that unpacks 400-fold."""
 
     def png(width: int, height: int, data: bytes, more: bytes = b"") -> bytes:
         header = _chunk(b"IHDR", struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0))
@@ -231,7 +231,7 @@ def _text_bombs() -> Iterator[bytes]:
 
 
 def _trace_bombs() -> Iterator[bytes]:
-    """Entries that unpack to far more than they take, and headers that promise too much."""
+    """Return traces with highly compressed entries, and with headers that promise too much."""
     good, weights = (
         codec.to_bytes(fakes.trace("A dog.", "Ein Hund.", 1, 1)),
         "map.encoder-decoder.weights.npy",
@@ -255,7 +255,7 @@ def _zeros(shape: tuple[int, ...], kind: str) -> bytes:
 
 
 def _many_heads() -> Trace:
-    """As many heads and queries as a trace can have, over a memory of one item."""
+    """Return a trace with as many heads and queries as allowed, over a memory of one item."""
     trace = fakes.trace("a" * 20_000, "b", 1, 1, 1)
     attention = replace(trace.maps["encoder-decoder"], query="source", memory="target")
     grid = AreaGrid(1, 1, 1, 1)
@@ -275,7 +275,7 @@ def _npy_header(shape: tuple[int, ...]) -> bytes:
 
 
 def repacked(archive: bytes, changed: Mapping[str, bytes]) -> bytes:
-    """A zip archive with some entries replaced or added, its checksums right."""
+    """Return a zip archive with some entries replaced or added, and with correct checksums."""
     buffer = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(archive)) as old,
@@ -285,12 +285,12 @@ def repacked(archive: bytes, changed: Mapping[str, bytes]) -> bytes:
         for name, content in {**entries, **changed}.items():
             new.writestr(
                 zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED
-            )  # without the time of day
+            )  # keeps the current time out of the archive
     return buffer.getvalue()
 
 
 def _parquet_bombs() -> Iterator[bytes]:
-    """A column of few values takes almost nothing in the file, however long they are."""
+    """Return tables of few long values, which take almost no space in the file."""
     columns = exchange.to_bytes(_notes()[:1], "parquet")
     table = parquet.read_table(io.BytesIO(columns))
     many = pa.table(

@@ -1,4 +1,7 @@
-"""`kill -9` while notes and rows are being saved: what was acknowledged is there, once."""
+"""Kills of processes with `kill -9` while they save notes and rows.
+
+Every acknowledged write must be there exactly once.
+"""
 
 from __future__ import annotations
 
@@ -18,22 +21,22 @@ from tests.faults.writer import DATASET, HEADER
 
 ROOT = Path(__file__).parents[2]
 TOGETHER = 2
-"""Processes that save notes into one store at once."""
+"""Number of processes that save notes into one store at once."""
 LONGEST = 0.15
-"""Seconds from the first acknowledgement to the kill, at most."""
+"""Maximum seconds from the first acknowledgement to the kill."""
 REMOVED = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Killed:
-    """What kills led to.
+    """Figures of a series of kills.
 
     Args:
         kills: processes killed while they wrote.
-        ended: those that ended by themselves, by an error, before their kill came.
-        acknowledged: writes that were promised to be there.
-        lost: promised and not there.
-        doubled: there more than once.
+        ended: processes that ended with an error before they were killed.
+        acknowledged: writes that were acknowledged.
+        lost: acknowledged writes that are missing.
+        doubled: writes that are stored more than once.
         damaged: times the store was found damaged.
     """
 
@@ -79,7 +82,10 @@ def note_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 
 
 def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[str]:
-    """Promised notes that are not there; one more change or removal than promised may be."""
+    """Return the keys of acknowledged notes that are lost.
+
+    A note may have one more change or removal than was acknowledged.
+    """
 
     def kept(key: str, version: int) -> bool:
         if version == REMOVED:
@@ -88,13 +94,13 @@ def _lost_notes(promised: Mapping[str, int], there: Mapping[str, int]) -> list[s
             return version <= there[key] <= version + 1
         return (
             int(key.rpartition(" ")[2]) % 10 == 9
-        )  # its removal was committed, and the kill came before the word
+        )  # the removal was committed, and the process was killed before it could acknowledge it
 
     return [key for key, version in promised.items() if not kept(key, version)]
 
 
 def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
-    """Kill a process that adds rows to one file, again and again; check after every kill."""
+    """Kill a process that adds rows to one file again and again, and check after every kill."""
     path, chance = folder / "rows.jsonl", random.Random(seed)
     acknowledged = lost = doubled = damaged = killed = 0
     for number in range(kills):
@@ -113,7 +119,7 @@ def row_kills(folder: Path, kills: int, seed: int = 0) -> Killed:
 def _told(
     kind: str, path: Path, names: Sequence[str], chance: random.Random
 ) -> tuple[list[list[str]], int]:
-    """What processes acknowledged before each was killed, and how many still worked then."""
+    """Return each process's acknowledgements before its kill, and how many still worked then."""
     processes = [
         subprocess.Popen(
             [sys.executable, "-m", "tests.faults.writer", kind, str(path), name],

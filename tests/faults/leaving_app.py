@@ -1,4 +1,4 @@
-"""A page that opens uploads as the app does; what a visitor had is dropped after a second."""
+"""A page that opens uploads as the app does, with visitors dropped after about a second."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Many sessions at once, each with sentences of its own, which look at every byte they get.
+"""Many sessions at once, each of which checks every byte it receives.
 
-A sentence has a mark, "wm03x07": session 3, question 7. Whatever a session is sent may have marks
-of its own alone, and the answer must be the one that the model gives to this sentence.
+Every sentence contains a mark: "wm03x07" is session 3, question 7. A session may only receive its
+own marks, and the answer must be the model's answer to its sentence.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _WORDS = (
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One question of one session: the text that was asked, and what came."""
+    """The answer to one question of a session, with the text of the question."""
 
     session: int
     text: str
@@ -47,11 +47,11 @@ class Answer:
 
     @property
     def mixed(self) -> bool:
-        """Whether something of another session's came with it."""
+        """Whether the answer contains another session's mark."""
         return any(int(session) != self.session for session, _ in _MARK.findall(self.shown.content))
 
     def wrong(self, expected: str) -> str:
-        """Return what is wrong, or "". A ribbon must show the text and the output of the model."""
+        """Return what is wrong, or "". A ribbon must show the text and the model's output."""
         bodies = [
             message.delta.new_element.bidi_component.SerializeToString()
             for message in self.shown.messages
@@ -70,13 +70,13 @@ class Load:
     """Figures of a load.
 
     Args:
-        sessions: at once.
-        answers: questions answered.
-        mixed: see `Answer`.
-        wrong: see `Answer`.
-        errors: what was shown instead of an answer.
-        p50: seconds from asking to the whole page, the median.
-        p95: the same, of all but 5 %.
+        sessions: number of sessions at once.
+        answers: number of answered questions.
+        mixed: number of answers with another session's mark.
+        wrong: number of wrong answers, see `Answer.wrong`.
+        errors: texts of errors that were shown instead of an answer.
+        p50: median of the seconds from the question to the complete page.
+        p95: 95th percentile of these seconds.
     """
 
     sessions: int
@@ -98,9 +98,9 @@ class Load:
 def load(
     app: Served, checkpoints: Path, model: str, sessions: int, questions: int, rest: float
 ) -> Load:
-    """Return the figures of readers who each ask `questions` times, once in `rest` seconds.
+    """Return the figures of readers who each ask `questions` times, once every `rest` seconds.
 
-    Every reader has a cookie and begins at a moment of their own.
+    Every reader has a cookie and starts at a different moment.
     """
     errors: list[str] = []
     start = threading.Barrier(sessions)
@@ -157,5 +157,5 @@ def _expected(backend: LocalBackend, model: str, text: str) -> str:
 
 
 def ratios(loads: Sequence[Load]) -> list[float]:
-    """The p95 of each by that of the first, which is one session alone."""
+    """Return each load's p95 divided by that of the first load, which has a single session."""
     return [one.p95 / loads[0].p95 for one in loads]

@@ -1,9 +1,9 @@
-"""Malformed files give a result or a named refusal, never a crash, in bounded memory.
+"""Damaged files, which must give a result or a named refusal, without a crash, in bounded memory.
 
     python -m tests.faults.malformed COUNT SEED FORMAT ...
 
-reads COUNT damaged files of each format, its bombs first where COUNT is large, and prints the
-figures as JSON.
+This reads COUNT damaged files of each format and prints the figures as JSON. If COUNT is large
+enough, bombs come first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.faults.files import Format, formats, repacked
 ROOT = Path(__file__).parents[2]
 PATIENCE = 1800.0  # seconds for all files of a format
 BOMBED = 100
-"""Bombs cost seconds, so they come where at least so many files are read."""
+"""Bombs take seconds, so they are read only if at least this many files are read."""
 EXTREMES = (
     b"\0",
     b"\xff",
@@ -80,17 +80,17 @@ LIES: tuple[object, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Survived:
-    """What became of damaged files.
+    """Figures of one format's damaged files.
 
     Args:
-        format: of all of them.
-        files: read.
-        results: how many were read to a result.
-        refused: how many were refused by name.
-        unnamed: tracebacks of other errors.
+        format: name of the format.
+        files: number of files read.
+        results: files that gave a result.
+        refused: files that were refused with a named error.
+        unnamed: tracebacks of all other errors.
         crashed: how the process died, or "".
-        grown: megabytes the process needed at most above what it had before.
-        slowest: seconds of one file.
+        grown: megabytes of memory at the peak, above the start.
+        slowest: seconds of the slowest file.
     """
 
     format: str
@@ -111,7 +111,7 @@ class Survived:
 
 
 def malformed(names: Sequence[str], files: int, seed: int = 0) -> list[Survived]:
-    """Read damaged files of some formats in a process of its own; the last one tells if it died."""
+    """Read damaged files in a separate process, which may die, and return each format's figures."""
     command = [sys.executable, "-m", "tests.faults.malformed", str(files), str(seed), *names]
     try:
         done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=PATIENCE)
@@ -133,7 +133,7 @@ def malformed(names: Sequence[str], files: int, seed: int = 0) -> list[Survived]
 
 
 def damaged(good: bytes, chance: random.Random) -> bytes:
-    """The file after one to four accidents, some inside an archive with right checksums."""
+    """Return the file with one to four faults, some inside an archive with correct checksums."""
     if good.startswith(b"PK") and chance.random() < 0.8:
         with zipfile.ZipFile(io.BytesIO(good)) as archive:
             name = chance.choice(archive.namelist())
@@ -143,7 +143,7 @@ def damaged(good: bytes, chance: random.Random) -> bytes:
 
 
 def _misled(document: bytes, chance: random.Random) -> bytes:
-    """A JSON document in which one value is another, wherever it stands."""
+    """Return a JSON document with one value replaced, at any depth."""
     root = json.loads(document)
     places: list[tuple[Any, Any]] = [(None, None)]
     for owner, key in places:
@@ -176,7 +176,7 @@ def _extreme(data: bytes, chance: random.Random) -> bytes:
 
 
 def _replaced(data: bytes, chance: random.Random, new: bytes) -> bytes:
-    # Headers are where sizes stand, so every other hit goes there.
+    # Sizes are in headers, so every second fault hits the header.
     at = chance.randrange(min(len(data), 64) if data and chance.random() < 0.5 else len(data) + 1)
     return data[:at] + new + data[at + len(new) :]
 
@@ -230,13 +230,13 @@ def _survive(name: str, kind: Format, files: int, seed: int) -> Survived:
 
 
 def _memory_now() -> int:
-    """The memory this process has, in megabytes; from here on the peak is counted anew."""
+    """Return this process's memory in megabytes, and reset its peak."""
     Path("/proc/self/clear_refs").write_text("5")
     return _memory("VmRSS")
 
 
 def _memory(line: str) -> int:
-    """A line of this process's status, in megabytes; VmHWM is the most memory it has had."""
+    """Return one line of this process's status in megabytes; VmHWM is the peak memory."""
     found = re.search(rf"{line}:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) // 1024

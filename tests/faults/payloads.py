@@ -1,4 +1,4 @@
-"""Texts that would do something where text is not only text, and how one sees that they did."""
+"""Payloads that act where text is not treated as plain text, and checks that find them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ EVERYTHING = " ".join(PAYLOADS)
 LIVE = re.compile(
     r"(?<!\\)(?:<(?:script|img|b>|extra)|\$|\]\(|\*\*|`|:red|:material)|[\u202a-\u202e\u2066-\u2069\u200b\ufeff]"
 )
-"""What Markdown, HTML, formulas and the direction of writing would make of the payloads."""
+"""Patterns that Markdown, HTML, formulas and bidirectional text would make of the payloads."""
 _MARKDOWN = ("title", "header", "subheader", "markdown", "caption", "error", "warning", "info")
 _LABELLED = (
     "button",
@@ -49,7 +49,7 @@ _LABELLED = (
 
 
 def hostile_trace(text: str) -> Trace:
-    """A stored trace, as a stranger may make one: every text of it that is free is `text`."""
+    """Return an untrusted trace in which every free text is `text`."""
     trace = fakes.trace(text, text[::-1], layers=1, heads=2)
 
     def field(item: Field) -> Field:
@@ -74,11 +74,11 @@ def hostile_trace(text: str) -> Trace:
 OWN = re.compile(
     r"\*\*(?:How to read this\.|Change what is asked|Limits\.|How faithful is this map\?)\*\*"
 )
-"""What the pages themselves set in bold, whatever is shown."""
+"""Texts that the pages themselves always set in bold."""
 
 
 def live(app: AppTest) -> Iterator[str]:
-    """Texts of a page that Markdown is made of and in which something of a payload is alive."""
+    """Yield the page's Markdown texts and labels in which a part of a payload is active."""
     for kind in _MARKDOWN:
         yield from (
             one.value

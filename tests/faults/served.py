@@ -1,4 +1,4 @@
-"""The app as people start it: `python -m areaviz serve` on a free port, for a block."""
+"""The app as users start it: `python -m areaviz serve` on a free port, for a block."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """An app that runs.
+    """A running app.
 
     Args:
         url: without a slash at its end.
-        process: the one that serves.
-        log: what it prints.
+        process: the server's process.
+        log: the file with its output.
     """
 
     url: str
@@ -34,15 +34,15 @@ class Served:
     log: Path
 
     def memory(self) -> float:
-        """Megabytes the process has."""
+        """Return the memory of the process in megabytes."""
         return self._memory("VmRSS")
 
     def peak(self) -> float:
-        """The most megabytes the process has had since `forget_peak`."""
+        """Return the peak memory of the process in megabytes since `forget_peak`."""
         return self._memory("VmHWM")
 
     def forget_peak(self) -> None:
-        """Count the peak anew from here on."""
+        """Reset the peak memory."""
         Path(f"/proc/{self.process.pid}/clear_refs").write_text("5")
 
     def _memory(self, line: str) -> float:
@@ -52,22 +52,22 @@ class Served:
         return int(found[1]) / 1024
 
     def processor_seconds(self) -> float:
-        """Seconds of processor time that the process has used."""
+        """Return the processor time that the process has used, in seconds."""
         fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self) -> None:
-        """End it as a full memory or a power cut does."""
+        """Kill the process at once, as a full memory or a power cut does."""
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
 
     def threads(self) -> int:
-        """Threads of the process."""
+        """Return the number of threads of the process."""
         return len(list(Path(f"/proc/{self.process.pid}/task").iterdir()))
 
 
 def free_port() -> int:
-    """A port at which nothing listens."""
+    """Return a port that no process listens at."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -82,15 +82,15 @@ def served(
     limit: Callable[[], None] | None = None,
     module: Sequence[str] = ("areaviz", "serve"),
 ) -> Iterator[Served]:
-    """Serve the app in a process of its own while the block runs.
+    """Serve the app in a separate process while the block runs.
 
     Args:
-        log: the file for what the process prints.
-        settings: environment variables, besides those of this process.
+        log: the file for the process's output.
+        settings: environment variables to add to those of this process.
         port: the port, or None for a free one.
-        options: further words of the command line.
-        limit: a function that sets limits of the new process before the app starts.
-        module: the module that serves, and its command if it has several.
+        options: further command-line options.
+        limit: sets limits of the new process before the app starts.
+        module: the module that serves, with its command if it has several.
     """
     port = port or free_port()
     with log.open("wb") as output:
@@ -117,7 +117,7 @@ def served(
 
 
 def wait_until_it_answers(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until a new server answers; RuntimeError with its log where it does not."""
+    """Wait until a new server answers. Raise RuntimeError with its log if it does not."""
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline and process.poll() is None:
         try:

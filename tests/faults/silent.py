@@ -1,4 +1,4 @@
-"""Connections that say nothing: sockets without a message, and requests whose head never ends."""
+"""Idle connections: sockets without a message, and requests whose head never ends."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _HANDSHAKE = (
 )
 
 
-# Seconds that a busy machine may take longer.
+# Seconds of delay to allow on a busy machine.
 LATE = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """What a server did about silent connections.
+    """Behaviour of a server with many idle connections.
 
     Args:
-        many: the number of connections.
-        seconds: the time that a new visitor waited for a page beside them.
-        gone: seconds until the server had closed all of them.
+        many: number of connections.
+        seconds: the time that a new visitor waited for a page meanwhile.
+        gone: seconds until the server had closed all connections.
         log: bytes that were logged meanwhile.
     """
 
@@ -48,26 +48,26 @@ class Silence:
         )
 
     def check(self, seconds: float) -> None:
-        """Check that the visitor's page came, and that all were closed after these seconds."""
+        """Check that the visitor got the page, and that all connections were closed in time."""
         assert self.seconds < LATE, str(self)
         assert self.gone < seconds + LATE, str(self)
         assert self.log < 20_000, str(self)
 
 
 def silent_sockets(app: Served, many: int) -> Silence:
-    """Open WebSockets that send nothing once they are accepted."""
+    """Measure a server with WebSockets that send nothing after they are accepted."""
     host = app.url.removeprefix("http://")
     return _silence(app, many, _HANDSHAKE.format(host=host).encode(), answered=True)
 
 
 def half_open(app: Served, many: int) -> Silence:
-    """Begin requests whose head never ends."""
+    """Measure a server with requests whose head never ends."""
     return _silence(app, many, HALF_A_HEAD, answered=False)
 
 
 def _silence(app: Served, many: int, said: bytes, answered: bool) -> Silence:
     with Session.open(app.url) as visitor:
-        # The first page of a server takes longer, because it loads what all pages need.
+        # A server's first page takes longer, because it loads code that all pages need.
         visitor.visit("models")
     log = app.log.stat().st_size
     with _connected(app, many, said) as lines:
@@ -96,13 +96,13 @@ def _connected(app: Served, many: int, said: bytes) -> Iterator[list[socket.sock
             try:
                 line.sendall(said)
             except OSError:
-                # The server has closed it already, to make room for another one.
+                # The server has already closed it to make room for another connection.
                 continue
         yield lines
 
 
 def _wait_until_answered(lines: list[socket.socket]) -> None:
-    """Wait until the server has accepted or closed every one of them; at most 30 seconds."""
+    """Wait until the server has accepted or closed every connection, for at most 30 seconds."""
     late = time.monotonic() + 30
     with selectors.DefaultSelector() as ready:
         for line in lines:
@@ -113,7 +113,7 @@ def _wait_until_answered(lines: list[socket.socket]) -> None:
 
 
 def _wait_until_closed(lines: list[socket.socket]) -> None:
-    """Wait until the server has closed every one of them; at most two minutes."""
+    """Wait until the server has closed every connection, for at most two minutes."""
     began, still = time.monotonic(), len(lines)
     with selectors.DefaultSelector() as ready:
         for line in lines:

@@ -1,6 +1,9 @@
-"""The long versions: a figure for each part, and with --write the table of docs/reliability.md.
+"""Long versions of the fault tests.
 
-python -m tests.faults.soak [PART...] [--write]; PARTS has their names.
+    python -m tests.faults.soak [PART...] [--write]
+
+This prints the figures of each part; `--write` writes them into the table of docs/reliability.md.
+PARTS has the names.
 """
 
 from __future__ import annotations
@@ -37,12 +40,14 @@ VISITORS_TOGETHER = 5
 ANALYSES, SENTENCES, ASKED, PAUSE = (0, 1, 4, 8), 20_000, 40, 1.0
 SOCKETS, HALF_OPEN, DESCRIPTORS = 300, 1100, 1024
 FILES, KILLS, BACKEND_KILLS, VISITORS, WARM_UP = 1000, 100, 20, 220, 140
-"""Visitors that warm up are more than the 128 sessions that Streamlit keeps for two minutes, in
-case they come back.
+"""Sizes of the long versions.
+
+More visitors warm the app up than the 128 sessions that Streamlit keeps for two minutes in case
+their visitors come back.
 """
 
 Row = tuple[str, str, str]
-"""Quantity, target, measured."""
+"""Columns of a row: quantity, target, measured value."""
 
 
 @contextmanager
@@ -55,8 +60,8 @@ def _app(limit: Callable[[], None] | None = None) -> Iterator[Served]:
 
 
 def _wrong_inputs() -> Iterator[Row]:
-    """Every pair of two parts: an architecture and an input, a function and an argument."""
-    # Here, as it brings transformers along.
+    """Check every pair of parts: an architecture with an input, a function with an argument."""
+    # Imported here because it imports transformers.
     from tests.adapters import wrong_inputs
 
     target = "a result or one sentence, no other exception"
@@ -152,7 +157,7 @@ def _silent() -> Iterator[Row]:
 
 
 def _uploads() -> Iterator[Row]:
-    """The cost of uploads to an app that has drawn these pages before."""
+    """Measure the cost of uploads to an app that has already drawn these pages."""
     with _app() as app:
         _begin(app)
         before = app.memory()
@@ -185,7 +190,7 @@ def _uploads() -> Iterator[Row]:
 
 
 def _begin(app: Served) -> None:
-    """Open the models, which would else count as the first upload's cost."""
+    """Open the models, so that they do not count as a cost of the first upload."""
     with Session.open(app.url) as session:
         session.visit("translate", urlencode({"model": MODEL, "text": "A dog sees a cat."}))
         for page in ("analyse", "your_tensors"):
@@ -206,7 +211,7 @@ PARTS: Mapping[str, Callable[[], Iterator[Row]]] = {
 
 
 def write(row: Row, part: str, about: str, table: Path = TABLE) -> None:
-    """Put a row into the table, in the place of an older one of the same quantity."""
+    """Write a row into the table, replacing an older row of the same quantity."""
     line = f"| {' | '.join((*row, about, part))} |"
     lines = table.read_text("utf-8").split("\n")
     head = next(number for number, one in enumerate(lines) if one.startswith("| quantity |")) + 2
@@ -217,7 +222,7 @@ def write(row: Row, part: str, about: str, table: Path = TABLE) -> None:
 
 
 def main() -> None:
-    """Run parts, print their figures, and write them when asked to."""
+    """Run parts, print their figures, and write them if requested."""
     parser = argparse.ArgumentParser(description="Load, faults and hostile input at full length.")
     parser.add_argument(
         "parts", nargs="*", default=list(PARTS), choices=list(PARTS), help="which of them; else all"

@@ -1,4 +1,4 @@
-"""A reader beside analyses in the real app is answered, and not much later than alone."""
+"""Tests that a reader gets answers soon while analyses run in the real app."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ SENTENCES, COUNTS = 2000, (0, 8)
 
 @pytest.mark.slow
 def test_a_reader_is_answered_while_eight_analyses_run(tmp_path: Path) -> None:
-    """Holds on a busy machine too; `python -m tests.faults.soak analyses` measures the ratio."""
+    """Check a bound that holds on a busy machine, too.
+
+    `python -m tests.faults.soak analyses` measures the ratio of the response times.
+    """
     checkpoint(tmp_path / "models")
     write_sets(tmp_path / "sets", 8, SENTENCES)
     settings = {

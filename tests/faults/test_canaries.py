@@ -1,4 +1,4 @@
-"""Files that would run if unpickled or executed, through every upload: nothing ran."""
+"""Uploads of files that would run code if they were unpickled or executed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def zipped(name: str, content: bytes) -> bytes:
 
 
 def canaries(path: Path) -> Mapping[str, bytes]:
-    """Files by kind, each of which would write `path` if what is in it were run."""
+    """Return files by kind. Each would write `path` if its content were run."""
     objects = np.array([Canary(path)], dtype=object)
     array = saved(lambda file: np.save(file, objects, allow_pickle=True))
     good = codec.to_bytes(fakes.trace("A dog.", "Hund.", 1, 1))
@@ -80,12 +80,12 @@ def given(app: AppTest, key: str, name: str, content: bytes) -> AppTest:
 
 
 def refused(app: AppTest, canary: Path) -> None:
-    """Check that the page shows one refusal, and that nothing was written."""
+    """Check that the page shows one refusal, and that no file was written."""
     check_refusals([one.value for one in app.error], app, canary)
 
 
 def check_refusals(said: Sequence[str], app: AppTest, canary: Path) -> None:
-    """Check that these errors are one refusal of the file, and that nothing was written."""
+    """Check that these errors are one refusal of the file, and that no file was written."""
     assert not app.exception and not canary.exists()
     assert len(said) == 1
     assert_one_sentence(said[0])

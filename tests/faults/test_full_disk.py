@@ -1,4 +1,4 @@
-"""The app with its notes on a full disk: visitors are told, and no note is lost."""
+"""The app with its notes on a full disk: visitors see an error, and no note is lost."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def test_visitors_of_a_full_disk_are_told_and_no_note_is_lost(tmp_path: Path) ->
         path = folder / "notes.db"
         before = saved(path)
         fill(folder / "rest")
-        # The page opens the notes to remove old ones, where they are kept for some days only and
-        # the date of the machine has been steady.
+        # The page opens the store to remove old notes. It does so only if notes are kept for a
+        # limited number of days and the date of the machine has been steady.
         rows = tmp_path / "rows"
         is_date_steady(rows, datetime.now(UTC) - STEADY)
         settings = {NOTES: f"sqlite:///{path}", SETTING: str(rows), DAYS: "36500"}

@@ -1,4 +1,4 @@
-"""A short run of the kills, and that they would notice a loss."""
+"""A short run of the kills, and a check that they would notice a loss."""
 
 from __future__ import annotations
 

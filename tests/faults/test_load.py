@@ -1,4 +1,4 @@
-"""A few sessions at once against the real app, and that a mix-up would be noticed."""
+"""A few sessions at once on the real app, and a check that a mix-up would be noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A short run of damaged files, and that the run would notice an error without a name."""
+"""A short run of damaged files, and a check that it would notice an unnamed error."""
 
 from __future__ import annotations
 
@@ -42,5 +42,5 @@ def test_the_same_seed_damages_alike_and_really_damages(name: str) -> None:
     one, other = ([damaged(good, random.Random(seed)) for seed in range(20)] for _ in range(2))
     same = [
         first == second for first, second in zip(one, other, strict=True)
-    ]  # files are too long to be printed
+    ]  # files are too long to print
     assert all(same) and sum([content != good for content in one]) > 15

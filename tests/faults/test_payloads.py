@@ -1,4 +1,4 @@
-"""Payloads against every text sink: figures, print, tables, links and pages."""
+"""Payloads in every place that shows text: figures, print, tables, links and pages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_nothing_is_alive_in_a_figure(view: View, hostile: Trace) -> None:
     if not view.fits(hostile, FOCUS):
         return
     drawn = json.loads(view.figure(hostile, FOCUS).to_json())
-    del drawn["layout"]["meta"]  # the caption, which the page escapes
+    del drawn["layout"]["meta"]  # removes the caption, which the page escapes
     spec = json.dumps(drawn, ensure_ascii=False)
     assert not re.search(r"<(?:script|img|b>)|\$|[\u202a-\u202e\u2066-\u2069\u200b\ud800]", spec)
 

@@ -1,4 +1,4 @@
-"""Where the long versions write their figures."""
+"""Tests of where the long versions write their figures."""
 
 from __future__ import annotations
 

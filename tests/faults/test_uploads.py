@@ -1,4 +1,4 @@
-"""What uploads cost, against the app as people start it; and that nothing is left of who left."""
+"""Costs of uploads to the app as users start it, and what remains after the visitor leaves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     }
     with served(folder / "log", settings) as found:
         with Session.open(found.url) as session:
-            session.visit("analyse")  # brings torch, which would count as the first upload's
+            session.visit("analyse")  # imports torch before costs are measured
         yield found
 
 

@@ -1,4 +1,7 @@
-"""A reader is answered soon beside expensive questions, whatever cookies these come with."""
+"""A reader's short questions are answered soon while other visitors ask expensive questions.
+
+The cookies that the expensive questions come with make no difference.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from benchmarks.waiting import BEAM, COOKIES, EXPENSIVE, expensive_text, wait_be
 from tests.faults.client import Session, Shown
 from tests.faults.served import Served, served
 
-# Processor seconds of the app until a short question is answered: the page and the question itself,
-# and at most one step of a long question. A long question as a whole takes more.
+# Processor seconds of the app until a short question is answered. They include the page, the
+# question itself and at most one step of a long question. A whole long question takes more.
 USUAL_SECONDS, FAIR_SECONDS = 1.0, 1.5
 
 
@@ -39,9 +42,9 @@ def test_expensive_text_is_the_longest_that_is_allowed() -> None:
 
 @pytest.fixture
 def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return a list that gets the processor seconds of the app during each question of a reader.
+    """Return a list that gets the app's processor seconds during each question of a reader.
 
-    Processor time is measured because it does not depend on what else the machine does.
+    Processor time is measured because it does not depend on the machine's other work.
     """
     found: list[float] = []
     write = Session.write
@@ -56,16 +59,16 @@ def spent(app: Served, monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return found
 
 
-# Sometimes the app draws the page of a long answer during a short question, and that processor time
-# counts, too. A second try tells this from a fault: a reader who waits for long questions waits in
-# every try.
+# The app may draw the page of a long answer during a short question, and this processor time
+# counts, too. A second try tells this case from a fault: a reader who waits for long questions
+# waits in every try.
 @pytest.mark.flaky(reruns=2)
 @pytest.mark.slow
 @pytest.mark.parametrize("cookies", COOKIES)
 def test_reader_is_answered_beside_three_expensive_questions(
     app: Served, spent: list[float], cookies: str
 ) -> None:
-    """Before, the reader waited for all three."""
+    """Check that the reader does not wait for all three questions, as readers once did."""
     before = app.processor_seconds()
     found = wait_beside(app, cookies)
     assert app.processor_seconds() - before > 5, f"nothing expensive was computed: {found}"

@@ -1,6 +1,7 @@
-"""What uploads that ask for much memory cost the app as people start it, at peak and for good.
+"""Memory costs of large uploads to the app as users start it, at the peak and afterwards.
 
-A bomb is a small file that unpacks to much. The largest trace is the largest that the app accepts.
+A bomb is a small file that unpacks to much data. The largest trace is the largest that the app
+accepts.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ from tests.faults.served import Served
 MEGA = 1 << 20
 TENSORS, SET = "A file of attention weights", "Files"
 PEAK, KEPT, ALL = 300.0, 50.0, 1024.0
-"""Megabytes that an upload may cost at its peak and after its visitor left, and that the app may
-have in all.
+"""Limits in megabytes.
+
+PEAK is what an upload may cost at its peak, KEPT is what may remain after its visitor leaves, and
+ALL is what the app may use in total.
 """
 GONE = 180.0
-"""Seconds after which so little of a visitor may be left."""
+"""Seconds after which at most `KEPT` megabytes of an upload may remain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,11 @@ class Upload:
     """A file for one of the app's uploaders.
 
     Args:
-        page: with the uploader.
-        label: of the uploader.
-        name: of the file.
-        make: makes its bytes.
-        picks: what is chosen on the page afterwards, as (label, option).
+        page: the uploader's page.
+        label: the uploader's label.
+        name: the file's name.
+        make: makes the file's bytes.
+        picks: options to choose on the page afterwards, as (label, option).
     """
 
     page: str
@@ -54,13 +57,13 @@ class Upload:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an upload cost.
+    """The cost of one upload.
 
     Args:
-        name: of the upload.
-        peak: megabytes above what the app had before.
-        seconds: of the page.
-        said: its errors.
+        name: the upload's name.
+        peak: megabytes above the app's memory before the upload.
+        seconds: response time of the page.
+        said: errors that the page showed.
     """
 
     name: str
@@ -70,7 +73,7 @@ class Cost:
 
     @property
     def unforeseen(self) -> bool:
-        """Whether the page showed an error that nobody foresaw."""
+        """Whether the page showed an unexpected error."""
         return any("Something went wrong" in sentence for sentence in self.said)
 
     def __str__(self) -> str:
@@ -78,7 +81,7 @@ class Cost:
 
 
 def bombs() -> Mapping[str, Upload]:
-    """Five uploads by name, each of which once cost from 800 MB to 6 GB."""
+    """Return five uploads by name. Each of them once cost 800 MB to 6 GB."""
     return {
         "arrays that are not as their header says": Upload(
             "your_tensors", TENSORS, "bomb.npz", lying_arrays
@@ -99,17 +102,17 @@ def bombs() -> Mapping[str, Upload]:
 
 
 def largest() -> Upload:
-    """The largest stored trace that the app accepts: 8 layers of 64 MiB."""
+    """Return the largest stored trace that the app accepts: 8 layers of 64 MiB."""
     return Upload("your_tensors", TENSORS, "large.npz", lambda: zeros_trace(8, 16, 1024, 1024))
 
 
 def lying_arrays(megabytes: int = 1536) -> bytes:
-    """An array with a header of four numbers and zeros behind: 1.5 MB that unpack to 1.5 GB."""
+    """Return an array with a header of four numbers and zeros: 1.5 MB that unpack to 1.5 GB."""
     return _zipped({"weights.npy": _zeros((1, 1, 2, 2), megabytes * MEGA)})
 
 
 def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
-    """A stored trace with weights of 0, as where everything is masked; packs to a thousandth."""
+    """Return a trace whose weights are all 0, as if all were masked; it packs to a thousandth."""
     fields = (
         fakes.text_field("target", "b" * queries, end=""),
         fakes.text_field("source", "a" * items, end=""),
@@ -133,7 +136,7 @@ def zeros_trace(layers: int, heads: int, queries: int, items: int) -> bytes:
 
 
 def large_picture() -> bytes:
-    """One query over 64 x 64 cells: 16 KB, but 35,721 areas of up to 3 x 3 cells."""
+    """Return one query over 64 x 64 cells: 16 KB, but 35,721 areas of up to 3 x 3 cells."""
     file = io.BytesIO()
     np.savez_compressed(
         file, weights=np.full((1, 1, 1, 4096), 1 / 4096, np.float32), shape=np.array([64, 64])
@@ -142,14 +145,14 @@ def large_picture() -> bytes:
 
 
 def table_of_boxes() -> bytes:
-    """Rows as long as they may be, full of boxes."""
+    """Return rows of the maximum length, full of boxes."""
     box = "a 0 0 1 1;"
     row = json.dumps({"text": "a dog", "boxes": box * ((1 << 18) // len(box) - 10)})
     return f"{row}\n".encode() * 70
 
 
 def long_letters() -> bytes:
-    """Texts with one letter of four bytes each, so that Python takes four for every letter."""
+    """Return texts with one four-byte character each, so that Python stores four bytes for all."""
     row = json.dumps(
         {"text": "a" * 4000 + "\U0001f415", "reference": "b" * 4000}, ensure_ascii=False
     )
@@ -157,7 +160,7 @@ def long_letters() -> bytes:
 
 
 def _zeros(shape: tuple[int, ...], size: int) -> Iterator[bytes]:
-    """An entry that says it is an array of that shape, and has so many bytes of zeros."""
+    """Return an entry that claims to be an array of a shape, followed by zeros."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": "<f4", "fortran_order": False, "shape": shape}
@@ -181,7 +184,7 @@ def _zipped(entries: Mapping[str, Iterator[bytes]]) -> bytes:
 
 @contextmanager
 def visitor(app: Served, upload: Upload) -> Iterator[Session]:
-    """Somebody who is on the upload's page, where its uploader is."""
+    """Open the upload's page as a new visitor."""
     with Session.open(app.url, new_cookie(app.url)) as session:
         session.visit(upload.page, "new=1" if upload.page == "analyse" else "")
         if upload.page == "analyse":
@@ -190,7 +193,7 @@ def visitor(app: Served, upload: Upload) -> Iterator[Session]:
 
 
 def cost(app: Served, name: str, upload: Upload) -> Cost:
-    """The cost of one upload: the page runs with it, then with its costliest options."""
+    """Measure the cost of an upload: run the page, then choose its costliest options."""
     content = upload.make()
     with visitor(app, upload) as session:
         before = app.memory()
@@ -205,13 +208,13 @@ def cost(app: Served, name: str, upload: Upload) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class Together:
-    """Visitors who all look at an upload at once.
+    """The cost of visitors who all open an upload at once.
 
     Args:
-        visitors: how many.
-        peak: the app's megabytes.
-        seconds: of the slowest page.
-        said: errors that they were shown.
+        visitors: number of visitors.
+        peak: the app's peak memory in megabytes.
+        seconds: response time of the slowest page.
+        said: errors that the visitors saw.
     """
 
     visitors: int
@@ -227,7 +230,7 @@ class Together:
 
 
 def together(app: Served, upload: Upload, visitors: int) -> Together:
-    """Visitors choose the same file at once, then each page runs once more."""
+    """Let visitors choose one file at once, then run each page once more."""
     content = upload.make()
 
     def choose(session: Session) -> Shown:

@@ -1,9 +1,9 @@
-"""Writes without end and says what it has been promised: the process that `kills` kills.
+"""A process that writes without end and prints each acknowledgement; `kills` kills it.
 
     python -m tests.faults.writer notes|rows PATH NAME
 
-A line on stdout stands for one acknowledged write: "saved KEY VERSION" or "removed KEY" for notes,
-"saved INDEX" for rows. KEY is the note's text, which is in no other note.
+A line on stdout is one acknowledged write: "saved KEY VERSION" or "removed KEY" for notes, "saved
+INDEX" for rows. KEY is the text of the note, which is unique.
 """
 
 from __future__ import annotations
@@ -21,14 +21,12 @@ from areaviz.notes.annotations import Annotation, Annotations
 
 DATASET = "d" * 64
 PAUSE = 0.002
-"""Seconds between notes: a writer that never pauses can keep others from the store until they give
-up.
-"""
+"""Seconds between notes. A writer without pauses can block other writers until they give up."""
 HEADER = Header("set", DATASET, "model", "c" * 64)
 
 
 def notes(path: Path, name: str) -> None:
-    """New notes, each changed up to three times, every tenth removed again."""
+    """Write new notes, change each up to three times, and remove every tenth again."""
     store, chance = Annotations.open(f"sqlite:///{path}"), random.Random(name)
     for number in count():
         key = f"{name} {number}"
@@ -44,7 +42,7 @@ def notes(path: Path, name: str) -> None:
 
 
 def rows(path: Path, name: str) -> None:
-    """Rows of various lengths, behind those that are there."""
+    """Append rows of various lengths to the existing rows."""
     chance = random.Random(name)
     with RowFile.open(path, HEADER) as file:
         for index in count(len(file)):

@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an app answered."""
+    """An app's answer to a request."""
 
     status: int
     headers: dict[str, str]
@@ -23,7 +23,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request that reached the app behind."""
+    """A request that reached the app behind the gateway."""
 
     path: str
     raw_path: str
@@ -31,7 +31,7 @@ class Asked:
 
 
 class Behind:
-    """The app behind: answers everything with "behind", and keeps what it was asked."""
+    """The app behind the gateway. It answers every request with "behind" and records it."""
 
     def __init__(self) -> None:
         self.asked: list[Asked] = []
@@ -51,17 +51,17 @@ def ask(app: Any, method: str, address: str, body: str = "", **headers: str) -> 
     Args:
         app: an ASGI app.
         method: such as "GET".
-        address: path and query, as they stand in a request.
-        body: what is sent.
+        address: path and query, as written in a request.
+        body: the content of the request.
         headers: by name, with underscores; "client" is the address that the request comes from.
     """
     return run_alone(asked(app, method, address, [body.encode()], **headers))
 
 
 def run_alone(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine in a thread of its own.
+    """Run a coroutine in a separate thread.
 
-    A browser of other tests may have left an event loop running in this thread.
+    Browsers of other tests may have left an event loop running in this thread.
     """
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, work).result()

@@ -1,4 +1,4 @@
-"""Requests to a served app, as a browser and as an attacker send them."""
+"""Requests to a served app, sent as a browser or as an attacker sends them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PAGES = tuple(path.stem for path in sorted((ROOT / "pages").glob("*.py")))
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """An answer, read to its end."""
+    """A complete answer."""
 
     status: int
     headers: dict[str, str]
@@ -41,7 +41,7 @@ def port_of(app: Served) -> int:
 
 
 def request(app: Served, method: str, path: str, body: str = "", **headers: str) -> Answer:
-    """Return one answer. The names of headers are written with underscores."""
+    """Return one answer; write the names of headers with underscores."""
     connection = HTTPConnection("127.0.0.1", port_of(app), timeout=60)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, body or None, named)
@@ -63,7 +63,7 @@ def cookie_of(answer: Answer) -> str:
 
 
 def handshake(app: Served, origin: str | None = None, host: str = "", cookie: str = "") -> int:
-    """Return the status of a handshake for the app's socket."""
+    """Return the status of a handshake for the app's WebSocket."""
     headers = {name: value for name, value in (("Host", host), ("Cookie", cookie)) if value}
     try:
         with connect(
@@ -81,7 +81,7 @@ def handshake(app: Served, origin: str | None = None, host: str = "", cookie: st
 def visiting(
     app: Served, page: str, query: str = "", cookie: str = ""
 ) -> Iterator[tuple[Session, str, list[ForwardMsg]]]:
-    """Open a page in a tab; gives the tab, the id of its session, and the page's messages."""
+    """Open a page in a tab, and yield the tab, its session's id and the page's messages."""
     with Session.open(app.url, cookie) as visitor:
         messages = list(visitor.visit(page, query).messages)
         ids = [
@@ -91,7 +91,7 @@ def visiting(
 
 
 def wait_until(is_met: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait until a condition is met, and fail where it is not met within some seconds."""
+    """Wait until a condition is met, and fail if it is not met within some seconds."""
     late = time.monotonic() + seconds
     while not is_met():
         assert time.monotonic() < late, f"the condition was not met within {seconds} seconds"
@@ -99,25 +99,27 @@ def wait_until(is_met: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def connected(app: Served) -> socket.socket:
-    """Return a plain connection to an app."""
+    """Yield a plain connection to an app."""
     return socket.create_connection(("127.0.0.1", port_of(app)), 60)
 
 
 def status(app: Served) -> dict[str, Any]:
-    """Return the figures that the operator of an app gets."""
+    """Return the figures that the app's operator can get."""
     found: dict[str, Any] = ask(port_of(app), "status")
     return found
 
 
 def put(app: Served, session: str, size: int, file: str = "a", **headers: str) -> int:
-    """Upload some bytes, and return the status. A body in chunks is not sent.
+    """Upload some bytes, and return the status.
+
+    A body that is announced as chunked is not sent.
 
     Args:
         app: the server.
         session: the id of the page's session.
         size: of the body.
         file: the id of the file.
-        headers: further headers, or others in place of the usual ones; "" leaves one out.
+        headers: headers to add or to replace; the value "" leaves a header out.
     """
     token = cookie_of(request(app, "GET", "/_stcore/health"))
     if "Cookie" in headers:

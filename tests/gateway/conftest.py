@@ -1,4 +1,4 @@
-"""Servers with a small page, shared by all tests that leave a server as they found it."""
+"""Servers with a small page, shared by all tests that do not change their state."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FIRST_MESSAGE_SECONDS, HEAD_SECONDS, SESSION_SECONDS = 3, 2, 4
 
 @pytest.fixture(scope="session")
 def contacted() -> Iterator[Listener]:
-    """Run a proxy that never answers, which keeps what the open app asked it for."""
+    """Run a proxy that never answers and records the requests of the open app."""
     with listening() as listener:
         yield listener
 
 
 @pytest.fixture(scope="session")
 def open_app(tmp_path_factory: pytest.TempPathFactory, contacted: Listener) -> Iterator[Served]:
-    """Serve the small page without a token, with short times to wait."""
+    """Serve the small page without a token, with short timeouts."""
     assert HARD >= 4096, "this machine allows too few file descriptors to test that"
     home = tmp_path_factory.mktemp("home")
     (home / ".streamlit").mkdir()
@@ -47,13 +47,13 @@ def open_app(tmp_path_factory: pytest.TempPathFactory, contacted: Listener) -> I
 def small_server(
     folder: Path, settings: Mapping[str, str], soft: int, hard: int
 ) -> AbstractContextManager[Served]:
-    """Serve the small page behind the gateway, with short times to wait.
+    """Serve the small page behind the gateway, with short timeouts.
 
     Args:
         folder: gets the log.
         settings: environment variables.
         soft: the soft limit of file descriptors.
-        hard: their hard limit.
+        hard: the hard limit of file descriptors.
     """
     short = {
         "OMP_NUM_THREADS": "1",

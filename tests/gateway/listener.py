@@ -1,4 +1,4 @@
-"""A proxy that never answers, to see whom a server contacts."""
+"""A proxy that never answers, which shows the hosts that a server contacts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where the proxy listens, and the beginnings of what it was asked."""
+    """The proxy's address, and the first bytes of every request to it."""
 
     url: str
     asked: list[bytes] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A small reverse proxy, as nginx and Caddy are: it serves an app below a path of its own."""
+"""A small reverse proxy, which serves an app below a path as nginx and Caddy do."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _REDIRECT = b"HTTP/1.1 301 Moved\r\nlocation: %s\r\ncontent-length: 0\r\n\r\n"
 
 
 class Proxy:
-    """Passes connections below a path on to a server, and answers all other paths with 404.
+    """Proxy that passes connections below a path to a server and answers other paths with 404.
 
     One connection carries one request, or one WebSocket.
 
     Args:
         target: the port of the server on this machine.
         path: the path without a slash at its end, such as "/areaviz".
-        strips: whether the server gets addresses without the path.
+        strips: whether the proxy removes the path from addresses.
     """
 
     def __init__(self, target: int, path: str, strips: bool) -> None:
@@ -43,9 +43,9 @@ class Proxy:
         writer.close()
 
     def _own_answer(self, address: bytes) -> bytes:
-        """Return the answer to an address that the server does not get, or nothing."""
+        """Return the proxy's own answer, or nothing if the server answers the address."""
         if self._strips and address == self._path:
-            # nginx and Caddy redirect as well where they strip a path.
+            # nginx and Caddy also redirect if they strip a path.
             return _REDIRECT % (self._path + b"/")
         if address == self._path or address.startswith(self._path + b"/"):
             return b""
@@ -73,12 +73,12 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @contextmanager
 def proxied(target: int, path: str, strips: bool) -> Iterator[tuple[str, Proxy]]:
-    """Run a proxy for the server at a port; gives its URL without the path, and the proxy."""
+    """Run a proxy for the server at a port, and yield its URL without the path, and the proxy."""
     proxy, loop = Proxy(target, path, strips), asyncio.new_event_loop()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def serve() -> None:
-            # In this thread, because tests with a browser run a loop of their own.
+            # This thread needs its own loop, because tests with a browser run a loop in theirs.
             asyncio.set_event_loop(loop)
             server = loop.run_until_complete(asyncio.start_server(proxy.take, sock=listening))
             loop.run_forever()

@@ -1,4 +1,4 @@
-"""Shows a page that costs little: some lines, and a picture of its own for each session."""
+"""A page that costs little: some lines, and a different picture for each session."""
 
 import numpy as np
 import streamlit as st

@@ -1,8 +1,8 @@
-"""Serves a small page behind the gateway of the app, as `python -m areaviz serve` serves the app.
+"""Server of a small page behind the app's gateway, as `python -m areaviz serve` serves the app.
 
     python -m tests.gateway.small_server --port PORT
 
-A run of the small page costs milliseconds, so tests of the gateway can afford many visitors.
+A run of the small page takes milliseconds, so tests of the gateway can use many visitors.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The app below a path: what the gateway and the app behind it get, and where redirects lead."""
+"""Tests of the app below a path: addresses inside and behind the gateway, and redirects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`streamlit run app.py`, without the gateway: it works on this machine, and only there."""
+"""Tests of `streamlit run app.py` without the gateway: it works on this machine only."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LIGHT_PAGES = ("home", "your_tensors")
 
 @contextmanager
 def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
-    """Serve the app by Streamlit alone while the block runs; gives its URL and its port."""
+    """Serve the app with Streamlit alone while the block runs; yield its URL and its port."""
     port = free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **settings}
@@ -45,7 +45,7 @@ def by_hand(log: Path, **settings: str) -> Iterator[tuple[str, int]]:
 
 
 def said(shown: Shown) -> list[str]:
-    """Return the kinds of the elements of a page that people see."""
+    """Return the kinds of the page's visible elements."""
     kinds = [
         one.delta.new_element.WhichOneof("type") for one in shown.messages if one.HasField("delta")
     ]
@@ -60,7 +60,7 @@ def test_app_without_gateway_shows_its_pages(tmp_path: Path) -> None:
 
 
 def test_app_without_gateway_needs_the_admission_cookie(tmp_path: Path) -> None:
-    """The second lock alone, without the gateway.
+    """Check the second lock alone, without the gateway.
 
     Streamlit runs files of `pages` by themselves for the first visitors of a process.
     """

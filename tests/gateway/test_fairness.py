@@ -1,4 +1,4 @@
-"""One attacker costs other readers nothing, whatever cookies the attacker sends."""
+"""An attacker does not slow other readers down, with any number of cookies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages that are too large are dropped as they arrive, however they are cut into frames."""
+"""Oversized messages are dropped while they arrive, in frames of any size."""
 
 from __future__ import annotations
 

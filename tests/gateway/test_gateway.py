@@ -26,7 +26,7 @@ def gateway() -> Gateway:
 
 
 def typed(gateway: Gateway, token: str, client: str = VICTIM) -> Answer:
-    """Return the answer to a token in the form."""
+    """Return the answer to a token that is entered in the form."""
     body = urlencode({"token": token, "next": "/models"})
     return ask(gateway, "POST", "/sign-in", body, client=client)
 
@@ -46,7 +46,10 @@ def test_redirect_stays_on_this_server(gateway: Gateway, prefix: str, token: str
 def test_right_link_opens_after_wrong_links(
     gateway: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A foreign page can make a reader's browser ask for any link."""
+    """Check that wrong links do not lock a reader out.
+
+    A malicious page can make a reader's browser request any link.
+    """
     waits: list[float] = []
 
     async def note(seconds: float) -> None:

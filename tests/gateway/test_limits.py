@@ -1,4 +1,4 @@
-"""Connections are bounded by the file descriptors left, and silent ones make room."""
+"""Connections are limited by the available file descriptors, and idle ones make room."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_head_is_bounded_in_time_and_length(open_app: Served) -> None:
         slow.sendall(b"GET / HTTP/1.1\r\n")
         with pytest.raises(OSError):
             for _ in range(200):
-                # One line now and then keeps the connection from being idle.
+                # A line from time to time keeps the connection from being idle.
                 slow.sendall(b"a: b\r\n")
                 time.sleep(0.1)
         assert HEAD_SECONDS - 1 < time.monotonic() - began < HEAD_SECONDS + LATE
@@ -85,7 +85,7 @@ def read_answers(line: socket.socket, many: int) -> None:
 
 
 class Line:
-    """A connection without a network, with what `Connections` asks of it."""
+    """A connection without a network that records the calls of `Connections`."""
 
     def __init__(self, client: str = "127.0.0.1") -> None:
         self.client, self.is_aborted = client, False

@@ -1,4 +1,4 @@
-"""The app logs one line per second for one cause, and contacts no other machine."""
+"""The app logs one line per second and cause, and contacts no other machine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from tests.gateway.test_serving import FOREIGN_ORIGINS
 
 
 def test_foreign_page_makes_the_app_contact_nobody(open_app: Served, contacted: Listener) -> None:
-    """Streamlit looks up its own address on the internet, which took 2 s for each origin."""
+    """Check that a foreign origin causes no connection.
+
+    Streamlit looks up its own public address, which took 2 s for each origin.
+    """
     began = time.monotonic()
     assert {handshake(open_app, origin) for origin in FOREIGN_ORIGINS * 4} == {403}
     assert time.monotonic() - began < 4
@@ -40,7 +43,7 @@ def test_log_has_one_line_a_second(open_app: Served) -> None:
 
 
 class Lines(logging.Handler):
-    """Keeps the records that pass the filter."""
+    """A handler that keeps the records that pass the filter."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Readers see the files that their own pages were sent, and no other files."""
+"""Readers see only files that were sent to their own pages."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ ADDRESS = "/media/0123456789abcdef.png"
 
 
 def echoes() -> list[ForwardMsg]:
-    """Return messages that repeat what a reader typed."""
+    """Return messages that repeat a reader's text."""
     messages = [ForwardMsg() for _ in range(6)]
     messages[0].delta.new_element.text.body = ADDRESS
     messages[1].delta.new_element.text_input.value = ADDRESS

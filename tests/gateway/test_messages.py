@@ -90,7 +90,7 @@ def many_widgets(count: int) -> bytes:
 
 
 def refusals(visitor: Session) -> list[str]:
-    """Return what the page said of refused messages, up to its next run."""
+    """Return the page's sentences about refused messages, up to its next run."""
     shown = visitor.visit("models")
     assert len(shown.messages) > 5
     elements = [one.delta.new_element for one in shown.messages if one.HasField("delta")]
@@ -113,7 +113,10 @@ def test_page_shows_refusal_of_large_message(
 
 
 def test_large_messages_cost_little_memory_and_time(open_app: Served) -> None:
-    """Three readers send 22 MB of tiny widget states each; one once took 57 s and 1.6 GB."""
+    """Check the costs of three readers who each send 22 MB of tiny widget states.
+
+    One message of this kind once took 57 s and 1.6 GB.
+    """
     content = huge_message()
     with ExitStack() as stack:
         visitors = [
@@ -130,7 +133,7 @@ def test_large_messages_cost_little_memory_and_time(open_app: Served) -> None:
 
 
 def addresses(messages: list[ForwardMsg]) -> list[str]:
-    """Return the addresses of the pictures of a page."""
+    """Return the addresses of a page's pictures."""
     found: list[str] = []
     for message in messages:
         if message.HasField("delta") and message.delta.new_element.HasField("imgs"):
@@ -167,7 +170,7 @@ def test_sockets_without_cookie_share_no_files(open_app: Served) -> None:
 
 
 def test_files_are_freed_with_their_session(open_app: Served) -> None:
-    """Streamlit alone would keep them until another reader leaves."""
+    """Check that files are freed early; Streamlit alone keeps them until another reader leaves."""
     owner = reader_of(open_app)
     with visiting(open_app, "models", cookie=owner) as (_, session, messages):
         assert put(open_app, session, MEGABYTE) == 204

@@ -1,4 +1,4 @@
-"""The operator's channel answers the owner of the app on this machine, and nobody else."""
+"""The operator's channel answers only the owner of the app on this machine."""
 
 from __future__ import annotations
 

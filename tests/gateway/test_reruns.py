@@ -1,4 +1,4 @@
-"""Runs of pages have a share of their own, which fresh cookies of one address do not multiply."""
+"""Page runs have their own quota, which new cookies of an address do not multiply."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class FakeSocket:
 
 
 async def read_all(scope: Any, receive: Any, send: Any) -> None:
-    """Stand for the app: read messages to the end."""
+    """Act as the app: read all messages."""
     while (await receive())["type"] != "websocket.disconnect":
         pass
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the seconds that messages wait for, with a clock that stands still."""
+    """Return the seconds that messages wait for, with a stopped clock."""
     found: list[float] = []
 
     async def note(seconds: float) -> None:
@@ -60,7 +60,7 @@ def gateway() -> Gateway:
 
 
 def say(gateway: Gateway, message: BackMsg, count: int, reader: str, client: str) -> None:
-    """Send a message several times over a socket of its own."""
+    """Send a message several times over a separate socket."""
     content = message.SerializeToString()
     left = [{"type": "websocket.connect"}]
     left += [{"type": "websocket.receive", "bytes": content}] * count

@@ -1,4 +1,4 @@
-"""The gateway in front of the real app: `python -m areaviz serve` in a process of its own."""
+"""The gateway in front of the real app: `python -m areaviz serve` in a separate process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.gateway.client import (
     visiting,
 )
 
-# Stands for what a reader wrote.
+# A text that a reader wrote.
 SECRET = "wm07x011"
 CLOSED = (
     "/",
@@ -46,7 +46,7 @@ CLOSED = (
 
 @pytest.fixture(scope="module")
 def fresh_sockets() -> list[int]:
-    """Return a list that gets how many elements the first sockets of the locked app got."""
+    """Return a list with the number of elements that the locked app's first sockets got."""
     return []
 
 
@@ -54,7 +54,7 @@ def fresh_sockets() -> list[int]:
 def locked_app(
     tmp_path_factory: pytest.TempPathFactory, fresh_sockets: list[int]
 ) -> Iterator[Served]:
-    """Serve the app that asks for a token, behind a proxy that is named."""
+    """Serve the app with a token, behind a named proxy."""
     folder = tmp_path_factory.mktemp("locked")
     (folder / "token").write_text(TOKEN)
     options = ["--token-file", str(folder / "token"), "--proxy", "127.0.0.1"]
@@ -66,7 +66,7 @@ def locked_app(
 
 
 def count_elements(app: Served, page: str, start: threading.Barrier) -> int:
-    """Return how many elements a socket without a cookie gets, 0 where it is refused."""
+    """Return how many elements a socket without a cookie gets, 0 if it is refused."""
     start.wait(60)
     try:
         with Session.open(app.url) as session:
@@ -78,7 +78,7 @@ def count_elements(app: Served, page: str, start: threading.Barrier) -> int:
 def test_fresh_server_refuses_many_sockets_at_once(
     locked_app: Served, fresh_sockets: list[int]
 ) -> None:
-    """Streamlit runs files of `pages` by themselves for the first visitors of a process."""
+    """Check the first visitors, for whom Streamlit runs files of `pages` by themselves."""
     assert fresh_sockets == [0] * len(PAGES)
 
 
@@ -161,8 +161,8 @@ def test_attempts_are_limited_and_logged(locked_app: Served) -> None:
     assert right.status == 429
     assert int(right.headers["retry-after"]) == 60
     assert "Try again in a minute" in right.text
-    # Another test may have given a wrong token within the same second, which has one line. So the
-    # address has a line after a second at the latest.
+    # Another test may have given a wrong token within this second, and a second has one log line
+    # for all. The line with this address comes after a second at the latest.
     until = time.monotonic() + 10
     while f"wrong access token was given from {address}." not in locked_app.log.read_text():
         assert time.monotonic() < until
@@ -263,7 +263,7 @@ def test_clear_cache_does_nothing(locked_app: Served) -> None:
 
 
 def test_server_ends_beside_an_open_page(locked_app: Served) -> None:
-    """Comes last, because it ends the server."""
+    """Check the end of the server; this test comes last because of it."""
     with visiting(locked_app, "models", cookie=cookie_of(sign_in(locked_app))):
         began = time.monotonic()
         locked_app.process.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The gateway reads private parts of Streamlit, tested with Streamlit's own classes."""
+"""Private parts of Streamlit that the gateway reads, tested with Streamlit's own classes."""
 
 from __future__ import annotations
 

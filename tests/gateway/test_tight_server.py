@@ -1,4 +1,4 @@
-"""A server with no more than 1,024 file descriptors goes on when connections use them up."""
+"""A server with at most 1,024 file descriptors survives connections that use them up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESCRIPTORS = 1024
 
 @pytest.fixture(scope="module")
 def tight_app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Serve the small page with 1,024 file descriptors and no more."""
+    """Serve the small page with at most 1,024 file descriptors."""
     folder = tmp_path_factory.mktemp("tight")
     with small_server(folder, {}, soft=DESCRIPTORS, hard=DESCRIPTORS) as app:
         yield app
@@ -43,7 +43,10 @@ def test_half_open_requests_are_logged(tight_app: Served) -> None:
 
 @pytest.mark.slow
 def test_former_visitors_keep_nobody_out(tight_app: Served) -> None:
-    """Streamlit keeps 128 sessions of visitors who have left, each with file descriptors."""
+    """Check that new visitors get in.
+
+    Streamlit keeps 128 sessions of visitors who have left, each with file descriptors.
+    """
 
     def visit_and_leave(number: int) -> int:
         with Session.open(tight_app.url, new_cookie(tight_app.url)) as visitor:

@@ -1,4 +1,4 @@
-"""Uploads count when they arrive, and no reader takes the room of other readers."""
+"""Uploads count when they arrive, and no reader uses up the room of other readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ READERS = tuple(f"{number:032x}" for number in range(1, 200))
 
 
 class Store:
-    """Stands for Streamlit: keeps the size of every upload by session."""
+    """A stand-in for Streamlit that keeps the size of every upload by session."""
 
     def __init__(self) -> None:
         self.held: dict[str, int] = {}
@@ -93,7 +93,7 @@ class Sender:
 
 
 def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, Any, None]]) -> None:
-    """Run a story of uploads with one gateway."""
+    """Run a scenario of uploads with one gateway."""
 
     async def told() -> None:
         gateway = Gateway(store, AppPlace("localhost", 8501, proxies=("10.0.0.9",)), 120.0)
@@ -115,7 +115,7 @@ def run(store: Store, story: Callable[[Callable[..., Sender]], Coroutine[Any, An
 
 
 def whole(sender: Sender, size: int) -> asyncio.Future[int]:
-    """Send all of an upload, and return its status."""
+    """Send a complete upload, and return its status."""
     sender.feed(size)
     sender.finish()
     return sender.task
@@ -123,7 +123,7 @@ def whole(sender: Sender, size: int) -> asyncio.Future[int]:
 
 @pytest.mark.parametrize("cookies", ["one", "fresh", "none"])
 def test_announced_bytes_take_no_room(store: Store, cookies: str) -> None:
-    """Eleven idle uploads of 50 MB; the figure of the attack that shut out all uploads."""
+    """Check eleven idle uploads of 50 MB, the size of an attack that blocked all uploads."""
 
     async def story(begin: Callable[..., Sender]) -> None:
         for number in range(11):

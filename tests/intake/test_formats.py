@@ -1,4 +1,4 @@
-"""Every kind of file becomes columns with the right roles, or one sentence that says why not."""
+"""Every kind of file becomes columns with the right roles, or is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Said = dict[str, tuple[str, str]]
 
 
 def roles(name: str, content: bytes) -> Said:
-    """The role and the system of every column of a file."""
+    """Return the role and the system of every column of a file."""
     columns = open_files({name: content}).columns
     return {column.name: (column.role, column.system) for column in columns}
 

@@ -1,4 +1,4 @@
-"""Small files that ask for much are refused before they fill the memory, and reading is quick."""
+"""Small files that need much memory are refused early, and files are read fast."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MEGA = 1 << 20
 
 
 def sheet_with(name: str, content: bytes) -> bytes:
-    """A good spreadsheet in which one entry is another."""
+    """Return a valid spreadsheet with one entry replaced."""
     file = io.BytesIO()
     with (
         zipfile.ZipFile(io.BytesIO(spreadsheet(example_rows(1)))) as old,
@@ -36,7 +36,7 @@ def sheet_with(name: str, content: bytes) -> bytes:
 
 
 def with_lying_sizes(archive: bytes) -> bytes:
-    """An archive whose table of contents says that every entry has 1,000 bytes."""
+    """Return an archive whose table of contents gives every entry a size of 1,000 bytes."""
     found, at = bytearray(archive), 0
     while (at := found.find(b"PK\x01\x02", at)) >= 0:
         found[at + 24 : at + 28] = struct.pack("<I", 1000)
@@ -101,7 +101,10 @@ def test_files_with_too_much_are_refused(name: str, content: bytes, said: str) -
 
 @pytest.mark.parametrize("name", FILES)
 def test_five_thousand_examples_are_read_quickly(name: str) -> None:
-    """Processor time, which hardly depends on what else runs; twice the aim, for slow machines."""
+    """Check the processor time, which hardly depends on other work of the machine.
+
+    The limit is twice the goal, for slow machines.
+    """
     content = FILES[name](example_rows(LINES))
     times = []
     for _ in range(3):

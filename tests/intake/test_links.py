@@ -1,4 +1,4 @@
-"""Links that count from 0 or from 1, links outside their sentences, and which file is blamed."""
+"""Links that count from 0 or from 1, invalid links, and the file that an error names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file of scores measures, by its name."""
+"""The metric in a file of scores, guessed from the file's name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which roles are guessed, which of them are unsure, and what a reader's choice changes."""
+"""Guessed roles, uncertain guesses, and the effect of a reader's choice."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from areaviz.trace.errors import InputError
 
 
 def roles(header: str, row: str = "") -> dict[str, str]:
-    """The role of each column of a CSV file; unsure ones end in a question mark."""
+    """Return the role of each column of a CSV file; an uncertain role ends in a question mark."""
     cells = row or ",".join(f"text {n} of it" for n in range(header.count(",") + 1))
     columns = open_files({"x.csv": f"{header}\n{cells}\n".encode()}).columns
     return {one.name: one.given_role + ("" if one.is_sure else "?") for one in columns}

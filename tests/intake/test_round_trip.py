@@ -1,4 +1,4 @@
-"""Whatever is in the cells, a table comes back as it was written; bytes never crash a reader."""
+"""A table with any cells is read back unchanged, and no bytes crash a reader."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from areaviz.trace.errors import InputError
 from benchmarks.intake_files import FILES, example_rows
 
 NAMES = ("source", "reference", "output_a", "domain")
-# Half of a surrogate pair is no text that a file can hold, and a byte of zero is refused.
+# Files cannot contain half of a surrogate pair, and readers refuse zero bytes.
 LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 CELL = st.text(st.one_of(st.sampled_from('",;\t\n\r |„é\u2028\ufeff'), LETTERS), max_size=12)
 ROW = st.tuples(CELL.map("A{}".format), CELL, CELL, CELL)
@@ -26,7 +26,7 @@ TABLES = st.lists(ROW, min_size=1, max_size=6)
 
 
 def cells(name: str, content: bytes) -> list[tuple[str, ...]]:
-    """The rows of a table as they are read."""
+    """Return the rows of a table as they are read."""
     columns = open_files({name: content}).columns
     return list(zip(*(column.texts for column in columns), strict=True))
 
@@ -40,7 +40,7 @@ def test_csv_comes_back(rows: list[tuple[str, ...]], separator: str, encoding: s
 
 @given(TABLES, st.sampled_from(["utf-8", "utf-16"]))
 def test_tsv_with_quoted_texts_comes_back(rows: list[tuple[str, ...]], encoding: str) -> None:
-    # A cell with a tab and a line break could be two lines without quotation.
+    # Without quotes, a cell with a tab and a line break could be two lines.
     rows = [tuple(cell.replace("\t", " ") for cell in row) for row in rows]
     file = io.StringIO(newline="")
     csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL).writerows([NAMES, *rows])
@@ -50,7 +50,7 @@ def test_tsv_with_quoted_texts_comes_back(rows: list[tuple[str, ...]], encoding:
 @given(TABLES)
 def test_tsv_without_quotation_comes_back(rows: list[tuple[str, ...]]) -> None:
     clean = [tuple(" ".join(c.replace("\ufeff", "").split()) for c in row) for row in rows]
-    # A cell that is quoted as a whole is a cell that a program wrote.
+    # A completely quoted cell is read as a cell that a program quoted.
     clean = [tuple(cell.strip('"') for cell in row) for row in clean]
     text = "\n".join("\t".join(row) for row in (NAMES, *clean))
     assert cells("x.tsv", text.encode()) == clean

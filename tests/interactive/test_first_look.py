@@ -1,4 +1,4 @@
-"""Where to look first, against a search with `top_areas` over every layer, word and head."""
+"""Where to look first, compared with a search by `top_areas` over all layers, words and heads."""
 
 from __future__ import annotations
 

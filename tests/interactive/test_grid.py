@@ -47,7 +47,7 @@ def random_map(rows: int, columns: int, area_size: int, queries: int, seed: int)
 
 
 def overlap(one: Area, other: Area) -> float:
-    """Intersection over union, cell by cell."""
+    """Return the intersection over union, counted cell by cell."""
     cells = [
         {
             (row, column)
@@ -60,7 +60,7 @@ def overlap(one: Area, other: Area) -> float:
 
 
 def as_the_browser_does(areas: list[Area], weights: list[float], most: float, k: int) -> list[Area]:
-    """The heaviest first, those left out that overlap one before by more than `most`."""
+    """Return the heaviest areas, without those that overlap a heavier one by more than `most`."""
     found: list[Area] = []
     for weight, _, area in sorted(
         zip(weights, range(len(areas)), areas, strict=True), key=lambda pair: -pair[0]
@@ -239,7 +239,7 @@ def test_table_lists_areas_of_all_heads() -> None:
         first = expected[0].area
         assert rows[0][3:7] == (first.top + 1, first.left + 1, first.height, first.width)
         assert rows[0][0] == "red"
-    # Nothing was read by hard attention.
+    # Hard attention read nothing.
     assert "read" not in table.columns
 
 

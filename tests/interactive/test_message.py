@@ -1,4 +1,4 @@
-"""Which areas travel to the browser: those that can be asked for, then the heaviest others."""
+"""Areas that are sent to the browser: those that can be requested, then the heaviest others."""
 
 import numpy as np
 from hypothesis import given

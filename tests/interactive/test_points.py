@@ -1,4 +1,4 @@
-"""The data of points in the browser, and the step with which it opens."""
+"""Data of points in the browser, and the step that it opens with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is sent and printed of the readings beside heaviest areas."""
+"""Readings that are sent and printed next to the heaviest areas."""
 
 from __future__ import annotations
 

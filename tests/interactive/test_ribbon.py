@@ -208,9 +208,7 @@ def test_table_may_omit_single_items() -> None:
 
 
 def slow_word_spans(trace: Trace, head: int, items: list[int]) -> list[tuple[int, int, float]]:
-    """Areas widened to whole words one by one, and the heaviest four that overlap by at
-    most half.
-    """
+    """Return the heaviest four areas, widened to whole words, that overlap by at most half."""
     attention, memory = trace.maps["encoder-decoder"], trace.fields["source"]
     totals: dict[tuple[int, int], float] = {}
     for index in range(attention.grid.count):

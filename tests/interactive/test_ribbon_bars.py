@@ -1,4 +1,4 @@
-"""Which spans get bars in print, and how much of their scale the weights take."""
+"""Spans that get bars in print, and the share of their scale that the weights take."""
 
 from __future__ import annotations
 

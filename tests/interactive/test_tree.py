@@ -1,4 +1,4 @@
-"""The data of a growing tree: its nodes, its words, and the top area of every head."""
+"""Data of a growing tree: its nodes, its words, and every head's top area."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_payload_has_the_tree_and_the_areas() -> None:
         ["VP", 1, 3, 1, 4],
         ["NP", 2, 3, 2, 6],
     ]
-    # The bracket of the verb phrase takes two words; other tokens take the end symbol.
+    # The bracket of the verb phrase attends to two words, other tokens to the end symbol.
     assert header["tops"][4] == [[1, 3, 0.6], [1, 3, 0.6]]
     assert header["tops"][2][0][:2] == [0, 0]
     assert tree_payload(tree_trace(), Focus(SITE, head=1))["header"]["heads"] == [1]

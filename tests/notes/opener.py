@@ -1,9 +1,10 @@
-"""Opens a store of notes three times within a second, under a fault of the system; the child
-process of test_store.
+"""Open a store of notes three times within a second, under a system fault.
+
+This is the child process of test_store:
 
     python -m tests.notes.opener PATH [file-size BYTES | descriptors LEFT | user ID]
 
-Prints a JSON list: what each opening was told, or "N notes".
+It prints a JSON list with one entry per opening: the error, or "N notes".
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def opened(path: str) -> str:
 
 
 def begin(fault: str, value: int) -> None:
-    """Bring the fault about, for this process alone."""
+    """Cause the fault, for this process only."""
     if fault == "file-size":
         resource.setrlimit(resource.RLIMIT_FSIZE, (value, value))
     elif fault == "descriptors":
@@ -52,7 +53,7 @@ def begin(fault: str, value: int) -> None:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        opened(f"{folder}/warm.db")  # all is imported before the fault begins
+        opened(f"{folder}/warm.db")  # imports everything before the fault starts
     if len(sys.argv) > 2:
         begin(sys.argv[2], int(sys.argv[3]))
     start = threading.Barrier(OPENINGS)

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of Debian's on loopback, for as long as a test needs it."""
+"""A local PostgreSQL server of a Debian package, for the duration of a test."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEWEST = Path("/usr/lib/postgresql")
 
 
 def server_folder() -> Path | None:
-    """Return the folder of the server's programs, or None without a server on this machine."""
+    """Return the folder of the server's programs, or None if this machine has no server."""
     versions = (
         sorted(NEWEST.glob("*/bin/initdb"), key=lambda path: int(path.parts[-3]))
         if NEWEST.is_dir()
@@ -27,7 +27,7 @@ def server_folder() -> Path | None:
 
 @contextmanager
 def server() -> Iterator[str]:
-    """Run a new server with data of its own; gives the address of its database."""
+    """Run a new server with its own data, and yield the address of its database."""
     programs = server_folder()
     assert programs is not None
     with tempfile.TemporaryDirectory() as folder:
@@ -59,13 +59,16 @@ def server() -> Iterator[str]:
 
 
 def _run(command: Sequence[str]) -> None:
-    """Run a command, as the server's user if this one is root, which PostgreSQL refuses."""
+    """Run a command.
+
+    If this user is root, which PostgreSQL refuses, run it as the server's user.
+    """
     user = USER if os.getuid() == 0 else None
     subprocess.run(command, check=True, user=user, cwd="/", stdout=subprocess.DEVNULL, timeout=120)
 
 
 def _give(folder: str) -> None:
-    """Give a folder to the server's user if this one is root."""
+    """If this user is root, give a folder to the server's user."""
     if os.getuid() == 0:
         account = pwd.getpwnam(USER)
         os.chown(folder, account.pw_uid, account.pw_gid)

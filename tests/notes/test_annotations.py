@@ -1,5 +1,6 @@
-"""Notes: saved means committed, stale changes are refused with both texts, a damaged store is set
-aside.
+"""Notes: saved notes are committed, and stale changes are refused with both texts.
+
+A damaged store is set aside.
 """
 
 from __future__ import annotations
@@ -237,7 +238,7 @@ def test_damaged_store_keeps_its_log(tmp_path: Path) -> None:
             live.with_name(f"notes.db{ending}").read_bytes()
         )
     data = bytearray(path.read_bytes())
-    # Pages of notes that the log does not hold.
+    # Overwrite pages of notes that are not in the log.
     data[69632:86016] = b"\xff" * (86016 - 69632)
     path.write_bytes(data)
     log = path.with_name("notes.db-wal").read_bytes()

@@ -1,4 +1,4 @@
-"""Notes as files: out and in again they are the same, and no spreadsheet runs them."""
+"""Notes as files: an export can be imported unchanged, and no spreadsheet runs its texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judgements: saved means committed, stale ones are refused, what cannot be is one sentence."""
+"""Judgements: saved ones are committed, stale ones are refused, invalid ones get one sentence."""
 
 from __future__ import annotations
 

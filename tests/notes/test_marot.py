@@ -1,4 +1,4 @@
-"""Marot's TSV comes in and goes out without loss; what is none is refused in one sentence."""
+"""Marot's TSV is imported and exported without loss; other files are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_changed_judgement_keeps_its_other_lines() -> None:
 
 
 def test_segments_that_look_alike_are_examples_of_their_own() -> None:
-    """Two documents share their name, their first source and, with the second rater, nothing."""
+    """Check two documents with equal names and equal sources; one has a second rater."""
     head = "a\tdoc\t1\t{}\t{}\tIt rains.\t{}\tStyle\tminor\t{{}}"
     lines = [
         head.format("1", "r1", "Es <v>regnet</v>."),
@@ -86,7 +86,7 @@ def test_segments_that_look_alike_are_examples_of_their_own() -> None:
         (2, "r2", "Es schneit.", 1),
     ]
     assert to_marot(found, "set") == data
-    # Without an overall number, the outputs tell the segments apart.
+    # Without an overall number, the outputs distinguish the segments.
     assert [one.example for one in read(data.replace(b"\t9\t", b"\t1\t"))] == [1, 2, 2]
 
 

@@ -1,4 +1,4 @@
-"""Imported records belong to their importer, can be undone as a whole, and are bounded."""
+"""Imported records belong to their importer, can be removed as a whole, and are limited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOTE = Annotation("d" * 64, 3, "model", "Accuracy", "minor", "a cat", "Ada")
 
 
 def imported(*places: int, prefix: str = "n", **changes: str) -> list[Annotation]:
-    """Return notes as they are in a file, one for each place."""
+    """Return imported notes as a file has them, one for each place."""
     return [
         replace(NOTE, id=f"{prefix}{number}", example=place, version=1, changed="2020", **changes)
         for number, place in enumerate(places)

@@ -1,4 +1,4 @@
-"""Notes and slices on a real PostgreSQL server: the same promises as in SQLite."""
+"""Notes and slices on a real PostgreSQL server, which must behave as SQLite does."""
 
 from __future__ import annotations
 

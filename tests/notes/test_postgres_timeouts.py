@@ -1,4 +1,4 @@
-"""A PostgreSQL server that stands still is named in one sentence after a limited time."""
+"""A stalled PostgreSQL server gives one clear error after a limited time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _READY = b"R" + struct.pack("!ii", 8, 0) + b"Z" + struct.pack("!i", 5) + b"I"
 
 @contextmanager
 def stalled_server(greeting: bytes) -> Iterator[str]:
-    """Run a server that sends a greeting and then stalls; gives its address."""
+    """Run a server that sends a greeting and then stalls, and yield its address."""
     held: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listening:
 

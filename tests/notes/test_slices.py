@@ -1,4 +1,4 @@
-"""Slices belong to the reader who saved them, and stale changes of them are refused."""
+"""Slices belong to the reader who saved them, and stale changes to them are refused."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The store under real faults of the system: each is told by name, changes no byte, and loses no
-note.
+"""The store under real system faults: each fault has a clear error.
+
+The file stays unchanged, and no note is lost.
 """
 
 from __future__ import annotations
@@ -26,11 +27,11 @@ ROOT = Path(__file__).parents[2]
 NOTES = 20
 NOTE = Annotation(DATASET, 0, "model", "Style", note="x" * 200)
 SOMEBODY = 65_534
-"""A user that owns nothing here."""
+"""A user who owns no file on this machine."""
 
 
 def saved(path: Path) -> str:
-    """Write a store of 20 notes, closed cleanly; returns the SHA-256 of its file."""
+    """Write a store of 20 notes, close it, and return the SHA-256 of its file."""
     notes = Annotations.open(f"sqlite:///{path}")
     for number in range(NOTES):
         notes.save(replace(NOTE, example=number))
@@ -68,7 +69,7 @@ def assert_untouched(path: Path, before: str) -> None:
 
 @contextmanager
 def small_disk() -> Iterator[Path]:
-    """Mount a file system of 1 MB. The test is skipped without the right to mount one."""
+    """Mount a file system of 1 MB. Skip the test without the permission to mount one."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], check=True)
         try:

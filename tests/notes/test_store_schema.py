@@ -1,5 +1,6 @@
-"""Stores of every version: older ones are brought up in one step after a copy, newer ones are
-refused by name.
+"""Stores of every version: older stores are copied and upgraded in one step.
+
+Stores of a newer version are refused with a clear error.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from areaviz.trace.errors import BackendError, InputError
 STORES = Path(__file__).parent / "stores"
 DATASET = "d" * 64
 NOTE = Annotation(DATASET, 3, "char-area", "Accuracy", "minor", "changed once", "Ada")
-# Written by the code of each version. Version 0 had no table of versions and at first no slices,
-# and version 1 had no judgements.
+# Files that the code of each version wrote. Version 0 had no table of versions and at first no
+# slices, and version 1 had no judgements.
 OLDER = ("notes_0_without_slices.db", "notes_0.db", "notes_1.db", "notes_2.db")
 WITHOUT_JUDGEMENTS = OLDER[:3]
 JUDGED = Judgement(

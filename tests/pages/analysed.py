@@ -1,4 +1,4 @@
-"""What tests of Analyse see of the page: its table of examples, and what was opened of it."""
+"""Shared parts of the tests of Analyse: the page's table of examples, and opened examples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.pages import folder
 
 
 class Translating(fakes.FakeBackend):
-    """Answers with made-up translations; does what `before` does with each request first."""
+    """A backend that answers with made-up translations; `before` first handles each request."""
 
     def __init__(self, before: Callable[[Request], None] = lambda _: None) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class Translating(fakes.FakeBackend):
 
 
 def tables(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What the tables of rows on a page were sent, by their keys."""
+    """Return the data of the page's tables of rows, by their keys."""
     found = {}
     for one in app.get("bidi_component"):
         if one.proto.component_name == "areaviz.rows":
@@ -47,7 +47,7 @@ def tables(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def listed(app: AppTest) -> pd.DataFrame:
-    """The table of examples as it is seen, indexed by places in the set; empty where none is."""
+    """Return the visible table of examples, indexed by place in the set; empty without a table."""
     sent = tables(app).get(TABLE)
     if sent is None:
         return pd.DataFrame()
@@ -61,7 +61,7 @@ def state_of(app: AppTest) -> AnalyseState:
 
 
 def hold(app: AppTest, **fields: Any) -> AppTest:
-    """The page after its state was given new values."""
+    """Set values of the page's state, and run the page."""
     app.session_state["analyse"] = replace(state_of(app), **fields)
     return app.run()
 
@@ -71,7 +71,7 @@ def opened_first(app: AppTest) -> AppTest:
 
 
 def uploading(app: AppTest) -> AppTest:
-    """The page where its uploader is."""
+    """Open the page with its uploader."""
     return app.button_group(key="analyse_source").set_value("Upload").run()
 
 
@@ -80,14 +80,14 @@ def button(app: AppTest, beginning: str) -> Any:
 
 
 def worked(app: AppTest) -> AppTest:
-    """The page after all analyses have ended."""
+    """Wait until all analyses have ended, and run the page."""
     for job in list(jobs()._jobs.values()):
         job.wait(60)
     return app.run()
 
 
 def ran(app: AppTest) -> AppTest:
-    """The page after its button was pressed and the work has ended."""
+    """Press the page's button, wait until the work has ended, and run the page."""
     button(app, "Run").click().run()
     return worked(app)
 
@@ -97,7 +97,7 @@ def keyed(elements: Iterable[Any], beginning: str) -> Any:
 
 
 def write(app: AppTest, tag: str, text: str) -> AppTest:
-    """The page after a note was written on the example that is open."""
+    """Write a note on the open example, and return the page."""
     keyed(app.selectbox, "note_form_tag").set_value(tag)
     keyed(app.text_area, "note_form_text").set_value(text)
     return (

@@ -1,4 +1,4 @@
-"""The app as the tests see it: every page over the same folder of stored traces."""
+"""The app for the tests: every page uses one folder of stored traces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def open_page(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
-    """`open_page("translate", text="...")`: the page in a fresh session, as a link opens it."""
+    """Return a function that opens a page in a new session, as a link does.
+
+    For example: `open_page("translate", text="...")`.
+    """
     monkeypatch.setenv("AREAVIZ_BACKEND", f"replay:{stored}")
     bring_cookies(monkeypatch, {})
 
@@ -43,7 +46,7 @@ def open_page(stored: Path, monkeypatch: pytest.MonkeyPatch) -> Open:
 
 @pytest.fixture
 def use_backend(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[Backend], None]:
-    """Have the app talk to a backend of the test's own."""
+    """Make the app use a backend of the test."""
 
     def use(backend: Backend) -> None:
         monkeypatch.setenv("AREAVIZ_BACKEND", f"test:{next(_numbers)}")
@@ -53,12 +56,12 @@ def use_backend(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[B
 
 
 def bring_cookies(monkeypatch: pytest.MonkeyPatch, cookies: Mapping[str, str]) -> None:
-    """Have every session bring these: an `AppTest` has no socket that could."""
+    """Give every session these cookies, because an `AppTest` has no socket with cookies."""
     monkeypatch.setattr(ContextProxy, "cookies", property(lambda _: cookies))
 
 
 def shown(app: AppTest) -> str:
-    """Everything the page says as text."""
+    """Return all texts of the page."""
     kinds = (
         app.title,
         app.header,
@@ -73,21 +76,21 @@ def shown(app: AppTest) -> str:
 
 
 def drawn_texts(app: AppTest) -> list[str]:
-    """Return the texts that ribbons and grids on the page draw, and the page's own output texts."""
+    """Return the texts that ribbons and grids of the page draw, and the page's own output texts."""
     found = [element.value for element in app.text]
     for element in app.get("bidi_component"):
         message = element.proto.bytes
         if message:
             length = int.from_bytes(message[:4], "little")
             header = json.loads(message[4 : 4 + length])
-            # A ribbon has two texts; a grid has one, or none between the cells of a picture.
+            # A ribbon has two texts. A grid has one, or none between the cells of a picture.
             texts = header.get("fields") or [header.get("text") or {}]
             found += [text["raw"] for text in texts if "raw" in text]
     return found
 
 
 def open_tab(app: AppTest, page: str, name: str) -> None:
-    """Have a tab below the result open when the page is drawn next."""
+    """Open a tab below the result at the next run of the page."""
     app.session_state[page] = replace(app.session_state[page], tabs=[name])
 
 
@@ -99,5 +102,5 @@ def with_tab(app: AppTest, name: str) -> AppTest:
 
 
 def errors(app: AppTest) -> list[str]:
-    """What the page refuses, as it is read."""
+    """Return the page's errors as readers see them."""
     return [one.value.replace("\\", "") for one in app.error]

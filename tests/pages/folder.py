@@ -1,6 +1,4 @@
-"""A folder of stored traces for page tests: what the replay backend serves in place of trained
-models.
-"""
+"""A folder of stored traces for tests of pages, which the replay backend uses without models."""
 
 from __future__ import annotations
 
@@ -28,11 +26,11 @@ HEADS: dict[str, Any] = {
     "dependence_untrained": 0.02,
     "examples": 200,
 }
-"""What a card says of the heads of a site: one layer of two heads."""
+"""A card's values of the heads of a site: one layer of two heads."""
 
 
 def card(name: str, mechanism: str, pair: str = "char") -> Card:
-    """A complete card of a model that does not exist."""
+    """Return a complete card of a made-up model."""
     return Card(
         name=name,
         family="transformer",
@@ -74,14 +72,16 @@ def card(name: str, mechanism: str, pair: str = "char") -> Card:
 
 
 def trace(request: Request) -> Trace:
-    """A made-up trace of any request."""
+    """Return a made-up trace of any request."""
     made = fakes.trace(request.text, GERMAN[request.model], area_size=request.area_size or 5)
     return replace(made, request=request)
 
 
 def requests() -> list[Request]:
-    """What the folder holds: the area model as trained, with single items and by beam search; the
-    regular model.
+    """Return the requests of the stored traces.
+
+    The area model has its defaults, single items, and beam search. The regular model has its
+    defaults.
     """
     plain = Request("char-area", TEXT)
     return [

@@ -1,4 +1,4 @@
-"""A backend of made-up captioners and digit readers, for page tests."""
+"""A backend of made-up captioners and digit readers, for tests of pages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WAYS = ("item-wise soft", "item-wise hard", "location-wise hard", "location-wise
 
 
 def captioner(name: str, mechanism: str) -> Card:
-    """A card of a captioner that does not exist."""
+    """Return a card of a made-up captioner."""
     figures = {"test": {"bleu_4": 31.2, "cider_d": 1.5, "true": 91.0, "captions": 100, "beam": 4}}
     quality = {
         "encoder-decoder, test": {"pointing": 0.4, "pointing_uniform": 0.1, "mass": 0.2, "words": 9}
@@ -37,7 +37,7 @@ def captioner(name: str, mechanism: str) -> Card:
 
 
 def reader(mechanism: str) -> Card:
-    """A card of a digit reader that does not exist."""
+    """Return a card of a made-up digit reader."""
     name = mechanism.replace(" ", "-")
     made = replace(
         folder.card(name, mechanism),
@@ -54,9 +54,7 @@ def reader(mechanism: str) -> Card:
 
 
 class Pictured(fakes.FakeBackend):
-    """Answers with made-up traces of the picture it is asked about, and remembers what it was
-    asked.
-    """
+    """A backend that makes traces of the requested picture, and records its requests."""
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -77,7 +75,7 @@ class Pictured(fakes.FakeBackend):
                 made = replace(made, maps={})
         else:
             made = _read(self.cards[request.model].mechanism)
-        # The made-up anchors are those of a small picture; every picture asked about is larger.
+        # The made-up anchors are those of a small picture; every requested picture is larger.
         return replace(made, request=request)
 
 

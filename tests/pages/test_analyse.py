@@ -1,4 +1,4 @@
-"""Analyse: running a set, stopping it, what is shown of it, and opening an example."""
+"""Analyse: running a set, stopping it, showing its results, and opening an example."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.pages.conftest import Open, shown
 
 Use = Callable[[Backend], None]
 COUNT = 24
-"""Sentences of the first sample set."""
+"""Number of sentences in the first sample set."""
 
 
 @pytest.fixture(autouse=True)
@@ -118,7 +118,7 @@ def test_a_model_that_runs_already_is_told_and_not_run_twice(
 
 @pytest.fixture
 def stopped(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
-    """Set once somebody has pressed Stop, before the page waits for the end of the analysis."""
+    """Set when Stop has been pressed, before the page waits for the end of the analysis."""
     pressed, stop = threading.Event(), Job.stop
 
     def stop_and_note(job: Job, reason: str = "") -> None:

@@ -1,4 +1,4 @@
-"""Analyse: what is found again after a reload, a visit elsewhere or by its address; and clicks."""
+"""Analyse: results after a reload, after a visit to another page, and by address; and clicks."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def reading(monkeypatch: pytest.MonkeyPatch, open_page: Open) -> Callable[[str], None]:
-    """Have every session from now on be of one reader."""
+    """Make every new session belong to one reader."""
 
     def use(reader: str) -> None:
         bring_cookies(monkeypatch, {reader_cookie(8501): reader})

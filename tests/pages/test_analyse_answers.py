@@ -1,4 +1,4 @@
-"""Analyse with stories, points and sentences with trees: run, measured, opened, or refused."""
+"""Analyse with stories, points and parsed sentences: running, measuring, opening, and errors."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ MANY = " ".join(f"{number},{number * 7 % 900}" for number in range(200))
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of sets.
+    """A kind of set.
 
     Args:
-        head: of its table.
+        head: head of its table.
         good: rows that can be run.
-        bad: rows that cannot, with a part of the reason.
-        about: what the page says of the good rows alone.
-        measures: columns that figures stand in.
-        opened: what is seen of an example that is open.
+        bad: rows that cannot be run, each with a part of the error.
+        about: the page's text about the good rows alone.
+        measures: columns with figures.
+        opened: a text that an open example shows.
     """
 
     head: str

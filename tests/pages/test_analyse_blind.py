@@ -1,4 +1,7 @@
-"""Analyse in blind rating: no names, no scores, an order for each rater, others' marks later."""
+"""Blind rating on Analyse: names and scores are hidden, and every rater has their own order.
+
+Marks of other raters appear only afterwards.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def sheets(monkeypatch: pytest.MonkeyPatch) -> list[Sheet]:
-    """Collect the sheets that the page draws."""
+    """Collect the marking sheets that the page draws."""
     drawn: list[Sheet] = []
     monkeypatch.setattr(judging, "judging", lambda sheet, **_: drawn.append(sheet))
     return drawn
@@ -70,7 +73,7 @@ def test_blind_rating_waits_for_a_name(open_page: Open) -> None:
 
 def test_blind_rating_hides_names_and_scores(open_page: Open) -> None:
     app = blinded(open_page, "")
-    # The form above names the files that were brought.
+    # The form above names the imported files.
     of_form = {one.value for one in [*app.caption, *app.markdown]}
     app = hold(app.text_input(key=blind.RATER).set_value("Ada").run(), example=1)
     assert not app.error and not app.exception
@@ -103,7 +106,7 @@ def test_raters_see_systems_in_their_own_order(open_page: Open) -> None:
 
 
 def test_blind_rating_forgets_the_system_judged_last(open_page: Open, sheets: list[Sheet]) -> None:
-    """Nobody learns which alias a system has by having judged it under its name."""
+    """Check that a rater who knows a system by name does not learn its alias."""
     last = order_of("Ada")[2]
     app = hold(blinded(open_page, "Ada"), example=1)
     app = app.toggle(key="analyse_is_blind").set_value(False).run()
@@ -125,7 +128,7 @@ def test_marks_of_others_appear_after_own(open_page: Open, sheets: list[Sheet]) 
     app = hold(blinded(open_page, "Ada"), example=1)
     assert "You see the marks of other raters after you have saved yours" in shown(app)
     assert "found by Bo" not in shown(app) and "a note of Bo" not in shown(app)
-    # What is saved carries the true name.
+    # Saved marks have the true name.
     assert sheets[-1].title == "System 1" and sheets[-1].judgement.model == first
     store.save(judgement("Ada", first))
     app.run()

@@ -1,4 +1,4 @@
-"""Analyse: outputs of several systems side by side, with their differences marked."""
+"""Analyse: outputs of several systems side by side, with marked differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Analyse: errors that raters marked, scores from files, where both fail, and the report."""
+"""Analyse: errors that raters mark, scores from files, shared failures, and the report."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def given(open_page: Open, files: dict[str, bytes] = FILES) -> AppTest:
-    """The page with the outputs of two systems."""
+    """Open the page with the outputs of two systems."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files.items()]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()
 
 
 def said(error: Any) -> str:
-    """An error as it is read."""
+    """Return an error as readers see it."""
     return str(error.value).replace("\\", "")
 
 
 def sheet(app: AppTest) -> dict[str, Any]:
-    """What the browser is sent of the output that is judged."""
+    """Return the data of the marking sheet that the browser gets."""
     for one in app.get("bidi_component"):
         if one.proto.component_name == "areaviz.judging":
             found: dict[str, Any] = json.loads(one.proto.json)
@@ -83,7 +83,7 @@ def test_a_rater_judges_by_name_and_sees_others_on_demand(
     use_backend(Translating())
     note_store().judgements.save(ADA)
     app = hold(given(open_page), example=1)
-    # What the second system does worse comes first, so its output is judged first.
+    # Differences in favour of the first system come first, so the second one is judged first.
     assert app.button_group(key="analyse_judged").value == "hyp.b.txt"
     app.button_group(key="analyse_judged").set_value("hyp.a.txt").run()
     assert not app.error and not sheet(app) and "Type your name to mark errors" in shown(app)

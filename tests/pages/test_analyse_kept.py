@@ -1,5 +1,6 @@
-"""Analyse: whose an analysis is, what its reader deletes, and pictures that are told from others by
-their content.
+"""Ownership of analyses on Analyse, deletion by their readers, and pictures.
+
+Pictures are distinguished by their content.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ COLOURS = {"red": (255, 0, 0), "blue": (0, 0, 255), "green": (0, 255, 0)}
 
 
 class Named(Pictured):
-    """Describes a picture by its colour."""
+    """A backend that describes a picture by its colour."""
 
     def trace(self, request: Request, progress: Any = None, caller: Caller = OWN_WORK) -> Trace:
         self.asked.append(request)
@@ -79,7 +80,7 @@ def picture(colour: str) -> bytes:
 
 
 def uploaded(open_page: Open, pictures: Mapping[str, str]) -> AppTest:
-    """The page in a new session with a set of plain pictures, name to colour."""
+    """Open the page in a new session with a set of plain pictures, given by name and colour."""
     app = uploading(open_page("analyse", new="1"))
     files = [(name, picture(colour), "image/png") for name, colour in pictures.items()]
     return app.file_uploader(key=dataset_form.FILES).set_value(files).run()
@@ -179,7 +180,7 @@ def test_the_file_does_not_hold_the_cookie(
 
     monkeypatch.setattr(st, "context", Context)
     use_backend(Translating())
-    # In another session with the same cookie, the analysis is the reader's own, too.
+    # Another session with the same cookie is the same reader, who has this analysis.
     for app in (ran(open_page("analyse", new="1")), open_page("analyse", new="1")):
         assert button(app, "Delete the analysis")
     (path,) = rows.glob("*.jsonl")
@@ -264,7 +265,7 @@ def test_what_is_older_than_the_operator_s_days_goes(
 
 
 def check_dates_two_days_ago(rows: Path) -> None:
-    """Let the app have seen steady dates for two days."""
+    """Make the app record steady dates for two days."""
     (rows / DATES).unlink()
     is_date_steady(rows, datetime.now(UTC) - timedelta(days=2))
 

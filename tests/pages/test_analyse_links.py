@@ -48,7 +48,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def owner(open_page: Open, use_backend: Use) -> AppTest:
-    """The page of a reader who ran a set of their own."""
+    """Open the page of a reader who has run their own set."""
     use_backend(Translating())
     app = uploading(open_page("analyse", new="1"))
     app.file_uploader(key="analyse_files").set_value(FILES).run()

@@ -1,4 +1,4 @@
-"""Analyse opens with a stored comparison: its figures, its sentences, and the way to the form."""
+"""The stored comparison that Analyse opens with: figures, sentences, and the way to the form."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.pages.analysed import button, listed, state_of
 from tests.pages.conftest import Open, shown
 
 MOST_WORDS, WORDS_OF_CHART = 250, 30
-"""Words on opening, and those that the chart adds in the browser."""
+"""The most words on opening, and the words that the chart adds in the browser."""
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def changes() -> dict[int, float]:
-    """Return the change of chrF of every sentence, read from the stored files."""
+    """Return the change of chrF for every sentence, from the stored files."""
     first, second = (RowFile.read(ANALYSIS / f"{model}.jsonl").rows for model in MODELS)
     return {at: second[at].measures["chrf"] - row.measures["chrf"] for at, row in first.items()}
 
@@ -41,7 +41,7 @@ def output(model: str, at: int) -> str:
 
 
 def marked(app: AppTest) -> list[str]:
-    """Return the paragraphs of the page without their marks."""
+    """Return the paragraphs of the page without their markup."""
     signs = ("**", ":green-background[", ":red-background[", "]", "\\")
     found = []
     for element in app.markdown:

@@ -1,4 +1,4 @@
-"""Analyse: which models are offered for a set, and what a reader's own files are taken for."""
+"""Analyse: models that are offered for a set, and the roles of a reader's own files."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class BothKinds(Pictured):
-    """A captioner of photographs, which comes first, and one of scenes."""
+    """A backend with two captioners: first of photographs, then of scenes."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -49,7 +49,7 @@ def test_a_set_of_scenes_is_run_by_a_model_of_scenes(open_page: Open, use_backen
     for _ in range(2):
         app.button_group(key="analyse_sample").set_value("Scenes to describe").run()
         assert app.selectbox(key="analyse_model").value == "scene-area" and GUESS not in warned(app)
-        # A set that no model here can be run on lies between.
+        # Choose a set in between that no model here can run.
         app.button_group(key="analyse_sample").set_value("Sentences").run()
         assert "No model here takes such examples" in app.error[0].value
 
@@ -83,7 +83,7 @@ def warned(app: AppTest) -> str:
 
 
 def given(open_page: Open, *files: tuple[str, bytes]) -> AppTest:
-    """The page with files of the reader's own."""
+    """Open the page with the reader's own files."""
     app = uploading(open_page("analyse", new="1"))
     sent = [(name, content, "text/plain") for name, content in files]
     return app.file_uploader(key=dataset_form.FILES).set_value(sent).run()

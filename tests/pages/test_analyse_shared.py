@@ -30,7 +30,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def note_file(digest: str, *places: int) -> bytes:
-    """A file of notes, one on each place."""
+    """Return a file with one note on each place."""
     notes = [
         Annotation(digest, place, "", "Style", note=f"note {number}", id=f"{number}", version=1)
         for number, place in enumerate(places)

@@ -1,4 +1,4 @@
-"""Analyse: themes are found behind a button; their rows can be shown and saved as a slice."""
+"""Analyse: a button finds themes, whose rows can be shown and saved as a slice."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def lines(texts: tuple[str, ...]) -> bytes:
 
 
 def given(open_page: Open, **outputs: tuple[str, ...]) -> AppTest:
-    """Open the page with the made set and outputs of systems."""
+    """Open the page with the made-up set and outputs of systems."""
     files = {
         "set.en": lines(MATERIAL.sources),
         "set.de": lines(tuple(text for (text,) in MATERIAL.references)),
@@ -93,7 +93,7 @@ def test_themes_are_asked_for_again_when_outputs_change(open_page: Open) -> None
 
 
 class Losing(Translating):
-    """Translates the made set, and loses colours where the source has "woman"."""
+    """A translator of the made-up set that loses colours if the source has "woman"."""
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK

@@ -1,4 +1,4 @@
-"""The switch "Compare with attribution": what it asks for, says, and puts into the link."""
+"""The switch "Compare with attribution": its requests, its texts, and its link."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder"}
 
 
 class Attributing(fakes.FakeBackend):
-    """Has rollouts and gradients where they are asked for."""
+    """A backend that returns rollouts and gradients on request."""
 
     def __init__(self) -> None:
         super().__init__({"char-area": folder.card("char-area", "area")})
@@ -60,7 +60,7 @@ def test_a_link_restores_it_and_says_what_is_no_attention(
 
 
 class Glancing(fakes.FakeBackend):
-    """A translator with pictures, that notes what it is asked."""
+    """A translator with pictures that records its requests."""
 
     def __init__(self) -> None:
         card = folder.card("scene-translation", "text and picture")

@@ -1,6 +1,6 @@
-"""What is wrong with a folder, or too large for it, is one sentence on the page.
+"""Faulty or oversized folders give one sentence on the page.
 
-It is said before any model runs, in words of what a page has, and the result before stays.
+The sentence comes before any model runs, and uses words of the page. The earlier result stays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.pages.conftest import Open, errors, shown
 
 TEXT = "a small dog runs."
 Serve = Callable[..., None]
-# Names of arguments of Python, which no page has.
+# Names of Python arguments, which pages must not show.
 ARGUMENT = re.compile(r"\w=|areaviz\.|docs/")
 
 
@@ -35,7 +35,7 @@ ARGUMENT = re.compile(r"\w=|areaviz\.|docs/")
 def serve(
     use_backend: Callable[[Any], None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Serve:
-    """Have the app run the models of these folders, on a machine of 8 GB."""
+    """Make the app run the models of these folders, on a machine of 8 GB."""
     monkeypatch.setattr(weights, "free_bytes", lambda device: 8 * GIGA)
 
     def served(*folders: str) -> None:
@@ -47,7 +47,7 @@ def serve(
 
 @pytest.fixture
 def reader(tmp_path: Path) -> Path:
-    """A small GPT-2 with a tokenizer."""
+    """Write a small GPT-2 with a tokenizer."""
     library()
     from tests.adapters import small
 
@@ -58,7 +58,7 @@ def reader(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def captioner(tmp_path: Path) -> Path:
-    """A small model that describes pictures."""
+    """Write a small model that describes pictures."""
     library()
     from tests.adapters import small
 
@@ -68,7 +68,7 @@ def captioner(tmp_path: Path) -> Path:
 
 
 def said(app: AppTest, words: str) -> str:
-    """The one sentence that a page refuses with."""
+    """Return the page's only error."""
     assert not app.exception
     [sentence] = errors(app)
     assert re.search(words, sentence), sentence
@@ -77,7 +77,7 @@ def said(app: AppTest, words: str) -> str:
 
 
 def never(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From here on nothing heavy may happen: no weights are loaded, and no model runs."""
+    """Fail the test if weights are loaded or a model runs from here on."""
 
     def refuse(*given: Any, **named: Any) -> Any:
         pytest.fail("it was begun")

@@ -1,6 +1,4 @@
-"""Caption: a picture is described at once, compared, linked; what cannot be had is told in a
-sentence.
-"""
+"""Caption: a picture is described at once, compared and linked; errors are one sentence."""
 
 from __future__ import annotations
 
@@ -38,7 +36,7 @@ def test_the_first_picture_is_described_at_once(open_page: Open, use_backend: Us
 def test_a_page_without_a_model_of_its_task_says_what_to_do(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, is_clone: bool
 ) -> None:
-    # The stored traces are those of translators alone.
+    # All stored traces are those of translators.
     monkeypatch.setattr("areaviz.data.release_models.IS_CLONE", is_clone)
     app = open_page("caption")
     wanted = {

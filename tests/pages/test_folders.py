@@ -1,4 +1,4 @@
-"""Models of others on the pages: Read, Translate and Models over folders of `transformers`."""
+"""External models on the pages Read, Translate and Models, from folders of `transformers`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TEXT = "a small dog runs."
 
 @pytest.fixture(scope="module")
 def folders(marian_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, ...]:
-    """A translator, a decoder, an encoder, and a model that sees and reads."""
+    """Write a translator, a decoder, an encoder, and a model that reads texts and pictures."""
     library()
     from tests.adapters import seeing, small
 
@@ -56,7 +56,7 @@ def test_a_translator_stands_on_translate(open_page: Open) -> None:
     app = open_page("translate", model="small-marian", text=marian.SENTENCE)
     assert not app.exception and not app.error
     assert marian.GERMAN in drawn_texts(app)
-    # Its derived areas have no other size.
+    # Its derived areas have only one size.
     assert "Largest area" not in [slider.label for slider in app.select_slider]
 
 
@@ -96,7 +96,7 @@ def test_a_ban_changes_what_a_decoder_reads(open_page: Open) -> None:
 def test_a_word_that_a_decoder_reads_is_compared_with_another(
     open_page: Open, backend: Backend
 ) -> None:
-    """It is as likely as the trace says, and so is an alternative of it."""
+    """Check that the word and an alternative have the probabilities of the trace."""
     trace = backend.trace(Request("decoder", TEXT, target=""))
     words = output_words(trace.fields["target"])
     first, last = words[1]
@@ -105,7 +105,7 @@ def test_a_word_that_a_decoder_reads_is_compared_with_another(
         for label, p in trace.output.alternatives[first]
         if label.isalpha() and label != trace.fields["target"].labels[first]
     )
-    # Its text begins with a symbol that follows nothing, so items count one further.
+    # Its text begins with a symbol without a probability, so all items count one higher.
     app = open_page("read", model="decoder", text=TEXT, foil=f"{first + 1}.{label}")
     assert not app.exception and not app.error and last == first + 1
     table = app.table[0].value

@@ -1,4 +1,4 @@
-"""Four ways to look: one picture, four models, look by look."""
+"""Four ways to look: one picture, four models, glimpse by glimpse."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Use = Callable[[Backend], None]
 
 
 def looks_sent(app: AppTest) -> list[dict[str, Any]]:
-    """Return what the pictures of the page were sent."""
+    """Return the data that the pictures of the page got."""
     found = app.get("bidi_component")
     return [
         json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("looks")
@@ -36,7 +36,7 @@ def looks_sent(app: AppTest) -> list[dict[str, Any]]:
 
 
 class PairReaders(fakes.FakeBackend):
-    """Two networks that learned nothing: glimpses, and a spatial transformer of two looks."""
+    """A backend of two untrained networks: glimpses, and a spatial transformer of two glimpses."""
 
     def __init__(self, path: Path) -> None:
         self.runs = {}

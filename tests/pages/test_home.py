@@ -1,4 +1,4 @@
-"""Home: the lit hero, six ways in, three doors, and no link that leads nowhere."""
+"""Home: the lit hero, six starting points, three doors, and links that all work."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_WORDS, WORDS_OF_RIBBON = 250, 95
 
 
 def labels(app: AppTest) -> list[str]:
-    """The texts of the page's links."""
+    """Return the texts of the page's links."""
     return [element.proto.label for element in app.get("page_link")]
 
 
@@ -53,7 +53,7 @@ def test_home_has_few_words(open_page: Open) -> None:
     said = [element.value for element in app.markdown if not element.value.startswith("<style")]
     said += [element.value for element in (*app.title, *app.subheader, *app.caption)]
     words = " ".join([*said, *labels(app), *GROUPS, "Home"]).split()
-    # The browser writes the ribbon, which adds its texts, two sentences and a legend.
+    # The browser draws the ribbon, which adds its texts, two sentences and a legend.
     assert len(words) <= MOST_WORDS - WORDS_OF_RIBBON
 
 
@@ -73,7 +73,7 @@ def test_home_has_six_ways_in_and_three_doors(open_page: Open) -> None:
 
 def test_no_link_leads_nowhere(open_page: Open) -> None:
     links = [element.proto.page for element in open_page("home").get("page_link")]
-    # The tour begins in the navigation and in the hero, beside the link to a sentence of one's own.
+    # The tour has a link in the navigation and one in the hero, next to the link to own sentences.
     assert len(links) == 3 + len(WAYS_IN) + sum(len(door.links) for door in DOORS)
     pages = {path.stem for path in (APP.parent / "pages").glob("*.py")}
     assert {Path(link).stem or "home" for link in links} <= pages

@@ -1,4 +1,4 @@
-"""The teaching page, run as Streamlit runs it: every lesson is there, alive, and right."""
+"""The teaching page as Streamlit runs it: every lesson is there, reacts, and is right."""
 
 from __future__ import annotations
 

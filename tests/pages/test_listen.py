@@ -1,4 +1,4 @@
-"""Listen: a recording is heard, switches change how, own sounds are read or refused."""
+"""Listen: recordings are transcribed, switches change the request, and own sounds are checked."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SITE = "encoder-decoder"
 
 
 class Listeners:
-    """A listener that learned nothing."""
+    """A backend with an untrained listener."""
 
     def __init__(self, folder_of_tokens: Path) -> None:
         texts = ["0123456789"] * 4
@@ -78,7 +78,7 @@ def test_it_opens_with_a_recording_and_what_was_heard(open_page: Open, backend: 
     assert "said: 3 1 4 1 5 9 2" in text
     assert app.selectbox(key="listen_sound_sample").value == FIRST
     assert app.query_params["sound"] == FIRST and "view" not in app.query_params
-    # The player and the two that every page has.
+    # The player, and the two components that every page has.
     assert app.get("bidi_component")
 
 
@@ -91,7 +91,7 @@ def test_what_the_player_shows_is_not_drawn_again_below(
     helps = [caption.help for caption in app.caption]
     assert sum("A good alignment is a staircase" in text for text in helps) == 1
     assert "brightest: " in shown(app)
-    # Its files are beneath the player, and the lines to copy name a view that there is.
+    # Its files are below the player, and the lines to copy name an existing view.
     assert "view='listening'" in "".join(code.value for code in app.code)
 
 
@@ -105,7 +105,7 @@ def test_switches_are_part_of_the_request_and_of_the_link(
     assert not app.exception and not app.error
     wanted = Share(SITE, 2.0, True, 20)
     assert backend.asked[-1].changes == (wanted,)
-    # The same model as trained stands beside it, and is not run again.
+    # The unchanged run is shown next to it, and does not run again.
     assert [one.changes for one in backend.asked].count(()) == 1
     text = shown(app)
     assert "Smoothed, scores times 2, a window of 20 items each way" in text
@@ -121,7 +121,7 @@ def test_switches_are_part_of_the_request_and_of_the_link(
 
 
 def act(app: AppTest, used: Any) -> AppTest:
-    """The page after a widget was used; the tab of the panel is open."""
+    """Use a widget, and return the page; the tab of the panel stays open."""
     open_tab(app, "listen", "what_if")
     app = used.run()
     assert not app.exception
@@ -159,7 +159,7 @@ def test_switches_and_changes_go_together(open_page: Open, backend: Listeners) -
     assert app.segmented_control(key="listen_sharpness").value == 2.0
     assert backend.asked[0].changes == both[:1] and backend.asked[-1].changes == both
     assert from_text(app.query_params["changes"]) == both
-    # The switch goes, and the hidden moment stays.
+    # The switch is reset, and the hidden moment stays.
     app.segmented_control(key="listen_sharpness").set_value(1.0).run()
     assert not app.exception and from_text(app.query_params["changes"]) == both[1:]
 

@@ -27,7 +27,7 @@ UseCards = Callable[[Mapping[str, Card]], None]
 def use_cards(
     use_backend: Callable[[Backend], None], stored: Path, monkeypatch: pytest.MonkeyPatch
 ) -> UseCards:
-    """Have the app offer exactly these models."""
+    """Make the app offer exactly these models."""
 
     def use(cards: Mapping[str, Card]) -> None:
         replay = ReplayBackend(stored)
@@ -42,7 +42,7 @@ def titles(app: AppTest) -> list[str]:
 
 
 def links(app: AppTest) -> dict[str, tuple[str, str]]:
-    """The pages and parameters of the links, by their labels."""
+    """Return the pages and parameters of the links, by their labels."""
     protos = [element.proto for element in app.get("page_link")]
     return {proto.label: (proto.page, proto.query_string) for proto in protos}
 

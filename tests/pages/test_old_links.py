@@ -1,8 +1,8 @@
 """Links of earlier versions open the same views, with the shipped models.
 
-The links are those of docs/ and one for each parameter that `areaviz/trace/link.py` of commit
-16775fe wrote. They are literal, because a test that writes them with today's code would pass
-whatever a page does with yesterday's links.
+The links are those of docs/, and one for each parameter that `areaviz/trace/link.py` of commit
+16775fe wrote. They are literal, because a test that generated them with the current code would
+pass even if pages misread older links.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ TEXT = "A small dog runs across the wet grass."
 TRANSLATE = "translate?model=token-boundary&text=A+small+dog+runs+across+the+wet+grass."
 FINDINGS = APP.parent / "docs" / "findings.md"
 HEADER_BYTES = 4
-"""A message to a component begins with the length of its header."""
+"""Bytes of the length of the header, with which a message to a component begins."""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What a link has to open.
+    """The state that a link must open.
 
     Args:
         tabs: the open tabs below the result.
@@ -135,7 +135,7 @@ LINKS: Mapping[str, tuple[str, Expected]] = {
         f"{TRANSLATE}&site=encoder-decoder&items=5&against=average",
         Expected(selection={"against": "average"}),
     ),
-    # The parameters that pages add to those of `areaviz/trace/link.py`.
+    # Parameters that pages add to those of `areaviz/trace/link.py`.
     "view": (
         f"{TRANSLATE}&site=encoder-decoder&items=5&view=pyramid",
         Expected(tabs=("view",), controls={"View": "pyramid"}),
@@ -168,13 +168,13 @@ LINKS: Mapping[str, tuple[str, Expected]] = {
 
 @pytest.fixture
 def _local_models(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the pages run the shipped models."""
+    """Make the pages run the shipped models."""
     monkeypatch.setenv("AREAVIZ_BACKEND", "local")
     bring_cookies(monkeypatch, {})
 
 
 def opened(link: str) -> AppTest:
-    """Open a link in a fresh session; nothing may go wrong."""
+    """Open a link in a new session, and check that there is no error."""
     page, _, query = link.partition("?")
     app = AppTest.from_file(str(APP), default_timeout=120)
     app.query_params.update(dict(parse_qsl(query, keep_blank_values=True)))
@@ -211,7 +211,7 @@ def selection_of(app: AppTest) -> dict[str, Any]:
 
 
 def chosen_picture(app: AppTest) -> str:
-    """Return the name of the sample picture that is marked as the chosen one."""
+    """Return the name of the selected sample picture."""
     for element in app.get("bidi_component"):
         if element.proto.component_name == "areaviz.thumbnails":
             chosen: str = json.loads(element.proto.json)["chosen"]
@@ -258,7 +258,7 @@ def _links_of_docs() -> list[str]:
 @pytest.mark.usefixtures("_local_models")
 @pytest.mark.parametrize("link", _links_of_docs())
 def test_link_of_docs_opens_its_view(link: str) -> None:
-    """The findings point at views, at layers and at comparisons; all of them are in sight."""
+    """Check that every view, layer and comparison that the findings link to is visible."""
     params = dict(parse_qsl(link.partition("?")[2]))
     app = opened(link)
     assert open_tabs(app) == {"view", "compare"} & params.keys()

@@ -1,4 +1,4 @@
-"""Read, over a language model of ours: a text is read, gone on with, changed, and linked."""
+"""Read with our own language model: texts are read, continued, changed and linked."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def card() -> Card:
 
 @pytest.fixture(scope="module")
 def backend(tmp_path_factory: pytest.TempPathFactory) -> Backend:
-    """Two language models with random weights, one of them with areas."""
+    """Use two language models with random weights, one of them with areas."""
     folder = tmp_path_factory.mktemp("ours")
     kinds: dict[str, dict[str, Any]] = {
         "reader": {},
@@ -86,7 +86,7 @@ def test_hidden_words_change_what_it_finds_probable(
 
 
 def with_foil(open_page: Open, word: int, foil: str, **params: str) -> AppTest:
-    """The page after a word and a foil were chosen, with the panel open."""
+    """Choose a word and a foil with the panel open, and return the page."""
     app = open_page("read", model="reader", text=TEXT, **params)
     open_tab(app, "read", "what_if")
     app.session_state["read"] = replace(app.session_state["read"], word=word, foil=foil)
@@ -105,7 +105,7 @@ def test_a_word_of_the_text_is_compared_with_another(
     likely = np.prod(trace.output.probabilities[first:last].astype(float))
     assert float(str(table.iloc[0, 1])) == pytest.approx(likely, abs=1e-3)
     foil = backend.trace(Request("reader", "A tea", target=""))
-    # But for the end that follows it.
+    # Leave out the end symbol that follows it.
     likely = np.prod(foil.output.probabilities[item:-1].astype(float))
     assert float(str(table.iloc[0, 2])) == pytest.approx(likely, abs=1e-3)
     assert len(table) == (2 if "changes" in params else 1)
@@ -135,7 +135,7 @@ def test_a_text_that_it_finds_far_less_probable_is_told_of(
 def test_a_set_is_read_on_analyse(
     open_page: Open, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nothing is chosen of how it writes, as it writes nothing; its attention is measured."""
+    """Check that decoding has no options, because nothing is written; attention is measured."""
     monkeypatch.setenv(SETTING, str(tmp_path))
     app = open_page("analyse", set="Sentences to read", model="reader")
     assert not app.exception and not app.error and "24 examples, no references" in shown(app)

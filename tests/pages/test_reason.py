@@ -1,4 +1,4 @@
-"""Reason: a story is edited and asked about again, points are placed and pointed at."""
+"""Reason: a story is edited and asked again, and points are placed and pointed at."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BRACKETS = ("(S", "(NP", "(VP", ")S", ")NP", ")VP", "XX")
 
 
 class Reasoners:
-    """A memory network, two pointer networks and a parser that learned nothing."""
+    """A backend with an untrained memory network, two pointer networks and a parser."""
 
     def __init__(self, kinds: Sequence[str] = ("hull", "tour")) -> None:
         torch.manual_seed(1)
@@ -72,7 +72,7 @@ class Reasoners:
         self.asked.append(request)
         told = request
         if request.model == "parser" and request.target is None:
-            # Who learned nothing has to be told what a tree is.
+            # An untrained parser writes no valid tree, so it gets one.
             told = replace(request, target=flat_tree(len(request.text.split())))
         return replace(self.runs[request.model].trace([told])[0], request=request)
 
@@ -93,7 +93,7 @@ def _parser() -> WritingModel:
 
 
 def pictures(app: AppTest) -> list[dict[str, Any]]:
-    """Return what every picture gets from the server."""
+    """Return the data that every picture gets from the server."""
     messages = [element.proto.bytes for element in app.get("bidi_component")]
     return [json.loads(one[4 : 4 + int.from_bytes(one[:4], "little")]) for one in messages if one]
 
@@ -113,7 +113,7 @@ def test_it_opens_with_an_answer_and_its_facts(open_page: Open, backend: Reasone
     assert drawn["question"] == STORIES[0].question and drawn["expected"] == "kitchen"
     assert drawn["canEdit"] and not drawn["hidden"]
     assert backend.asked[0].text == STORIES[0].text
-    # The only question is looked at without a click.
+    # The only question is selected without a click.
     assert app.query_params["items"] == "1"
     assert any(one.label == "Hop" for one in app.segmented_control)
 
@@ -215,7 +215,7 @@ def test_a_sample_takes_the_place_of_the_sentence(open_page: Open, backend: Reas
 
 @pytest.mark.parametrize("text", [SENTENCE, "Olaf left . Did Ida stay ?", "5,5 7,7"])
 def test_a_link_restores_the_sentence(open_page: Open, backend: Reasoners, text: str) -> None:
-    """Also one that could be a story with a question, or points."""
+    """Check sentences that could also be read as a story with a question, or as points."""
     app = open_page("reason", model="parser", text=text)
     assert not app.exception and not app.error
     assert backend.asked == [Request("parser", text)]
@@ -325,7 +325,7 @@ def test_what_is_no_row_of_brackets_is_no_answer_either(written: str) -> None:
 
 
 def test_a_word_without_a_bracket_leaves_no_bracket_open() -> None:
-    """What a parser writes of a single word, as the trees of its corpus have it."""
+    """Check the output for a single word, as the trees of the parser's corpus have it."""
     words = conclusion(Reasoners().trace(Request("parser", "Ida", target="XX")))
     assert words.startswith("What the model wrote") and "stays open" not in words
 

@@ -1,4 +1,4 @@
-"""The guided tour on the pages: which step an address opens, and what its bar is sent."""
+"""The guided tour on the pages: the step that an address opens, and the data of its bar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.ui.tour.test_steps import stored
 
 
 def bar(app: AppTest) -> dict[str, Any] | None:
-    """Return what the bar of the tour was sent, None without a bar."""
+    """Return the data of the tour's bar, None without a bar."""
     for one in app.get("bidi_component"):
         if one.proto.component_name == "areaviz.tour":
             sent: dict[str, Any] = json.loads(one.proto.json)

@@ -1,6 +1,4 @@
-"""Translate: asking, looking, linking, and everything that can go wrong, in the page as a session
-sees it.
-"""
+"""Translate in a session: requests, views, links, and errors."""
 
 from __future__ import annotations
 
@@ -44,7 +42,7 @@ def ask(app: AppTest, text: str) -> AppTest:
 
 
 class Faked(fakes.FakeBackend):
-    """Answers every request with a made-up trace, and remembers what it was asked."""
+    """A backend that answers every request with a made-up trace, and records the requests."""
 
     def __init__(self, error: Exception | None = None, damaged: tuple[str, ...] = ()) -> None:
         cards = [folder.card(f"char-{kind}", kind) for kind in ("area", "regular")]
@@ -197,7 +195,7 @@ def test_a_sentence_is_translated_and_shown(open_page: Open) -> None:
     assert not app.exception and not app.error
     assert AREA in drawn_texts(app)
     labels = {element.label for element in app.segmented_control}
-    # The legend of the ribbon is the choice of heads.
+    # The legend of the ribbon chooses heads.
     assert {"Attention type", "Layer"} <= labels and "Head" not in labels
 
 
@@ -503,11 +501,11 @@ def test_a_file_that_is_no_trace_gives_one_sentence(
 
 
 def test_files_are_made_without_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk cannot spoil a download: nothing is written on the way to the browser."""
+    """Check that downloads do not use the disk, so that a full disk cannot spoil them."""
     trace = folder.trace(folder.requests()[0])
     focus = Focus("encoder-decoder", items=(1,))
     view = next(view for view in VIEWS.values() if view.fits(trace, focus))
-    files(view, trace, focus)["png"].make()  # fonts are looked up once
+    files(view, trace, focus)["png"].make()  # load the fonts first
 
     def full(*args: object, **more: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -544,7 +542,7 @@ def test_a_session_keeps_the_traces_of_its_last_question_alone(
 
 
 def traces_in(value: object) -> Iterator[Trace]:
-    """Every trace that can be reached from a value of a session."""
+    """Yield every trace that can be reached from a value of a session."""
     if isinstance(value, Trace):
         yield value
     elif isinstance(value, Mapping):
@@ -573,7 +571,7 @@ def test_all_heads_stand_beside_what_each_does_over_a_set(
 
 
 class Blind(Faked):
-    """Has a model that attends to nothing."""
+    """A backend with a model that attends to nothing."""
 
     def models(self) -> dict[str, Card]:
         return {**super().models(), "blind": folder.card("blind", "none")}

@@ -1,6 +1,4 @@
-"""Translate with a picture: sights side by side, hidden words, links; nothing a reader wrote is
-lost.
-"""
+"""Translate with a picture: maps side by side, hidden words and links; no typed text is lost."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ SEEN, OTHER, LOOKED = f"{PAGE}_seen", f"{PAGE}_other", f"{PAGE}_looked"
 
 
 class Looking(Pictured):
-    """A translator that says whether it was shown anything."""
+    """A translator whose output reveals whether it got a picture."""
 
     def __init__(self) -> None:
         super().__init__()

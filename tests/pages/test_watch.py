@@ -1,4 +1,4 @@
-"""Watch: a clip is seen, words and frames are chosen, own clips are read or refused."""
+"""Watch: clips are described, words and frames chosen, and own clips read or refused."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ Use = Callable[[Backend], None]
 FIRST, OTHER = "three-left-grows", "five-turns-down"
 HIDDEN = (Hide("clip", (1,)),)
 OWN = "the two grows"
-"""What is said of a clip of one's own."""
+"""The output for a reader's own clip."""
 
 
 class Watchers(fakes.FakeBackend):
-    """Two watchers that attend, and one that does not.
+    """A backend of two watchers with attention and one without.
 
-    None of them learned anything, so what they write is given: what happens in the app's clips.
+    They are untrained, so their outputs are given: the actions of the app's clips.
     """
 
     def __init__(self, path: Path) -> None:
@@ -82,7 +82,7 @@ def backend(tmp_path: Path, use_backend: Use) -> Watchers:
 
 
 def strips(app: AppTest) -> list[dict[str, Any]]:
-    """What the film strips of the page were sent."""
+    """Return the data that the page's film strips got."""
     found = app.get("bidi_component")
     return [
         json.loads(one.proto.json) for one in found if one.proto.component_name.endswith("strip")
@@ -90,7 +90,7 @@ def strips(app: AppTest) -> list[dict[str, Any]]:
 
 
 def act(app: AppTest, used: Any) -> AppTest:
-    """The page after a widget was used; the tab of the panel is open."""
+    """Use a widget, and return the page; the tab of the panel stays open."""
     open_tab(app, "watch", "what_if")
     app = used.run()
     assert not app.exception
@@ -179,14 +179,14 @@ def test_an_own_clip_is_seen_and_a_refused_one_changes_nothing(
     assert "Yours, 6 frames of 10 × 8 pixels" in shown(app)
     assert "below 0.5. It knows nothing." not in shown(app), "it is said once, of its own"
     assert "It knows nothing." in shown(app), "what the model was trained for"
-    # Words of another sentence are other words.
+    # Another sentence has other words, so the choice of words is reset.
     assert app.query_params["clip"] == own.name and "items" not in app.query_params
     count = len(backend.asked)
     app.get("file_uploader")[0].set_value(("bad.gif", b"no clip", "image/gif")).run()
     assert not app.exception and len(app.error) == 1
     assert "is not a GIF, WebP or animated PNG file" in shown(app)
     assert len(backend.asked) == count and app.query_params["clip"] == own.name
-    # The next one is taken, and the sentence goes.
+    # The next clip replaces it, and the sentence is removed.
     long = io.BytesIO(gif(fakes.clip(frames=7, seed=3)))
     app.get("file_uploader")[0].set_value(("more.gif", long.getvalue(), "image/gif")).run()
     assert not app.error and backend.asked[-1].clip is not None
@@ -236,7 +236,7 @@ def test_a_frame_is_hidden_and_the_clip_watched_again(open_page: Open, backend: 
 def test_of_a_frame_that_is_watched_twice_the_chosen_one_is_hidden(
     open_page: Open, backend: Watchers
 ) -> None:
-    """Of two frames eight are watched, so four have the same name."""
+    """Check a clip of two frames, of which eight are watched, so four have the same name."""
     app = open_page("watch")
     app = act(app, app.segmented_control(key="watch_clip_source").set_value(UPLOAD))
     file = ("two.gif", gif(fakes.clip(frames=2)), "image/gif")
@@ -325,7 +325,7 @@ def test_conclusions_say_what_happens() -> None:
 def test_the_frames_of_the_apps_own_clips_are_known() -> None:
     seen = clip_trace("31", clip_sample(FIRST))
     assert watching(seen, Focus("encoder-decoder")).actions == ()
-    # Of actions in frames 2 to 6 and 10 to 14, as one counts.
+    # The actions are in frames 2 to 6 and 10 to 14, counted from one.
     known = watching(with_gold(seen), Focus("encoder-decoder"))
     assert known.actions == SAMPLES[FIRST].windows == ((1, 6), (9, 14))
     own = clip_trace("31")

@@ -1,6 +1,4 @@
-"""What if: choosing a change where one points, decoding again, links, faithfulness, and what goes
-wrong.
-"""
+"""What if: choosing a change by pointing, decoding again, links, faithfulness, and errors."""
 
 from __future__ import annotations
 
@@ -34,8 +32,9 @@ LINK = {"model": "char-area", "text": folder.TEXT, "site": "encoder-decoder", "i
 
 
 class Changing(fakes.FakeBackend):
-    """Writes another sentence under any change, and is then half as sure of any; cannot change head
-    4.
+    """A backend that writes another sentence under any change, half as probable.
+
+    It cannot change head 4.
     """
 
     def __init__(self) -> None:
@@ -63,7 +62,7 @@ def open_panel(app: AppTest) -> None:
 
 
 def opened(open_page: Open, use_backend: Use, **params: str) -> tuple[AppTest, Changing]:
-    """The page with the panel open, and what answers it."""
+    """Open the page with the panel, and return it with its backend."""
     use_backend(backend := Changing())
     app = open_page("translate", **{**LINK, **params})
     open_panel(app)
@@ -78,7 +77,7 @@ class Acts(Protocol):
 
 
 def act(app: AppTest, used: Acts) -> AppTest:
-    """The page after a widget was used; the panel stays open, which `AppTest` forgets by itself."""
+    """Use a widget, and return the page with the panel open, which `AppTest` would close."""
     open_panel(app)
     app = used.run()
     assert not app.exception
@@ -243,7 +242,7 @@ def test_the_faithfulness_of_the_map_is_measured_when_asked(
 
 
 def against(app: AppTest, word: int, foil: str) -> AppTest:
-    """The page after a word and a foil were chosen; `AppTest` cannot type into a list."""
+    """Choose a word and a foil, and return the page; `AppTest` cannot type into a list."""
     open_panel(app)
     app.session_state["translate"] = replace(app.session_state["translate"], word=word, foil=foil)
     return app.run()
@@ -253,7 +252,7 @@ def test_a_word_is_compared_with_another_before_and_after_a_change(
     open_page: Open, use_backend: Use
 ) -> None:
     app, backend = opened(open_page, use_backend)
-    # The fifth item is locked, which is in the second word.
+    # The fifth item is locked, and the second word contains it.
     assert app.session_state["translate"].word == 4 and not app.table
     app = against(app, 4, "großer")
     assert backend.asked[1:] == [Request("char-area", folder.TEXT, target="Ein großer")]

@@ -1,4 +1,7 @@
-"""Why this weight: the panel follows the lock, costs nothing closed, and is not offered in vain."""
+"""Why this weight: the panel follows the locked item, and costs nothing while it is closed.
+
+It is offered only where it works.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ TITLE = "Why this weight"
 
 
 class Explained(fakes.FakeBackend):
-    """Translates, and says what its logits are made of where it is not broken."""
+    """A translator that also returns the parts of its logits, unless it is broken."""
 
     def __init__(self, is_broken: bool = False) -> None:
         super().__init__({"char-area": folder.card("char-area", "area")})

@@ -1,6 +1,4 @@
-"""The page "Your own attention": arrays and stored traces from files, an example, and sentences for
-cannot be read.
-"""
+"""Your own attention: arrays and stored traces from files, an example, and errors."""
 
 from __future__ import annotations
 
@@ -140,7 +138,7 @@ def test_many_sites_are_a_list_and_derived_ones_say_so(open_page: Open) -> None:
 
 
 def items(trace: Trace) -> list[AttentionMap]:
-    """The maps of a trace, of its single items alone."""
+    """Return the maps of a trace over its single items."""
     found = []
     for one in trace.maps.values():
         single = one.weights[..., : one.grid.items]

@@ -1,4 +1,4 @@
-"""Where a page opens."""
+"""The focus that a page opens with."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_without_a_focus_it_is_the_last_layer_of_the_first_site() -> None:
 
 
 def test_the_word_that_is_lit_attends() -> None:
-    """Words before a picture attend to none of it."""
+    """Check that the lit word attends to something; words before a picture do not attend to it."""
     trace = fakes.caption_trace()
     shown = places(trace, PageOptions())
     before = opening_focus(trace, shown, None)

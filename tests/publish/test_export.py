@@ -1,4 +1,4 @@
-"""`areaviz.export` writes what the ending says; importing areaviz costs nothing."""
+"""`areaviz.export` writes the format of the file's extension; importing areaviz stays cheap."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_is_public_is_listed_and_nothing_else_is_there() -> None:
 
 
 def test_an_editor_sees_the_types_of_what_is_public(tmp_path: Path) -> None:
-    """mypy checks `assert_type`, and fails where a name of the package is Any to it."""
+    """Check public types with `assert_type`, which fails if mypy sees a public name as Any."""
     assert_type(areaviz.Trace, type[Trace])
     trace = fakes.trace("A dog.", "Hund.")
     assert_type(areaviz.export(trace, tmp_path / "a.csv"), Path)

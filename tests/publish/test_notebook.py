@@ -1,4 +1,4 @@
-"""A notebook is run by a kernel, and nbconvert makes of it what viewers show."""
+"""A notebook that a kernel has run, and the page that nbconvert makes of it for viewers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests import notebooks
 
 pytestmark = pytest.mark.slow
 SHOWN = (1, 2)
-"""The cells that show a trace; the first makes it, the last has its table."""
+"""Numbers of the cells that show a trace. The first one makes the trace, the last has its table."""
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +29,12 @@ def notebook() -> NotebookNode:
 
 
 def as_html(notebook: NotebookNode, *kinds: str, sanitized: bool = False) -> str:
-    """Return the notebook by nbconvert, by default as its command line makes it.
+    """Return nbconvert's page of the notebook, by default as its command line makes it.
 
     Args:
-        kinds: of an output to prefer; none for nbconvert's own order.
-        sanitized: whether as by `--sanitize-html`.
+        notebook: an executed notebook.
+        kinds: formats of outputs to prefer; none for nbconvert's own order.
+        sanitized: whether to use the option `--sanitize-html`.
     """
     config = Config({"NbConvertBase": {"display_data_priority": list(kinds)}} if kinds else {})
     exporter = HTMLExporter(config=config, sanitize_html=sanitized)
@@ -42,7 +43,7 @@ def as_html(notebook: NotebookNode, *kinds: str, sanitized: bool = False) -> str
 
 
 class Outline(HTMLParser):
-    """The tags of a document, with the attributes of frames and pictures."""
+    """A parser of a document's tags, with the attributes of frames and pictures."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -84,7 +85,7 @@ def test_as_html_it_has_the_frames_whole(notebook: NotebookNode) -> None:
 
 
 def test_where_frames_and_scripts_are_removed_the_picture_is_left(notebook: NotebookNode) -> None:
-    # As viewers show a notebook that nobody has trusted.
+    # Viewers show an untrusted notebook in this form.
     html = as_html(notebook)
     left = re.sub(r"<(iframe|script)\b.*?</\1>", "", html, flags=re.DOTALL)
     pictures = [one["src"] or "" for one in Outline(left).pictures]
@@ -117,7 +118,7 @@ def test_sanitised_html_has_the_numbers_and_hides_the_source(notebook: NotebookN
 
 
 def test_on_paper_it_has_the_pictures(notebook: NotebookNode) -> None:
-    # No HTML is shown there, so the richest that is left is taken.
+    # LaTeX has no HTML, so nbconvert takes the richest remaining format.
     text, resources = LatexExporter().from_notebook_node(notebook)
     assert "iframe" not in text and len(resources["outputs"]) == len(SHOWN)
     for name, content in resources["outputs"].items():

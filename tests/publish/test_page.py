@@ -1,4 +1,4 @@
-"""A page carries every layer of every site, once, within its limit, and nothing from elsewhere."""
+"""A page has every layer of every site once, within its limit, and nothing external."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ TRACES = {
 
 
 def blind() -> Trace:
-    """A caption by a model that attends to nothing."""
+    """Return a caption by a model without attention."""
     return replace(fakes.caption_trace(), maps={})
 
 
 def carried(html: str) -> dict[tuple[str, int], tuple[dict[str, Any], bytes]]:
-    """Header and body of every site and layer, unpacked."""
+    """Return the unpacked header and body of every site and layer."""
     found = {}
     for site, layer, data in BLOCK.findall(html):
         message = zlib.decompress(base64.b64decode(data))
@@ -269,7 +269,7 @@ def test_a_page_says_why_a_weight_is_what_it_is_where_its_trace_does() -> None:
     stored = from_bytes(to_bytes(with_areas()))
     assert WHY in page(stored, focus), "and so does one of a stored trace"
     assert WHY not in page(with_areas(), replace(focus, side="memory"))
-    # Where queries and keys were not seen nothing is said.
+    # The page has no reasons if queries and keys were not recorded.
     assert WHY not in page(fakes.trace("A dog ran.", "Ein Hund."))
 
 

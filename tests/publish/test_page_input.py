@@ -1,4 +1,4 @@
-"""What was given stands on a page as it was: a sound can be heard there, and a clip plays."""
+"""A page shows the input unchanged: a sound can be heard, and a clip plays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests import fakes
 
 
 def content(markup: str, medium: str) -> bytes:
-    """What the one data address of this kind in some markup holds."""
+    """Return the content of the only data address of this kind in some markup."""
     (found,) = re.findall(rf'src="data:{medium};base64,([^"]+)"', unescape(markup))
     return base64.b64decode(found)
 
@@ -51,5 +51,5 @@ def test_a_page_of_a_sound_lets_it_be_heard_and_says_how_to_read_its_figures() -
     html = page(fakes.sound_trace("3141"))
     assert html.count("<audio controls") == 1 and "media-src data:" in unescape(html)
     assert "A good alignment is a staircase" in html
-    # Nothing on it can be pointed at.
+    # This page has nothing to point at.
     assert "pointing at" not in html

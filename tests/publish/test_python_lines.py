@@ -1,4 +1,4 @@
-"""The lines of a figure make it: run as they stand, beside the downloaded trace."""
+"""The Python lines of a figure reproduce it if they run next to the downloaded trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exported pages of facts and points: facts can be pointed at, points stand as a picture."""
+"""Exported pages of facts and points: facts can be pointed at, points are a picture."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page in a notebook can reach nothing else; a page served is at its own address alone."""
+"""A page in a notebook has no access to anything else; a served page has its own address only."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from tests import fakes
 
 
 def frame(trace: Trace, focus: Focus | None = None, **more: Any) -> Shown:
-    """What `show` returns where the extra `areaviz[notebook]` is not installed."""
+    """Return what `show` returns without the extra `areaviz[notebook]`."""
     shown = areaviz.show(trace, focus, widget=False, **more)
     assert isinstance(shown, Shown)
     return shown
 
 
 def carried(html: str) -> list[tuple[str, str]]:
-    """The sites and layers in a page."""
+    """Return the sites and layers of a page."""
     return re.findall(r'<script type="text/plain" data-site="([^"]+)" data-layer="(\d+)">', html)
 
 
@@ -70,7 +70,7 @@ def test_a_picture_stands_in_for_viewers_without_frames() -> None:
     assert list(bundle) == ["text/plain", "text/html", "image/png"]
     picture = Image.open(BytesIO(base64.b64decode(bundle["image/png"])))
     assert picture.format == "PNG" and min(picture.size) > 200
-    # What is left where frames and scripts are taken out.
+    # This picture remains where frames and scripts are removed.
     image = read(bundle["text/html"], "img")
     assert image["src"] == f"data:image/png;base64,{bundle['image/png']}" and image["alt"]
 
@@ -115,7 +115,7 @@ def test_without_the_extra_a_page_in_a_frame_is_shown(monkeypatch: pytest.Monkey
 
 
 def read(html: str, tag: str) -> dict[str, str]:
-    """The attributes of the only element of this kind outside the frame's own page."""
+    """Return the attributes of the only element of this kind outside the frame's own page."""
     found = read_all(html)
     assert [name for name, _ in found].count(tag) == 1
     return next(attributes for name, attributes in found if name == tag)

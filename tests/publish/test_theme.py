@@ -1,4 +1,4 @@
-"""The colours of a page, and what it says where its script does not run."""
+"""The colours of a page, and its message where its script does not run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_another_theme_is_refused() -> None:
 
 
 def test_a_page_says_what_it_needs_until_its_script_runs() -> None:
-    """A policy that forbids scripts leaves them on, so `noscript` would not be shown."""
+    """Check the message without `noscript`, which a policy that forbids scripts does not show."""
     found = page(fakes.trace(layers=1, heads=1))
     body = found[found.index("<body") :]
     assert escaped(NO_SCRIPT) in body and "noscript" not in found

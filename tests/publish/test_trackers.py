@@ -1,4 +1,4 @@
-"""The example that logs attention to trackers, with fakes of those that are not installed."""
+"""The example that logs attention to trackers, with fakes of trackers that are not installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The widget of a notebook: its focus, its layers on demand, and what its output carries."""
+"""The widget of a notebook: its focus, its layers on demand, and the content of its output."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def widget() -> AttentionWidget:
 
 @pytest.fixture
 def ask(widget: AttentionWidget, monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], Sent]:
-    """Send a message as a browser does, and return what the widget sent back."""
+    """Send a message as a browser does, and return the widget's answer."""
     sent: Sent = []
     monkeypatch.setattr(widget, "send", lambda content, data: sent.append((content, data)))
 

@@ -1,4 +1,4 @@
-"""A backend without models that answers anything: made-up traces, by the request alone."""
+"""A backend without models, which makes every trace from the request alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ TOKEN = "a-token-for-the-tests"
 
 
 class FakeModels:
-    """Translates to the text itself, fails as words in the text say, and remembers its requests."""
+    """A backend that returns the text as its translation and records its requests.
+
+    It fails if certain words are in the text.
+    """
 
     def __init__(self) -> None:
         self.asked: list[Request] = []
@@ -71,7 +74,7 @@ class FakeModels:
 
 
 class MortalModels(FakeModels):
-    """Ends its process, or waits to be killed, as words in the text say.
+    """A backend that ends its process, or waits to be killed, if certain words are in the text.
 
     "die once" ends the first process in a folder that gets a text of this length. "wait for a kill"
     writes a file with the number of the process as its name, and waits for half a minute.

@@ -1,4 +1,4 @@
-"""A server of models on a real Ray of this machine: two replicas, loopback only."""
+"""A server of models on a local Ray: two replicas, loopback only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.server.models import TOKEN
 OPTIONS = {"num_cpus": 2, "object_store_memory": 200 * 2**20}
 LISTENS = "0A"
 LOOPBACK = {"0100007F", "0" * 16 + "FFFF00000100007F", "0" * 24 + "01000000"}
-"""127.0.0.1, the same in IPv6's writing, and ::1, as Linux writes them."""
+"""127.0.0.1, its form in IPv6, and ::1, as Linux writes them."""
 SCALE = Scale(replicas=2, cpus=0.5, together=8, waiting=16)
 
 
@@ -28,7 +28,7 @@ def free_port() -> int:
 
 @contextmanager
 def served(open_backend: Open, scale: Scale = SCALE) -> Iterator[str]:
-    """The address of a running server, which wants `TOKEN`."""
+    """Yield the address of a running server that requires `TOKEN`."""
     with (
         joined_ray(None, **OPTIONS),
         serving(open_backend, digest_of(TOKEN), scale, Place(port=free_port())) as address,
@@ -37,7 +37,7 @@ def served(open_backend: Open, scale: Scale = SCALE) -> Iterator[str]:
 
 
 def listening() -> set[str]:
-    """The addresses at which this process and those it started listen, as /proc writes them."""
+    """Return the addresses at which this process and its children listen, as /proc writes them."""
     processes = _family(os.getpid())
     sockets = {
         name for process in processes for name in _files(process) if name.startswith("socket:")

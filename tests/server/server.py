@@ -11,10 +11,11 @@ from areaviz.server.api import Api, Reply
 
 
 class Server(ThreadingHTTPServer):
-    """Hands every request to `api`, unless `faults` holds something else to do with the next one.
+    """A server that passes requests to `api`, unless `faults` has a fault for the next one.
 
     A fault is a reply to send, or "drop" (close without an answer), "cut" (close half-way) or
-    "hang". asked: the heads of all requests, (method, path, headers).
+    "hang".
+    `asked` has the heads of all requests, (method, path, headers).
     """
 
     daemon_threads = True
@@ -25,7 +26,10 @@ class Server(ThreadingHTTPServer):
         self.faults: list[Reply | str] = []
         self.asked: list[tuple[str, str, dict[str, str]]] = []
         self.released = threading.Event()
-        """Set when the server goes: nothing is answered any more, on open connections either."""
+        """Set when the server closes.
+
+        From then on nothing is answered, even on open connections.
+        """
 
     @property
     def address(self) -> str:
@@ -70,12 +74,12 @@ class _Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_OPTIONS = _answer
 
     def log_message(self, *_: object) -> None:
-        """Nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving(api: Api) -> Iterator[Server]:
-    """A running server, closed afterwards."""
+    """Run a server, and close it afterwards."""
     server = Server(api)
     thread = threading.Thread(
         target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True

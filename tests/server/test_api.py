@@ -1,4 +1,4 @@
-"""The server of models without its network: token, limits, and a name for every failure."""
+"""The server of models without a network: token, limits, and a clear error for every failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of others on a real Ray Serve: a translator, and one that sees and reads."""
+"""External models on a local Ray Serve: a translator, and one that reads texts and pictures."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def test_folders_answer_there_as_here(
     }
     assert found.maps.keys() == own.maps.keys()
     for site, attention in own.maps.items():
-        # Another process may add in another order, which can move a number that is kept in half
-        # precision to its neighbour.
+        # Another process may add in another order. This can change a half-precision number by one
+        # step.
         there_LHQA, here_LHQA = found.maps[site].weights, attention.weights
         np.testing.assert_allclose(np.asarray(there_LHQA), np.asarray(here_LHQA), atol=4e-3)
 

@@ -1,4 +1,4 @@
-"""Ctrl-C ends `areaviz serve models`, and all that it started."""
+"""Ctrl-C ends `areaviz serve models` and all processes that it started."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MARK = "AREAVIZ_TEST_MARK"
 
 
 def marked(mark: str) -> list[int]:
-    """The processes that were started with a mark in their environment, and still run."""
+    """Return the running processes that were started with this mark in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
@@ -45,7 +45,7 @@ def test_an_interrupt_leaves_no_process_behind(tmp_path: Path) -> None:
     ]
     before = signal.signal(
         signal.SIGINT, signal.default_int_handler
-    )  # a background shell has its children ignore it
+    )  # a background shell makes its children ignore Ctrl-C
     with log.open("wb") as output:
         server = subprocess.Popen(
             [*command, "--port", str(free_port()), "--cpus", "0.5"],

@@ -1,4 +1,4 @@
-"""The models on a real Ray Serve: the same answers, the token, and replicas that may die."""
+"""The models on a local Ray Serve: equal answers, the token, and replicas that may die."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ LARGE = Request("char-area", "A small dog runs over the grass. " * 6)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the folder in which replicas say that they wait or died."""
+    """Return the folder in which replicas report that they wait or have died."""
     return tmp_path_factory.mktemp("deaths")
 
 
 @pytest.fixture(scope="module")
 def address(folder: Path) -> Iterator[str]:
-    """Serve models on two replicas, which die as texts say; gives the address."""
+    """Serve models on two replicas, which die if a text says so; yield the address."""
     with served(partial(MortalModels, folder)) as running:
         yield running
 
@@ -131,7 +131,10 @@ def test_a_replica_killed_in_mid_request_is_not_noticed(backend: RemoteBackend) 
 def test_killed_replicas_cost_only_the_asker_a_sentence(
     backend: RemoteBackend, address: str, folder: Path
 ) -> None:
-    """The question is lost with two replicas, and questions of another reader go on meanwhile."""
+    """Check that only the question that kills two replicas is lost.
+
+    Meanwhile, the questions of another reader are answered.
+    """
     other = RemoteBackend(address, TOKEN, answer_seconds=60)
     with ThreadPoolExecutor(1) as pool:
         question = pool.submit(backend.trace, Request("char-area", "Please wait for a kill."))
@@ -148,7 +151,7 @@ def test_killed_replicas_cost_only_the_asker_a_sentence(
 
 
 def waiting_process(folder: Path) -> int:
-    """Return the number of the process that waits for a kill, once there is one."""
+    """Return the number of the process that waits for a kill, as soon as there is one."""
     late = time.monotonic() + 60
     while not (found := list(folder.glob("*.waiting"))):
         assert time.monotonic() < late, "no replica got the question"

@@ -1,4 +1,4 @@
-"""docs/openapi.json says what the server of models answers."""
+"""docs/openapi.json describes the answers of the server of models."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_bodies_of_our_client_fit_their_schemas() -> None:
 
 
 class Silent(fakes.FakeBackend):
-    """Is asked about its models alone."""
+    """A backend that may only be asked for its models."""
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK

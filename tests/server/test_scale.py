@@ -1,4 +1,4 @@
-"""Impossible scales are refused before anything starts; Ray Serve gets the others."""
+"""Impossible scales are refused before anything starts; Ray Serve gets the valid ones."""
 
 from __future__ import annotations
 

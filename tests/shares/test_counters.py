@@ -1,4 +1,4 @@
-"""Readers and addresses are held to their shares, whatever cookies they send."""
+"""Readers and addresses are limited to their shares, with any number of cookies."""
 
 from __future__ import annotations
 

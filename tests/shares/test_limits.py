@@ -1,4 +1,4 @@
-"""The table of shares: its rows, its settings, and the documentation that repeats it."""
+"""The table of shares: its rows, its settings, and its copy in the documentation."""
 
 from __future__ import annotations
 

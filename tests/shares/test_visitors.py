@@ -1,4 +1,4 @@
-"""Whose share something is taken from."""
+"""Networks of addresses, and the shares that a visitor uses."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""What a finished encoder makes of pictures is kept, and taken again only where nothing it depends
-on has changed.
-"""
+"""Features of a finished encoder are cached, and recomputed when their inputs change."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ def encoder() -> PictureEncoder:
 
 
 def trained(run: Path, seed: int) -> Path:
-    """A run whose best weights are random ones."""
+    """Return a run whose best weights are random."""
     torch.manual_seed(seed)
     run.mkdir(exist_ok=True)
     weights = {

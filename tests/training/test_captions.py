@@ -1,6 +1,4 @@
-"""Captioners are trained on scenes from pixels and on photos from a finished encoder, shipped and
-measured.
-"""
+"""Captioners are trained, shipped and measured: on scenes from pixels, on photos from features."""
 
 from __future__ import annotations
 
@@ -225,7 +223,7 @@ def test_supervised_captioner_card_names_its_head(tmp_path: Path) -> None:
     assert "Head 2 of layer 1 was told where to look" in card.limits
     plain = read_card(first / "card.json")
     assert plain.told_head is None and "told" not in plain.title + plain.limits
-    # The numbers of its words are those of the run that it started from.
+    # The ids of its words are those of the run that it started from.
     assert card.files["tokenizer.model"] == plain.files["tokenizer.model"]
     task = Captions.build(plan, tmp_path, tmp_path / "runs" / "told", choose_device("cpu"))
     batch = next(task.batches(0))

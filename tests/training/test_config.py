@@ -1,4 +1,4 @@
-"""Recipes: those in the repository are whole, and what cannot be used is named."""
+"""Recipes: those of the repository are complete, and errors name the unusable entry."""
 
 from __future__ import annotations
 

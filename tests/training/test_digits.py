@@ -44,7 +44,7 @@ MODELS_OF: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Twenty drawn digits, many times over, in MNIST's format."""
+    """Return twenty drawn digits, repeated many times, in MNIST's format."""
     data = tmp_path_factory.mktemp("data")
     (data / "mnist").mkdir()
     labels = np.arange(20) % 10

@@ -1,4 +1,4 @@
-"""The picture encoder: what it is chosen by, before and after captions are learned."""
+"""The picture encoder: its selection before and after captions are learned."""
 
 from __future__ import annotations
 

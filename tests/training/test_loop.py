@@ -1,4 +1,4 @@
-"""The loop: it learns, it resumes exactly, it keeps the best."""
+"""The training loop learns, resumes exactly, and keeps the best weights."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_random_state_is_restored(tmp_path: Path) -> None:
     trainer(tmp_path, steps=4).train()
     state = torch.load(tmp_path / RESUME, weights_only=True)
     assert list(state["random"]) == ["cpu"], "on CUDA also that of the GPU"
-    for kept in (state["random"], state["random"]["cpu"]):  # earlier versions kept the CPU's alone
+    for kept in (state["random"], state["random"]["cpu"]):  # older files have the CPU's only
         torch.save({**state, "random": kept}, tmp_path / RESUME)
         torch.manual_seed(7)
         trainer(tmp_path, steps=4)

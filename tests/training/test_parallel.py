@@ -1,5 +1,6 @@
-"""Two real processes of `torchrun` (gloo) train one network: equal weights, as one process on the
-joined batches.
+"""Two processes of `torchrun` (gloo) train one network as one process on the joined batches does.
+
+Both processes end with equal weights.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.slow
 
 
 def torchrun(*words: str) -> None:
-    """Run a module's words in two processes; fails with their output."""
+    """Run a script with arguments in two processes; if they fail, show their output."""
     command = [
         sys.executable,
         "-m",
@@ -54,7 +55,7 @@ def ends(folder: Path) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run of ten steps that nothing disturbed."""
+    """Return the folder of an uninterrupted run of ten steps."""
     folder = tmp_path_factory.mktemp("whole")
     torchrun("tests/training/two_ranks.py", str(folder))
     return folder

@@ -1,4 +1,4 @@
-"""A parser learns a small treebank of our own sentences; its brackets are tokens."""
+"""A parser learns a small treebank of made-up sentences; its brackets are tokens."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHORT = "(S (NP XX )NP (VP XX )VP XX )S"
 
 
 def of_length(words: int) -> tuple[str, str]:
-    """A sentence of so many words with a flat tree."""
+    """Return a sentence with this number of words and a flat tree."""
     return " ".join(["Ida"] * words), f"(FRAG {'XX ' * words})FRAG"
 
 
@@ -34,7 +34,7 @@ def lines(split: str) -> list[Line]:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """Four words or three, and a few longer sentences."""
+    """Write sentences of three or four words, and a few longer ones."""
     made = lines("train") + lines("dev")
     made += [("train", *of_length(words)) for words in (LONGEST, LONGEST + 1, 30, 31)]
     made += [("dev", *of_length(words)) for words in (LONGEST, LONGEST + 1)]
@@ -74,7 +74,7 @@ def test_tokenizer_has_a_token_for_every_bracket(corpus: Path) -> None:
 
 
 def test_tokenizer_learns_no_token_from_the_trees(corpus: Path) -> None:
-    """Trees are far more frequent than any word, and yet they take no room from words."""
+    """Check that trees, which are far more frequent than any word, take no room from words."""
     sentences, symbols = Parsing.texts([("Ida sings", SHORT), ("Olaf", "(NP XX )NP")])
     assert sentences == ["Ida sings", "Olaf"]
     assert symbols == ["(NP", "(S", "(VP", ")NP", ")S", ")VP", "XX"]
@@ -106,14 +106,14 @@ def test_loss_falls_and_the_run_is_described(corpus: Path, tmp_path: Path) -> No
     before = task.validate(0)["valid_loss"]
     trainer.train()
     first, last = (entry["valid_loss"] for entry in trainer.history)
-    # Who knows nothing but how frequent each token is has more than 1.5 nats.
+    # A model that knows only token frequencies has a loss of more than 1.5 nats.
     assert last < first < before and last < 1.0
     about = task.describe()
     assert (about.family, about.task, about.level) == ("lstm", "parsing", "token")
     assert about.mechanism == "area" and about.title == "Trees, LSTM, areas up to 3"
     assert about.config["vocabulary"] == len(task.tokenizer)
     assert about.data["train"].startswith("27 sentences")
-    # The longest sentence has 30 words and a piece or more for each of them.
+    # The longest sentence has 30 words, each with at least one token.
     assert about.trained_length == len(task.tokenizer.tokens(of_length(30)[0])) >= 30
     limit = about.recipe["length_limit"]
     for source, target in task.valid_pairs:

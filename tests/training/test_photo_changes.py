@@ -1,4 +1,4 @@
-"""Boxes move with the pictures that are cut and mirrored."""
+"""Boxes follow their pictures when these are cropped and mirrored."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_mirror_swaps_left_and_right() -> None:
 
 
 def test_mostly_cropped_box_is_dropped() -> None:
-    """The cut is the left half; one box lies right of it, another mostly."""
+    """Check a crop to the left half: one box is right of it, and most of another box is."""
     left = changes((0.5, 1.0), (-0.5, 0.0))
     boxes = ((0, ((0.8, 0, 1, 1),)), (1, ((0.45, 0, 0.95, 1),)), (2, ((0.1, 0, 0.2, 1),)))
     kept = left.ground(0, Grounded("a b c", boxes)).boxes

@@ -1,5 +1,6 @@
-"""A translator that looks is trained on a mixture of batches, on scenes and on photos, and nothing
-held out is read.
+"""A translator with pictures is trained on mixed batches of scenes and photos.
+
+It reads no held-out data.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Photos, and a text corpus that holds the sentences of all of them and some more."""
+    """Return photos, and a text corpus with all their sentences and some more."""
     place = flickr.write(tmp_path_factory.mktemp("data"))
     pairs = [
         p.pair

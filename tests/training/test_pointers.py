@@ -1,4 +1,4 @@
-"""A pointer network is trained on few sets, resumes, is shipped, measured and run."""
+"""A pointer network is trained on a few sets, resumes, is shipped, measured and run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def recipe(kind: str = "hull", **options: object) -> PointersConfig:
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A hull and a tour, trained for four steps."""
+    """Train a hull and a tour model for four steps."""
     runs, models = tmp_path_factory.mktemp("runs"), tmp_path_factory.mktemp("models")
     for kind in ("hull", "tour"):
         made = train(recipe(kind, name=f"tiny-{kind}"), runs, runs, "cpu")
@@ -139,7 +139,7 @@ def test_given_output_and_hidden_point_are_applied(backend: LocalBackend, name: 
     if name == "tiny-hull":
         assert not weights.any() and "1" not in hidden.fields["target"].labels
     else:
-        # A tour passes every point: the hidden one comes last, when no other is left.
+        # A tour visits every point, so the hidden point comes last, when no other point is left.
         assert hidden.fields["target"].labels[-2] == "1"
 
 

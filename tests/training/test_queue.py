@@ -1,4 +1,4 @@
-"""The queue trains what is unfinished, in order, and leaves alone what others train."""
+"""The queue trains unfinished recipes in order, and skips those that other processes train."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if recipe.stem == "broken":
 (folder / "best.pt").touch()
 (folder / "checkpoint" / "card.json").touch()
 """
-"""Stands for `python -m areaviz.training`."""
+"""A stand-in for `python -m areaviz.training`."""
 
 
 @pytest.fixture
 def recipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Three recipes, the first of which builds on the last; a quick trainer takes them."""
+    """Write three recipes for a fast trainer; the first of them builds on the last."""
     found = []
     for name, start in (("told", "plain"), ("broken", ""), ("plain", "")):
         path = tmp_path / f"{name}.toml"
@@ -57,7 +57,7 @@ def test_run_waits_for_its_start_and_survives_failures(recipes: list[Path], tmp_
     assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
     assert found.failed == ["broken"]
     assert "It cannot be trained." in (runs / "broken" / "queue.log").read_text()
-    # What is finished stays so.
+    # Finished recipes stay finished.
     Queue(planned(recipes[2:], runs), tmp_path, runs).train()
     assert (runs / "order").read_text().split() == ["broken", "plain", "told"]
 

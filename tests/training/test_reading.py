@@ -1,4 +1,4 @@
-"""A language model learns captions of our own: its loss falls, and the run can be described."""
+"""A language model learns made-up captions: its loss falls, and its run can be described."""
 
 from __future__ import annotations
 

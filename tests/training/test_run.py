@@ -1,4 +1,4 @@
-"""From a recipe and a corpus to a checkpoint that translates and is measured."""
+"""From a recipe and a corpus to a checkpoint that translates and has measured figures."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def corpus(tmp_path: Path) -> Path:
 def test_recipe_becomes_a_measured_checkpoint(
     corpus: Path, tmp_path: Path, level: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The captions with links are of the real corpus.
+    # The captions with links are from the real corpus.
     for module in ("translation", "links"):
         monkeypatch.setattr(f"areaviz.evaluation.{module}.read_linked", lambda *_: linked())
     options = {"layers": 1, "width": 16, "filter": 16, "heads": 2, "area_size": 3}
@@ -88,9 +88,7 @@ def test_no_reference_exceeds_the_length_limit() -> None:
 
 
 def test_training_needs_few_packages_besides_torch() -> None:
-    """A machine lent for training has torch, numpy and sentencepiece, but not the packages of the
-    app.
-    """
+    """Check the imports: machines for training have torch, numpy and sentencepiece only."""
     absent = (
         "streamlit",
         "plotly",

@@ -1,4 +1,4 @@
-"""Pairs that models make, and subwords that are drawn."""
+"""Sentence pairs that models generate, and sampled subwords."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAIRS = list(zip(SENTENCES[:2], SENTENCES[2:], strict=True))
 
 
 class Shouter:
-    """Translates by writing in capitals; counts what it was asked."""
+    """A translator that writes in capitals and counts its requests."""
 
     card = SimpleNamespace(name="shouter")
 

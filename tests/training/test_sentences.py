@@ -1,4 +1,4 @@
-"""What tasks with sentences share: losses, lengths, words, and whether attention points right."""
+"""Shared parts of tasks with sentences: losses, lengths, words, and correct pointing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEFT, RIGHT = (0.0, 0.0, 0.5, 1.0), (0.5, 0.0, 1.0, 1.0)
 
 
 def test_tokens_have_equal_weight_in_every_batch() -> None:
-    """Batches of one and of three tokens: the mean over four, not over two batches."""
+    """Check batches of one and of three tokens: the mean is over four tokens, not two batches."""
     sure, torn = torch.tensor([50.0, 0, 0, 0]), torch.zeros(4)
     one = total_loss(torn.expand(1, 2, 4), torch.tensor([[3, PAD]]))
     three = total_loss(sure.roll(2).expand(1, 3, 4), torch.tensor([[2, 2, 2]]))
@@ -36,7 +36,7 @@ def test_end_symbol_does_not_count_as_sentence_token() -> None:
 
 
 def test_equally_frequent_words_are_sorted_alphabetically() -> None:
-    """A set of words has another order in every process."""
+    """Check the order of words, because the order of a set differs between processes."""
     captions = [("the zebra meets an ape", "yak"), ("a yak", "bear"), ("owl",)]
     assert content_words(captions, 10) == ["yak", "ape", "bear", "meets", "owl", "zebra"]
     assert content_words(captions, 3) == ["yak", "ape", "bear"]

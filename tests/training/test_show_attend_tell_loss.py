@@ -1,4 +1,4 @@
-"""What "Show, attend and tell" learns from: even looks, and choice_loss by their reward."""
+"""Losses of "Show, attend and tell": even attention, and choice_loss with its reward."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ from areaviz.training.show_attend_tell_loss import (
 def test_unevenness_by_hand() -> None:
     weights = torch.tensor([[[1.0, 0.0], [0.5, 0.5], [9.0, 9.0]]])
     captions = torch.tensor([[5, 6, PAD]])
-    # The cells get 1.5 and 0.5 in all; what stands behind the end does not count.
+    # The cells get 1.5 and 0.5 in total; attention after the end does not count.
     assert unevenness(weights, captions).item() == pytest.approx((0.25 + 0.25) / 2)
 
 
 def test_choice_gradient_is_exact_on_average() -> None:
-    """Two cells, two words each told by one of them: the mean over all draws is the
-    exact gradient.
+    """Check two cells that each reveal one of two words.
+
+    The mean over all draws is the exact gradient.
     """
     scores = torch.tensor([0.3, -0.4], requires_grad=True)
-    likely = torch.tensor([[0.7, 0.3], [0.2, 0.8]])  # of the right word, by cell
+    likely = torch.tensor([[0.7, 0.3], [0.2, 0.8]])  # probability of the right word, by cell
     captions = torch.tensor([[4], [5]])
     usual = torch.zeros(6)
     exact = (scores.softmax(0) * likely.log()).sum(1).mean()
@@ -73,7 +74,7 @@ def test_first_mean_of_a_word_starts_its_average() -> None:
 
 
 def test_even_choices_are_rewarded() -> None:
-    """Of two looks that are worth as much, the loss is lower for the one that is more even."""
+    """Check that of two equally good distributions the more even one has the lower loss."""
     logits, captions = torch.zeros(1, 1, 6), torch.tensor([[4]])
     losses = {}
     for share in (0.5, 0.9):
@@ -87,7 +88,7 @@ def test_even_choices_are_rewarded() -> None:
 def test_openness_gradient_makes_weights_more_even() -> None:
     scores = torch.tensor([2.0, 0.0], requires_grad=True)
     captions, usual = torch.tensor([[4]]), torch.full((6,), -6.0)
-    # The reward is what is expected, so that the choice itself teaches nothing.
+    # The reward equals its expectation, so the choice itself has no gradient.
     usual[4] = torch.zeros(6).log_softmax(0)[4]
     weights = scores.softmax(0).view(1, 1, 2)
     chance = weights[..., 0].log()

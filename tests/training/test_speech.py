@@ -1,4 +1,4 @@
-"""A listener learns a toy of two sounds, and its attention finds them."""
+"""A listener learns a toy corpus of two sounds, and its attention locates them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from areaviz.training.speech import Speech, SpeechConfig
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """One speaker says two digits, as tones of 400 and 1,600 hertz."""
+    """Write two digits of one speaker, as tones of 400 and 1,600 hertz."""
     rows = [(digit, take) for digit in range(10) for take in range(12)]
     time = np.arange(int(0.2 * RATE)) / RATE
     parts = []

@@ -1,4 +1,4 @@
-"""What the told loss asks of the areas: by hand, and of a network that learns it."""
+"""The supervised loss on areas: values by hand, and a network that learns it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A watcher learns from clips that are drawn anew, and says of itself what it is."""
+"""A watcher learns from newly drawn clips, and its card describes it correctly."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Fewer digits than the app's own watchers are trained on, and fewer clips of validation."""
+    """Use fewer digits than the app's own watchers, and fewer validation clips."""
     for name, value in (("EACH", 3), ("EACH_HELD_OUT", 2), ("VALIDATED", 12)):
         monkeypatch.setattr(watched_clips, name, value)
     yield
@@ -56,7 +56,7 @@ def test_loss_falls_and_the_run_is_described(tmp_path: Path) -> None:
     assert (about.mechanism, about.trained_length) == ("area", FRAMES)
     assert about.title == "Clips, frames and motion, areas up to 2 with boundary keys"
     assert about.config == asdict(task.network.config)
-    # What the card has makes the same network again.
+    # The card's options make an equal network.
     options, network = WRITERS[about.family]
     network(options(**about.config)).load_state_dict(task.network.state_dict())
     task.save(tmp_path / "run")
@@ -118,7 +118,7 @@ def test_validation_clips_are_separate_and_fixed(tmp_path: Path) -> None:
 
 
 class Knows:
-    """Gives the right words for sure, but for some that it takes for another."""
+    """A network that predicts the right words with certainty, except for some confused words."""
 
     def __init__(self, task: Video, wrong: dict[str, str]) -> None:
         self.tokenizer, self.wrong = task.tokenizer, wrong
@@ -138,7 +138,7 @@ def test_validation_counts_the_words_that_clips_tell(tmp_path: Path) -> None:
     task.network = Knows(task, {})  # type: ignore[assignment]
     found = task.validate(0)
     assert found["valid_words"] == 1.0 and found["score"] == found["valid_loss"] < 1e-6
-    # Function words count for nothing, and telling words of an action one by one.
+    # Function words do not count, and each differing word of an action is counted.
     task.network = Knows(task, {"then": "the", "moves": "turns"})  # type: ignore[assignment]
     told, moves = 0, 0
     for clip in task.clips.valid:

@@ -1,4 +1,4 @@
-"""Films are watched as they are, changed a little in training and never in validation."""
+"""Films are used in full: slightly changed in training, unchanged in validation."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_watcher_learns_from_films_and_card_says_so(data: Path, tmp_path: Path) 
 def test_vocabulary_comes_from_training(data: Path, tmp_path: Path) -> None:
     task = Video.build(recipe(), data, tmp_path, CPU)
     words = {word for text in task.clips.sentences() for word in text.split()}
-    # And four symbols of the tokenizer's own.
+    # Four more are the tokenizer's own symbols.
     assert "heron" in words and len(task.tokenizer) == len(words) + 4
 
 
@@ -55,7 +55,7 @@ def test_validation_uses_unchanged_films(data: Path) -> None:
     assert len(clips.valid) == films.SPLITS["val"]
     frames = clips.valid[1].frames
     assert frames.shape == (12, 16, 16, 3) and frames.dtype == np.uint8
-    # Wider than high: black above and below, and the frame's colour between.
+    # The film is wider than high: black bars above and below, and the frame's colour between.
     assert (frames[:, [0, 1, -2, -1]] == 0).all()
     assert np.abs(frames[5, 4:12].astype(int) - films.colour(9, 5)).max() < 8
 
@@ -66,7 +66,7 @@ def film(text: str = "a fox") -> Filmed:
 
 
 def alike(changed: Filmed) -> list[bool]:
-    """Whether it is the film moved and in another light; and whether it is the mirrored one so."""
+    """Return whether the film is the original, shifted and relit, and whether it is its mirror."""
     found, shifts = [], range(-SHIFT, SHIFT + 1)
     for frames in (film().frames, film().frames[:, :, ::-1]):
         differences = []

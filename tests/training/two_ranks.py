@@ -1,8 +1,9 @@
-"""What two processes of `torchrun` run for tests/training/test_parallel.py: `two_ranks.py FOLDER
-[ENDS]`.
+"""The script that two processes of `torchrun` run for tests/training/test_parallel.py.
 
-A task of pairs of numbers whose batches are all equally large, so that the mean of two batches'
-losses is the loss of both together.
+    two_ranks.py FOLDER [ENDS]
+
+The task has pairs of numbers in batches of equal size. The mean of two batches' losses is
+therefore the loss of both batches together.
 """
 
 from __future__ import annotations
@@ -27,8 +28,9 @@ CPU = torch.device("cpu")
 
 @dataclass
 class Pairs:
-    """Fit y = f(x); `joined` batches of the stream are one batch. The stream ends early, before
-    batch `ends`.
+    """A task that fits y = f(x).
+
+    `joined` batches of the stream form one batch. The stream ends before batch `ends`.
     """
 
     config: TrainConfig

@@ -21,13 +21,12 @@ SITES = ("encoder-decoder", "encoder-decoder picture")
 TEXT = [[3, 1, 0, 0], [1, 1, 5, 0]]
 PICTURE = [[1, 1, 2, 0], [3, 0, 5, 0]]
 SHARES = [[0.75, 0.5, 0, np.nan], [0.25, 1, 0.5, np.nan]]
-"""By hand: two heads, the words "ein", "roter", "Stern" and the end, which has no context at all.
-"""
+"""Values by hand for two heads: the words "ein", "roter", "Stern", and the end without context."""
 
 
 @pytest.fixture(scope="module")
 def trace() -> Trace:
-    """Layer 1 has the lengths above, layer 2 the same with text and picture exchanged."""
+    """Return a trace with these lengths in layer 1, and text and picture exchanged in layer 2."""
     trace = fakes.doubly_trace(heads=2)
     text, picture = (
         np.array([one, other], np.float32) for one, other in ((TEXT, PICTURE), (PICTURE, TEXT))

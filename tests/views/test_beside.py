@@ -1,4 +1,4 @@
-"""Attention beside attribution: the rows that are drawn, and the numbers of every head."""
+"""Attention next to attribution: the rows that are drawn, and the values of every head."""
 
 from __future__ import annotations
 

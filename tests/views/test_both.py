@@ -1,4 +1,4 @@
-"""Text and picture: which words and cells a word looks at, against shares worked out one by one."""
+"""Words and cells that a word attends to, compared with shares computed one by one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def trace() -> Trace:
 
 
 def pointed(words: np.ndarray, cells: np.ndarray) -> Trace:
-    """Every head of both layers attends as told: words [Q, N], cells [Q, 16]."""
+    """Return a trace whose heads all have these weights: words [Q, N], cells [Q, 16]."""
     trace = fakes.doubly_trace()
     maps = dict(trace.maps)
     for site, rows in zip(SITES, (words, cells), strict=True):
@@ -63,7 +63,7 @@ def test_line_width_follows_its_share(trace: Trace) -> None:
     focus = Focus("encoder-decoder", 1, 2, "query", (2,))
     shares = trace.maps["encoder-decoder"].weights[
         1, 2, 2
-    ]  # areas of one item: a weight is a share
+    ]  # areas of one item, so a weight is a share
     widths = [line.line.width for line in VIEW.figure(trace, focus).data if line.mode == "lines"]
     np.testing.assert_allclose(widths, 14 * shares, atol=0.006)
 

@@ -1,4 +1,4 @@
-"""Quality by length: every number that a card has is drawn, and nothing where there is none."""
+"""Quality by length: every value of a card is drawn, and nothing is drawn without a value."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_number_is_drawn_and_listed() -> None:
         assert list(line.y) == [figures[f"bleu_{third}"] for third in ("short", "middle", "long")]
         assert list(line.error_y.array) == [3] * 3 and list(line.error_y.arrayminus) == [2] * 3
         assert line.name == f"&lt;{one.name}&gt;"
-    # The two are told apart without colour, too.
+    # The two lines also differ without colour.
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
     rows = length_table(TASK, [ATTENDS, BLIND]).rows
     assert len(rows) == 6 and rows[5] == ("<blind>", "long", 16.0, 18, 16, 21)

@@ -1,4 +1,4 @@
-"""The bars of changes: their signs, what is outlined, and what a click reports."""
+"""Bars of changes: their signs, the outlined bars, and what a click sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Charts show every value that was measured, and nothing that was not."""
+"""Charts show every measured value, and no others."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_no_value_and_single_value_can_be_drawn(values: list[float]) -> None:
 def test_equal_values_keep_the_scale_of_their_measure(
     value: float, ends: tuple[float, float]
 ) -> None:
-    """Where every answer is right the axis ends at 1, which is the most there is."""
+    """Check that the axis ends at 1, the maximum, if every answer is right."""
     column = np.full(8, value, np.float32)
     figure = histogram(column, "Right")
     assert figure.layout.xaxis.range == ends

@@ -1,6 +1,4 @@
-"""Two maps set against each other: signed, word by word, with their divergence; texts
-and pictures.
-"""
+"""Difference of two maps: signed, word by word, with their divergence; texts and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The film strip, played and as a moving picture, against slow references."""
+"""The film strip, played and as a moving picture, compared with slow references."""
 
 import base64
 import io
@@ -29,9 +29,7 @@ def trace() -> Trace:
 
 
 def slow_share(shares: np.ndarray, cells: Field, x: float, y: float) -> float:
-    """Bilinear interpolation at one place between the middles of the cells, held beyond the
-    outermost ones.
-    """
+    """Interpolate bilinearly between the middles of the cells; outside, use the nearest middle."""
     rows, columns = shares.shape
     boxes = cells.anchors.reshape(rows, columns, 4)
 
@@ -322,7 +320,7 @@ def test_pictures_are_brought_to_a_size(sides: tuple[int, int], expected: tuple[
 
 
 def test_what_was_not_produced_has_no_probability() -> None:
-    """The class token of a picture's encoder asks, but was not written."""
+    """Check the class token of a picture's encoder, which is a query but was not written."""
     shares = np.full((1, 1, 2, 6), 1 / 6, dtype=np.float32)
     trace = Trace.from_arrays(shares, queries=["first", "second"], shape=(2, 3))
     drawn = film(trace, Focus("attention"))
@@ -394,7 +392,7 @@ def test_frames_stay_small(words: int) -> None:
 
 
 def test_film_strip_shows_shares_of_attention(trace: Trace) -> None:
-    """The percentage below a picture is a weight, not the probability of the word."""
+    """Check that the percentage below a picture is a weight, not the word's probability."""
     drawn = film(trace, FOCUS)
     shown = [tile.texts[1] for tile in sheet(drawn, 100).tiles[1:]]
     weights = [frame.heaviest.weight for frame in drawn.frames if frame.heaviest]

@@ -1,4 +1,4 @@
-"""Views of glimpses: the path, what was seen, and the labels."""
+"""Views of glimpses: the path, the glimpses, and the predicted labels."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The alignment over the sound: what is drawn, and its numbers."""
+"""The alignment with the sound: what is drawn, and its values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_row_is_an_item_over_time() -> None:
     assert drawn.labels == ("3", "1", "⟨end⟩") and drawn.marked == (1,)
     assert drawn.edges[0] == 0.0 and drawn.edges[1] == pytest.approx(0.04)
     assert len(drawn.edges) == drawn.weights.shape[1] + 1 and drawn.seconds == 1.0
-    # High pitch is on top, and dark is loud.
+    # High frequencies are at the top, and dark means loud.
     time = np.arange(8000) / 8000
     high = (9000 * np.sin(2 * np.pi * 3300 * time)).astype(np.int16)
     request = replace(trace.request, sound=fakes.Sound.of("high", high))

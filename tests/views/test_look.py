@@ -1,4 +1,4 @@
-"""One look at a picture: what was read is bright or outlined, whatever the kind of attention."""
+"""One glimpse of a picture: the area read is bright or outlined, for every kind of attention."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ YELLOW = np.array([0xE6, 0x9F, 0x00])
 
 
 def yellow(pixels: Pixels) -> int:
-    """How many pixels have the colour of what was read."""
+    """Return the number of pixels with the colour of the area that was read."""
     return int((np.abs(pixels.astype(int) - YELLOW).max(2) < 6).sum())
 
 
 def pointed(cell: int, hard: bool = False) -> Trace:
-    """A caption whose first word attends to one cell of a black picture alone."""
+    """Return a caption whose first word attends to one cell of a black picture only."""
     trace = fakes.caption_trace(area_size=1, hard=hard)
     attention = trace.maps["encoder-decoder"]
     weights = np.zeros_like(attention.weights)

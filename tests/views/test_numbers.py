@@ -1,4 +1,4 @@
-"""The numbers in the figures against slow, obvious references."""
+"""Values in the figures, compared with slow, obvious references."""
 
 import math
 from dataclasses import replace
@@ -20,7 +20,7 @@ def trace() -> Trace:
 
 
 def mean_weight(trace: Trace, focus: Focus, start: int, length: int) -> float:
-    """Weight of one span, averaged over the chosen heads and queries, area by area."""
+    """Return the weight of one span, averaged over heads and queries, computed area by area."""
     attention = trace.maps[focus.site]
     heads = range(attention.heads) if focus.head is None else [focus.head]
     chosen = (
@@ -52,7 +52,7 @@ def test_pyramid_cells_are_mean_weights_over_their_items(trace: Trace, focus: Fo
         places = range(len(row.z[0]))
         weights = [mean_weight(trace, focus, start, row.y0) for start in places]
         assert row.z[0] == pytest.approx(np.array(weights), rel=1e-4)
-        # A cell one item wide stands in the middle of the items it spans.
+        # A cell that is one item wide is centred above the items of its span.
         assert row.x0 == (row.y0 - 1) / 2
     # All rows have one scale, which ends at the heaviest area.
     figure = VIEWS["pyramid"].figure(trace, focus)

@@ -1,4 +1,4 @@
-"""The survey's Table 1 and ours: a bar for what is measured, and none for what is not."""
+"""Table 1 of the survey and ours: a bar for every measured value, and none for missing ones."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The change of probability: the numbers of both runs over one output, in figure, table
-and print.
-"""
+"""The change of probability: values of both runs for one output, in figure, table and print."""
 
 from __future__ import annotations
 
@@ -20,7 +18,7 @@ FOCUS = Focus("encoder-decoder")
 
 
 def pair(target: str = "Ein Hund.") -> tuple[Trace, Trace]:
-    """A run, and a changed one over its output in which every second item is half as likely."""
+    """Return a run, and a changed run in which every second item is half as likely."""
     before = fakes.trace(target=target)
     halved = before.output.probabilities * np.where(
         np.arange(len(before.output.probabilities)) % 2, 0.5, 1

@@ -1,4 +1,4 @@
-"""The views of facts by hops and of points: the numbers they draw, and where they fit."""
+"""Views of facts by hops and of points: the values they draw, and the traces they fit."""
 
 from __future__ import annotations
 
@@ -89,6 +89,6 @@ def test_reasoning_views_are_drawn_and_fit_only_reasoning(name: str, trace: Trac
     assert not view.fits(fakes.trace(), Focus("encoder-decoder"))
     assert not view.fits(trace, Focus(site, items=(9,)))
     fitting = [one.name for one in VIEWS.values() if one.fits(trace, Focus(site))]
-    # Of a single head there is nothing to compare.
+    # There is nothing to compare for a single head.
     heads = ["overview"] if trace.maps[site].layers > 1 else []
     assert fitting == [name, *heads, "probabilities"]

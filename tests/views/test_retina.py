@@ -1,4 +1,4 @@
-"""The first glimpse with and without a coarse look, from a made-up trace that has both."""
+"""The first glimpse with and without the coarse patches, from a made-up trace with both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sampling grid, against sampling written out pixel by pixel."""
+"""The sampling grid, compared with sampling pixel by pixel."""
 
 from dataclasses import replace
 
@@ -26,9 +26,7 @@ def trace() -> Trace:
 
 
 def slow_value(picture: np.ndarray, x: float, y: float) -> float:
-    """Every pixel of the picture counts by how near its middle is: max(0, 1 - |dx|) max(0, 1 -
-    |dy|).
-    """
+    """Sum all pixels, each with the weight max(0, 1 - |dx|) max(0, 1 - |dy|) of its distance."""
     total = 0.0
     for row, column in np.ndindex(picture.shape[:2]):
         near = max(0, 1 - abs(x - column - 0.5)) * max(0, 1 - abs(y - row - 0.5))
@@ -111,7 +109,7 @@ def test_samples_come_from_the_network_input(
     width, height = size
     shown = np.random.default_rng(1).integers(0, 256, (height, width, 3)).astype(np.uint8)
     got = np.random.default_rng(2).integers(0, 256, (1, 1, 60, 60)).astype(np.uint8)
-    scale = 60 / max(size)  # the picture lies in the middle of the network's square
+    scale = 60 / max(size)  # the picture is centred in the network's square
     left, top = (60 - width * scale) / 2 / scale, (60 - height * scale) / 2 / scale
     square = np.array([[0, 0], [60, 0], [60, 60], [0, 60]], np.float32)
     moved = {

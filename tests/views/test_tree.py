@@ -1,4 +1,4 @@
-"""The growing tree: what is drawn of a tiny trace at every token, worked out by hand."""
+"""The growing tree: everything that is drawn at each token of a tiny trace, by hand."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ FOCUS, VIEW = Focus(SITE), VIEWS["tree"]
 SENTENCE = "Ida paints boats"
 TREE = "(S (NP XX )NP (VP XX (NP XX )NP )VP )S"
 LOOKS = {0: (0, 3), 1: (0, 1), 4: (1, 2), 6: (2, 1)}
-"""Of each opening bracket the first word and how many; other tokens look at the end symbol."""
+"""First word and number of words that each opening bracket attends to.
+
+All other tokens attend to the end symbol.
+"""
 Looks = Mapping[int, tuple[int, int]]
 
 
@@ -29,7 +32,10 @@ def by_words(name: str, text: str) -> Field:
 
 
 def tree_trace(tree: str = TREE, sentence: str = SENTENCE, looks: Looks = LOOKS) -> Trace:
-    """A word is an item; a token gives its area 0.6, and the end symbol 0.4."""
+    """Return a trace with one item per word.
+
+    A token has 0.6 on its area and 0.4 on the end symbol.
+    """
     source, target = by_words("source", sentence), by_words("target", tree)
     grid = AreaGrid.clamped((1, len(source)), (1, 3))
     weights = np.zeros((1, 2, len(target), grid.count), np.float32)
@@ -50,7 +56,7 @@ def at(step: int, trace: Trace | None = None) -> Growing:
 
 
 def lines_of(drawn: Growing) -> set[tuple[str, str, bool]]:
-    """Every branch by the labels or words at its ends, with whether it is dotted."""
+    """Return every branch by the labels or words at its ends, with whether it is dotted."""
     names = {drawn.place(node): f"{node.opening}{node.label}" for node in drawn.nodes()}
     found = set()
     for (above, below), is_open in drawn.branches():
@@ -97,14 +103,14 @@ def test_nodes_are_centred_over_words_below_root() -> None:
     s, subject, verb, thing = (drawn.place(node) for node in drawn.nodes())
     assert [place[0] for place in (s, subject, verb, thing)] == [1.0, 0.0, 1.5, 2.0]
     assert drawn.upper < s[1] < subject[1] == verb[1] < thing[1] < drawn.words_row < 0
-    # They stay where they are while the tree grows.
+    # Nodes keep their places while the tree grows.
     assert [at(4).place(node) for node in at(4).nodes()] == [s, subject, verb]
 
 
 def test_rows_are_tokens_and_columns_word_attention() -> None:
     drawn = at(4)
     assert drawn.weights.shape == (12, 3)
-    # 0.6 on an area of two items is 0.6 on each; 0.4 on the end symbol is shown for no word.
+    # 0.6 on an area of two items is 0.6 on each; 0.4 on the end symbol is not shown for any word.
     np.testing.assert_allclose(drawn.weights[4], [0, 0.6 / 1.6, 0.6 / 1.6], rtol=1e-6)
     np.testing.assert_allclose(drawn.weights[0], [0.6 / 2.2] * 3, rtol=1e-6)
     np.testing.assert_allclose(drawn.weights[1], [0.6, 0, 0], rtol=1e-6)
@@ -113,7 +119,7 @@ def test_rows_are_tokens_and_columns_word_attention() -> None:
 
 
 def test_words_of_several_items_are_one_column() -> None:
-    """A character an item: an area that holds a part of a word covers it."""
+    """Check one item per character: an area that contains a part of a word covers the word."""
     trace = tree_trace("(S XX XX )S", "x y", {})
     source = fakes.text_field("source", "an ox")
     grid = AreaGrid.clamped((1, 6), (1, 3))
@@ -124,7 +130,7 @@ def test_words_of_several_items_are_one_column() -> None:
     trace = replace(trace, fields={**trace.fields, "source": source}, maps={SITE: attention})
     drawn = growing(trace, FOCUS)
     assert drawn.words == ("an", "ox") and drawn.spans[:2] == ((0, 2), (1, 2))
-    # The blank between the words belongs to the word behind it.
+    # The space between the words belongs to the word after it.
     np.testing.assert_allclose(drawn.weights[0], [1 / 3, 2 / 3], rtol=1e-6)
     np.testing.assert_allclose(drawn.weights[1], [0, 1], rtol=1e-6)
 
@@ -185,7 +191,7 @@ def test_word_missing_from_tree_has_no_branch() -> None:
 
 
 def test_nothing_is_drawn_after_a_mistake() -> None:
-    """Not the words that are written there either: the sentence has no column for them."""
+    """Check that words after a mistake are not drawn; the sentence has no column for them."""
     drawn = growing(tree_trace("(S (NP XX )NP (VP XX )NP XX XX XX )S"), FOCUS)
     assert len(drawn.words) == 3
     assert {(below[0], is_open) for (_, below), is_open in drawn.branches()} == {
@@ -196,7 +202,7 @@ def test_nothing_is_drawn_after_a_mistake() -> None:
 
 
 def test_blank_item_does_not_move_the_tree() -> None:
-    """A model may write a blank of its own between two brackets."""
+    """Check that a model may write its own space between two brackets."""
     trace = tree_trace("(S XX XX )S", "Boats sink", {})
     blank = Field(
         "target",
@@ -226,7 +232,7 @@ def test_every_step_is_drawn_printed_and_listed(tree: str) -> None:
         branches = [is_open for _, is_open in drawn.branches()]
         alignment, solid, dotted, labels, words = VIEW.figure(trace, focus).data
         assert np.array(alignment.z).shape == (rows, len(drawn.words))
-        # A gap is behind each line.
+        # A gap follows each line.
         assert [len(solid.x), len(dotted.x)] == [3 * branches.count(one) for one in (False, True)]
         assert len(labels.text) == len(drawn.nodes()) and list(words.text) == list(drawn.words)
         (axes, _) = VIEW.print(trace, focus).axes
@@ -282,7 +288,7 @@ def test_tree_fits_only_trees_and_opens_first() -> None:
     assert next(name for name, view in VIEWS.items() if view.fits(trace, FOCUS)) == "tree"
     for other in (fakes.trace(), fakes.trace("Ida", "XX"), fakes.caption_trace()):
         assert not VIEW.fits(other, FOCUS)
-    # Words among the brackets, words alone, nothing at all.
+    # Words among the brackets, words only, and an empty text.
     for text in ("(S dog XX )S", "a dog", "XX XX", ""):
         assert not VIEW.fits(tree_trace(text, looks={}), FOCUS)
     for focus in (Focus("decoder self"), replace(FOCUS, items=(12,)), replace(FOCUS, head=2)):

@@ -35,7 +35,7 @@ def trace() -> Trace:
 
 @pytest.fixture(scope="module")
 def hostile() -> Trace:
-    """One item a character, and one item that is the whole hostile text."""
+    """Return a trace with one item per character, except one that is the whole hostile text."""
     trace = fakes.trace(HOSTILE, HOSTILE[::-1])
     whole = {
         name: replace(field, labels=(HOSTILE, *field.labels[1:]))
@@ -59,7 +59,7 @@ def test_page_opens_on_areas_if_there_are_any(largest: int, opens: str) -> None:
     trace, focus = fakes.trace(area_size=largest), Focus("encoder-decoder")
     fitting = [view for view in VIEWS.values() if view.fits(trace, focus)]
     assert first_view(fitting, trace, focus).name == opens
-    # Where nothing may lead, the first that fits does.
+    # If no view may lead, the first view that fits is chosen.
     assert first_view([VIEWS["coverage"]], trace, focus).name == "coverage"
 
 
@@ -142,7 +142,7 @@ def test_averaging_is_stated_in_the_title(long_trace: Trace) -> None:
 def test_hostile_labels_stay_text(view: View, hostile: Trace) -> None:
     focus = Focus("encoder-decoder", 0, 0, "query", (0, 3))
     drawn = json.loads(view.figure(hostile, focus).to_json())
-    del drawn["layout"]["meta"]  # the caption, which the page escapes
+    del drawn["layout"]["meta"]  # removes the caption, which the page escapes
     spec = json.dumps(drawn, ensure_ascii=False)
     assert [active for active in ("<b>", "$", "\u202e", "\\u202e") if active in spec] == []
     printed = view.print(hostile, focus)
@@ -156,7 +156,7 @@ def test_a_print_figure_is_written_in_every_format(kind: str, hostile: Trace) ->
     view, focus = VIEWS["sizes"], Focus("encoder-decoder")
     first, second = (figure_bytes(view.print(hostile, focus), kind) for _ in range(2))
     assert first.startswith(START[kind])
-    assert kind == "svg" or first == second  # SVG identifiers are drawn at random
+    assert kind == "svg" or first == second  # identifiers in SVG are random
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)

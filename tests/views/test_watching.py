@@ -1,4 +1,4 @@
-"""The film strip: what is drawn, and its numbers."""
+"""The film strip: what is drawn, and its values."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ WORDS = ("three", "<b>grows</b>", "⟨end⟩")
 
 
 def trace(words: tuple[str, ...] = WORDS, items: int = 4, frames: int = 6) -> Trace:
-    """Of six frames the first, third, fourth and sixth are watched.
+    """Return a trace that watches the first, third, fourth and sixth of six frames.
 
-    The first word is read from the second and third of them as one, the second from the first, for
-    three quarters, and from the third and fourth as one; the end from none.
+    The first word reads the second and third of the watched frames as one area. The second word
+    reads
+    the first with three quarters, and the third and fourth as one area. The end reads no frame.
     """
     seen = fakes.clip(frames=frames)
     field = clip_field(seen, items)
@@ -61,7 +62,7 @@ def test_row_is_a_word_over_watched_frames() -> None:
     drawn = watching(made, FOCUS)
     assert drawn.words == WORDS and drawn.numbers == (1, 3, 4, 6)
     assert np.array_equal(drawn.frames, fakes.clip().pixels[[0, 2, 3, 5]])
-    # An area's weight counts for each of its frames, and a row is shared out anew.
+    # An area's weight counts for each of its frames, and each row is then normalised.
     wanted = np.array([[0, 0.5, 0.5, 0], [0.6, 0, 0.2, 0.2], [0, 0, 0, 0]])
     np.testing.assert_allclose(drawn.weights, wanted, atol=1e-6)
     assert drawn.spans == ((1, 3), (0, 1), (0, 0))
@@ -81,7 +82,7 @@ def test_highest_bars_of_all_words_are_equal() -> None:
 def test_chosen_words_are_framed() -> None:
     assert watching(trace(), replace(FOCUS, items=(1, 0, 1))).marked == (0, 1)
     assert watching(trace(), replace(FOCUS, side="memory", items=(2,))).marked == ()
-    # A box for every word that attends to something, or for those that are chosen.
+    # There is one box for every word that attends to something, or for every chosen word.
     for items, boxes in (((), 2), ((0,), 1), ((0, 1), 2), ((2,), 0)):
         focus = replace(FOCUS, items=items)
         shapes = VIEW.figure(trace(), focus).layout.shapes
@@ -98,7 +99,7 @@ def test_chosen_words_are_framed() -> None:
         ("3 3", ((1, 2),)),
         ("2 4", ((1, 3),)),
         ("5 6", ((3, 4),)),
-        # Frame 5 is not watched, so the last that is of the action is frame 4.
+        # Frame 5 is not watched, so frame 4 is the last watched frame of the action.
         ("2 5", ((1, 3),)),
         ("1 2", ((0, 1),)),
         ("1 3 6", ((0, 2),)),
@@ -116,7 +117,7 @@ def test_action_spans_its_first_to_last_frame(
 
 
 def test_oversized_frame_number_does_not_fail() -> None:
-    """A trace may be a stranger's; Python reads no number of so many digits."""
+    """Check an untrusted trace with a number that has too many digits for Python to parse."""
     assert known(f"1 {'9' * 5000}").actions == ()
 
 
@@ -129,7 +130,7 @@ def test_action_bounds_are_lines_on_screen_and_paper() -> None:
     acted = replace(trace(), details={GOLD: "1 3 4 6"})
     assert "dotted: where an action begins and ends" in watching(acted, FOCUS).note
     lines = [one for one in VIEW.figure(acted, FOCUS).layout.shapes if one.type == "line"]
-    # The end of the first is the beginning of the second.
+    # The end of the first word is the beginning of the second.
     assert [line.x0 for line in lines] == [line.x1 for line in lines] == [-0.5, 1.5, 3.5]
     plain, marked = (len(VIEW.print(one, FOCUS).axes[0].lines) for one in (trace(), acted))
     assert marked == plain + 3
@@ -197,7 +198,7 @@ def test_one_word_and_many_have_room(count: int) -> None:
     figure = VIEW.figure(made, FOCUS)
     assert 200 <= figure.layout.height <= 900 and len(figure.layout.yaxis.tickvals) == count + 1
     assert VIEW.print(made, FOCUS).get_size_inches()[1] < 7
-    # Colours take turns, and none is the grey of what has none.
+    # Colours take turns, and the grey of words without an action is not among them.
     colours = [watching(made, FOCUS).colour(row) for row in range(count + 1)]
     assert len(set(colours)) == min(count + 1, len(HEAD_COLOURS) - 1)
     assert HEAD_COLOURS[-1] not in colours
@@ -212,6 +213,6 @@ def test_heads_are_shown_one_by_one_or_together() -> None:
     first, second, mean = (watching(two, replace(FOCUS, head=head)) for head in (0, 1, None))
     np.testing.assert_allclose(first.weights, watching(made, FOCUS).weights)
     np.testing.assert_allclose(second.weights, first.weights[[1, 0, 2]])
-    # Weights of areas are added over heads, and then shared out: (0.75, 1, 1.25, 0.25) / 3.25.
+    # Weights of areas are added over heads and then normalised: (0.75, 1, 1.25, 0.25) / 3.25.
     np.testing.assert_allclose(mean.weights[0], np.array([0.75, 1, 1.25, 0.25]) / 3.25, atol=1e-6)
     assert mean.spans[0] == (1, 3) and mean.shares[0] == pytest.approx(0.5)

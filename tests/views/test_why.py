@@ -1,4 +1,4 @@
-"""Why a weight: the numbers of figure, table, title and print, of texts and pictures."""
+"""Reasons of a weight: values in figure, table, title and print, for texts and pictures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FOCUS = Focus(SITE, 1, items=(3,))
 
 
 def explained(trace: Trace) -> tuple[Trace, Logits]:
-    """The trace with weights in the second layer that follow from boundary keys, and these."""
+    """Return the trace with weights of boundary keys in the second layer, and their logits."""
     attention, rng = trace.maps[SITE], np.random.default_rng(2)
     grid, (heads, queries) = attention.grid, attention.weights.shape[1:3]
     shapes = grid.max_height * grid.max_width

@@ -1,4 +1,4 @@
-"""A measure of examples: how many output words stand in the source's order backwards."""
+"""A measure of examples: the share of output words in the reverse order of the source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from areaviz.trace.record import Trace
 
 
 def backwards(trace: Trace, example: Example) -> float | None:
-    """The share of output words that stand where reading backwards puts them; None for no words."""
+    """Return the share of output words at their place in reverse order, or None without words."""
     wanted = example.text.split()[::-1]
     written = trace.fields[trace.output.field].raw.split()
     if not wanted:

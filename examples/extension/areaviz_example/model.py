@@ -1,6 +1,6 @@
-"""A family of models: it writes the words of a sentence in reverse, and attends to what it copies.
+"""A family of models that write a sentence's words in reverse and attend to the copied words.
 
-It has learned nothing, so its checkpoint is a card alone.
+The model is not trained, so its checkpoint is only a card.
 """
 
 from __future__ import annotations
@@ -22,18 +22,22 @@ class Mirror:
 
     @classmethod
     def load(cls, folder: Path, card: Any, device: Any, area_size: int | None = None) -> Mirror:
-        """Read a checkpoint; there is nothing to read but the card."""
+        """Return the model of a checkpoint, which consists of its card only."""
         return cls()
 
     def trace(
         self, requests: Sequence[Request], on_step: Callable[[int, int], None] | None = None
     ) -> list[Trace]:
-        """Run requests; each gets its trace."""
+        """Run requests, and return one trace per request."""
         return [mirrored(request) for request in requests]
 
 
 def mirrored(request: Request) -> Trace:
-    """A word of the output attends by half to the word it copies, by half to the pair it ends."""
+    """Return the trace of a request.
+
+    Each output word has half of its attention on the word that it copies, and the other half on the
+    pair of words that ends there.
+    """
     words = request.text.split()
     if len(words) > MOST_WORDS:
         raise InputError(
@@ -57,7 +61,7 @@ def mirrored(request: Request) -> Trace:
 
 
 def field(name: str, words: Sequence[str]) -> Field:
-    """Words with one blank between them."""
+    """Return a field of words with one space between them."""
     anchors = np.empty((len(words), 2), np.int64)
     start = 0
     for place, word in enumerate(words):

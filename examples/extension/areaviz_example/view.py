@@ -16,7 +16,7 @@ from areaviz.drawing.theme import Drawing, axis, print_figure, screen_figure
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ends(Drawing):
-    """What is drawn: a pair of bars a query."""
+    """The drawn data: a pair of bars per query."""
 
     labels: tuple[str, ...]
     first: npt.NDArray[Any]
@@ -24,13 +24,13 @@ class Ends(Drawing):
 
 
 def fits(trace: Trace, focus: Focus) -> bool:
-    """Every map of a text."""
+    """Return whether the map attends to a text."""
     found = trace.maps.get(focus.site)
     return found is not None and trace.fields[found.memory].kind == "text"
 
 
 def find(trace: Trace, focus: Focus) -> Ends:
-    """The shares of the first and the last item at a layer and head."""
+    """Return the shares of the first and the last item at a layer and head."""
     attention = trace.maps[focus.site]
     shares = item_shares(attention, focus.layer, focus.head)
     return Ends(
@@ -44,7 +44,7 @@ def find(trace: Trace, focus: Focus) -> Ends:
 
 
 def figure(drawn: Ends) -> Figure:
-    """For the screen."""
+    """Return the figure for the screen."""
     places = list(range(len(drawn.labels)))
     across = axis("query", tickvals=places, ticktext=list(drawn.labels))
     picture = screen_figure(drawn, 240, across=across, down=axis("share", tickformat=".0%"))
@@ -54,7 +54,7 @@ def figure(drawn: Ends) -> Figure:
 
 
 def paper(drawn: Ends) -> PrintFigure:
-    """For print."""
+    """Return the figure for print."""
     picture, axes = print_figure(drawn, 2.4)
     places = range(len(drawn.labels))
     axes.bar([place - 0.2 for place in places], drawn.first, 0.4, label="first item")
@@ -65,7 +65,7 @@ def paper(drawn: Ends) -> PrintFigure:
 
 
 def table(drawn: Ends) -> Table:
-    """Its numbers."""
+    """Return the values as a table."""
     rows = zip(drawn.labels, drawn.first.tolist(), drawn.last.tolist(), strict=True)
     return Table(("query", "first", "last"), list(rows))
 

@@ -1,4 +1,4 @@
-"""Made sentences with outputs that fail at random, and failures planted in them."""
+"""Made-up sentences with outputs that fail at random, and with planted failures."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ WHERE = {"park": "Park", "street": "Straße", "house": "Haus", "forest": "Wald",
 def made_material(
     examples: int = 400, damage: Callable[[str, str], str] | None = None, seed: int = 3
 ) -> Material:
-    """Return made examples whose outputs lack every eighth word.
+    """Return made-up examples whose outputs lack every eighth word.
 
     Args:
-        examples: how many.
-        damage: makes the output of a source and an output, None to leave outputs as they are.
-        seed: of the sentences.
+        examples: number of examples.
+        damage: changes the output, given the source and the output; None leaves outputs unchanged.
+        seed: seed of the sentences.
     """
     rng = np.random.default_rng(seed)
     sources: list[str] = []
@@ -47,7 +47,7 @@ def made_material(
 
 
 def made_score(outputs: list[str], references: list[tuple[str, ...]]) -> Score:
-    """Return the share of the reference's words that each output has, as a score to 100."""
+    """Return the percentage of the reference's words in each output, as a score."""
     values = []
     for output, (reference,) in zip(outputs, references, strict=True):
         wanted = reference.split()
@@ -56,12 +56,12 @@ def made_score(outputs: list[str], references: list[tuple[str, ...]]) -> Score:
 
 
 def compared(first: Material, second: Material) -> Material:
-    """Return the outputs of two systems on the same examples."""
+    """Return two systems' outputs for the same examples."""
     return replace(first, written=(first.written[0], second.written[0]))
 
 
 def lose_colours_of_women(source: str, output: str) -> str:
-    """Leave out all colours where the source has "woman"."""
+    """Remove all colours if the source contains "woman"."""
     if "woman" not in source.split():
         return output
     return " ".join(word for word in output.split() if word not in COLOURS.values())

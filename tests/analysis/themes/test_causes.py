@@ -1,4 +1,4 @@
-"""Whether the cause of a theme is found in the head that is made to cause it, and in no other."""
+"""The cause of a theme is found in the head that was made to cause it, and in no other head."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tests import fakes
 from tests.analysis.themes.made import lose_colours_of_women, made_material
 
 RNG = np.random.default_rng(3)
-# The layer and the head that lose colours, and what a trace calls the attention over the input.
+# The layer and head that lose colours, and the trace's name of the attention to the input.
 BAD, SITE = (1, 2), "encoder-decoder"
 
 
 def heads(count: int, shift: float) -> list[np.ndarray]:
-    """Measures of 2 layers of 3 heads of examples, with one shifted."""
+    """Return measures of examples for 2 layers of 3 heads, with one head's values shifted."""
     made = RNG.normal(size=(count, 4, 2, 3))
     made[:, 2, 1, 0] += shift
     return list(made)
@@ -93,7 +93,7 @@ def test_repair_rate_states_the_difference() -> None:
 
 @pytest.fixture(scope="module")
 def failing() -> tuple[Material, Themes, Theme]:
-    """The made set with a theme about colours where the source has "woman"."""
+    """Return the made-up set with a theme about colours where the source contains "woman"."""
     material = made_material(400, damage=lose_colours_of_women)
     (themes,) = find_themes(material)
     theme = next(one for one in themes.found if one.symptom.startswith("colours"))
@@ -101,7 +101,7 @@ def failing() -> tuple[Material, Themes, Theme]:
 
 
 def runner(material: Material, is_repairable: bool) -> Runner:
-    """Run a fake model that loses colours unless its bad head is gated, where that is possible."""
+    """Run a fake model that loses colours unless its bad head is gated, if gates are possible."""
     examples = []
     pairs = zip(material.sources, material.references, strict=True)
     for number, (source, given) in enumerate(pairs):
@@ -118,7 +118,7 @@ def runner(material: Material, is_repairable: bool) -> Runner:
         if "woman" in request.text:
             attention = made.maps[SITE]
             weights = np.array(attention.weights)
-            # The bad head looks at one area alone.
+            # The bad head attends to one area only.
             weights[BAD] = 0
             weights[BAD][:, 0] = 1
             made = replace(made, maps={**made.maps, SITE: replace(attention, weights=weights)})

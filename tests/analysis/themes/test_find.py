@@ -1,4 +1,4 @@
-"""Whether themes find a planted failure and stay quiet where there is none."""
+"""Themes find a planted failure and report nothing if there is none."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_find_themes_is_quiet_on_shuffles(damaged: Material, is_compared: bool) 
     for seed in range(SHUFFLES):
         shuffled = shuffle_measurements(measured, np.random.default_rng(50 + seed))
         counts.append(len(prove_themes(shuffled, split_halves(material, seed), seed)))
-    # Two in a hundred have a theme by the false discovery rate.
+    # The false discovery rate allows a theme in two of a hundred.
     assert counts.count(0) >= SHUFFLES - 1
 
 

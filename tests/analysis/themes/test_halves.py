@@ -1,4 +1,4 @@
-"""Whether examples that belong together stay in one half."""
+"""Examples that belong together are in one half."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_split_halves_takes_each_example_once() -> None:
 def test_split_halves_keeps_documents_and_equal_sources_together() -> None:
     material = made_material(100)
     documents = tuple(f"d{place // 4}" if place < 80 else "" for place in range(100))
-    # Line 99 repeats the source of line 0 but for case and blanks, so it joins document d0.
+    # Line 99 repeats the source of line 0 except for case and spaces, so it joins document d0.
     sources = (*material.sources[:99], f" {material.sources[0].upper()}  ")
     material = replace(material, documents=documents, sources=sources)
     assert [0, 1, 2, 3, 99] in joined_groups(material)

@@ -1,4 +1,4 @@
-"""What is measured of examples: words, conditions, symptoms, rates, quantities."""
+"""Features of examples: words, conditions, symptoms, rates and quantities."""
 
 from __future__ import annotations
 

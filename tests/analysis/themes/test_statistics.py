@@ -1,4 +1,4 @@
-"""The statistics of themes beside slow references and scipy."""
+"""Statistics of themes, compared with slow references and scipy."""
 
 from __future__ import annotations
 

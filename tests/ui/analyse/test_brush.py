@@ -1,4 +1,4 @@
-"""What is dragged over or clicked in a chart of an analysis is what its table keeps."""
+"""A drag or click in a chart of an analysis filters its table."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ PAGE = Page("analyse", "", AnalyseState())
 
 @pytest.fixture(autouse=True)
 def held(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The session."""
+    """Replace the session's state by a plain dictionary."""
     state: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", state)
     return state
 
 
 def dragging(monkeypatch: pytest.MonkeyPatch, *outlines: Any) -> dict[str, Any]:
-    """Have charts report outlines; returns what is called for a click, by "click"."""
+    """Make charts report outlines; return the callback of a click, by "click"."""
     clicks: dict[str, Any] = {}
 
     def pointer(key: str, click: Any) -> object:

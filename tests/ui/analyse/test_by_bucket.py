@@ -1,4 +1,4 @@
-"""What a click on a bucket keeps is what the bucket holds."""
+"""A click on a bucket keeps exactly the examples of the bucket."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from areaviz.ui.analyse.outlines import MAX_CORNERS, MAX_OUTLINES, Outline, read
 
 
 def winding_number(x: float, y: float, corners: list[tuple[float, float]]) -> int:
-    """How often a polygon turns around a point."""
+    """Return the number of times that a polygon winds around a point."""
     turned = 0.0
     for (x0, y0), (x1, y1) in zip(corners, corners[1:] + corners[:1], strict=True):
         angle = np.arctan2(y1 - y, x1 - x) - np.arctan2(y0 - y, x0 - x)
@@ -24,7 +24,7 @@ def test_polygon_contains_points_around_which_it_turns(corners: list[tuple[int, 
     places = [(x + 0.31, y + 0.43) for x in range(9) for y in range(9)]
     x_P, y_P = np.array(places).T
     x_C, y_C = np.array(corners, float).T
-    # An odd number of turns is inside by the rule of crossings as well.
+    # An odd number of turns is inside by the even-odd rule, too.
     expected = [
         winding_number(x, y, [(float(a), float(b)) for a, b in corners]) % 2 == 1 for x, y in places
     ]

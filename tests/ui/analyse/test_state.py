@@ -1,4 +1,4 @@
-"""The address of an analysis restores it, and one that cannot be followed says why."""
+"""The address of an analysis restores it; an invalid address gives a reason."""
 
 from __future__ import annotations
 

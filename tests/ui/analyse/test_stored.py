@@ -1,4 +1,7 @@
-"""What is computed of an analysis' rows: once, until rows are added, and never of other rows."""
+"""Values derived from an analysis' rows are computed once until rows are added.
+
+They are never those of other rows.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ HEADER = Header("set", SET.digest, "model", "card")
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was computed, by name."""
+    """Return the names of the computed values."""
     done: list[str] = []
 
     def counting(name: str, work: Callable[..., object]) -> None:

@@ -1,4 +1,4 @@
-"""The Python half of the image grid; which of two selections wins is the ribbon's test."""
+"""The Python half of the image grid; tests of the ribbon cover competing selections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python half of the sound: what the browser is told, and what it may choose."""
+"""The Python half of the sound: the data for the browser, and the choices it may report."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_what_the_page_looks_at_is_framed() -> None:
     app.session_state["items"] = (2,)
     app.run()
     assert '"items": [2]' in "".join(app.json[0].value.split("\n")).replace(" 2 ", "2")
-    # Moments of the sound are no rows.
+    # Moments of the sound are not rows.
     app.session_state["side"] = "memory"
     app.run()
     assert '"side": "query"' in app.json[0].value and "2" not in app.json[0].value

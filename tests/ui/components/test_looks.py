@@ -1,4 +1,4 @@
-"""The Python half of the readings on one clock: what the browser is sent."""
+"""The Python half of the readings on one clock: the data for the browser."""
 
 from __future__ import annotations
 

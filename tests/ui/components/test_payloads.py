@@ -1,5 +1,6 @@
-"""What is sent to the browser is found again by its content, bounded in bytes and time, and keeps
-no trace alive.
+"""Payloads for the browser are found by their content, and limited in bytes and time.
+
+They keep no trace alive.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ SITE = "encoder-decoder"
 
 
 class Maker:
-    """Makes payloads of so many bytes and counts how often."""
+    """A maker of payloads of this size that counts its calls."""
 
     def __init__(self, size: int = 10) -> None:
         self.size, self.made = size, list[tuple[str, int]]()
@@ -96,7 +97,7 @@ def test_a_failure_is_not_remembered() -> None:
 
 
 def changed(trace: Trace) -> list[Trace]:
-    """The trace with one part another, for every part that a payload shows."""
+    """Yield the trace with one part changed, for every part that a payload shows."""
     one = trace.maps[SITE]
     weights = one.weights.copy()
     weights[0, 0, 0] = weights[0, 0, 0, ::-1]

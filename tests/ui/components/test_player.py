@@ -1,4 +1,4 @@
-"""The Python half of the player: which views are played, and what the browser is told."""
+"""The Python half of the player: the views that it plays, and the data for the browser."""
 
 from __future__ import annotations
 

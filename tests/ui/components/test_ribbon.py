@@ -1,4 +1,4 @@
-"""The Python half of the ribbon: what is sent and reported, and which of two selections wins."""
+"""The Python half of the ribbon: data, reports, and the winner of two selections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Python half of the film strip: what the browser is sent, and what is locked."""
+"""The Python half of the film strip: the data for the browser, and the locked items."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ FOCUS = Focus("encoder-decoder")
 
 
 def trace(text: str = "31") -> Trace:
-    """Return a trace whose first sign attends to one frame and whose end attends to none.
+    """Return a trace whose first character attends to one frame and whose end attends to none.
 
-    The second sign attends to two frames as one area, to a third frame, and very little to another.
+    The second character attends to two frames as one area, to a third frame, and very little to
+    another.
     """
     made = clip_trace(text)
     grid = AreaGrid(1, 6, 1, 3)
@@ -46,7 +47,7 @@ def test_strip_data_has_the_shares_of_attention_of_every_word() -> None:
 
 
 def test_strip_data_names_frames_by_their_numbers_in_the_clip() -> None:
-    """Every other frame of a clip with twice as many frames is watched."""
+    """Check every other frame of a clip with twice as many frames."""
     made, long = trace(), Clip.of("long", fakes.clip().pixels.repeat(2, 0), milliseconds=100)
     field = replace(made.fields["clip"], anchors=made.fields["clip"].anchors * 2)
     request = replace(made.request, clip=long)
@@ -103,7 +104,7 @@ def page() -> None:
 
 
 def opened(**state: object) -> AppTest:
-    """Return the page with this session state."""
+    """Open the page with this session state."""
     app = AppTest.from_function(page, default_timeout=60)
     for name, value in state.items():
         app.session_state[name] = value
@@ -113,7 +114,7 @@ def opened(**state: object) -> AppTest:
 
 
 def selected(app: AppTest) -> tuple[str, list[int]]:
-    """Return the side and the items that the component locks; the rest of the focus is kept."""
+    """Return the side and the items that the component locks; the rest of the focus stays."""
     found = json.loads(app.json[0].value)
     (strip,) = app.get("bidi_component")
     assert found["mass"] == 70 and json.loads(strip.proto.json)["chosen"] == found["items"]

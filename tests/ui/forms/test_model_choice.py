@@ -1,4 +1,4 @@
-"""A picture brings a fitting model along, once, and a mismatch is told."""
+"""Choosing a picture selects a fitting model once, and a mismatch gives a message."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""The slider "Largest area": where areas are learned it ends at the trained size, and says what
-smaller ones lose.
+"""The slider "Largest area" ends at the trained size if areas are learned.
+
+It also explains what smaller sizes lose.
 """
 
 from __future__ import annotations

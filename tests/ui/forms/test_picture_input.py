@@ -1,6 +1,4 @@
-"""The picture widget without a browser: what is chosen, what is refused, what stays, and what links
-do.
-"""
+"""The picture widget without a browser: its choices, errors, state and links."""
 
 from __future__ import annotations
 
@@ -156,7 +154,7 @@ def test_flat_pictures_are_shown(width: int, height: int) -> None:
 
 @pytest.fixture
 def state(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """A session of our own for what runs between two runs of a page."""
+    """Replace the session's state between two runs of a page."""
     session: dict[str, Any] = {}
     monkeypatch.setattr(st, "session_state", session)
     return session

@@ -1,4 +1,4 @@
-"""What pages open with is stored, fits the shipped models, and can be looked into at once."""
+"""The stored openings of pages fit the shipped models, and can be explored at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.trace import codec
 
 
 def test_stored_openings_are_of_the_models_that_are_shipped() -> None:
-    """Fails after a model has changed: write them anew with `areaviz openings`."""
+    """Check the stored openings; if a model has changed, run `areaviz openings`."""
     paths = list(OPENINGS.glob("*.npz"))
     models = set()
     for path in paths:

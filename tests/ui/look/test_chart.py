@@ -1,4 +1,4 @@
-"""What a page says of a run beside its figure."""
+"""Texts about a run that a page shows next to the figure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from streamlit.testing.v1 import AppTest
 
 
 def page() -> None:
-    """Show what a run says, with items that have no place in a picture."""
+    """Show the texts about a run with items that have no place in a picture."""
     from dataclasses import replace
 
     from areaviz.ui.look.chart import warning

@@ -1,4 +1,4 @@
-"""Every view gives every file, with a name and a type that belong to it."""
+"""Every view gives every file, with the right name and type."""
 
 from __future__ import annotations
 

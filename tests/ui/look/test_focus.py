@@ -1,4 +1,4 @@
-"""A focus is fitted to its trace, chosen by widgets, and shared where it means the same."""
+"""A focus is adapted to its trace, chosen by widgets, and shared where it means the same thing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OTHER = fakes.trace("A dog.", "Hund!", layers=1, heads=2)
 
 
 def described() -> Trace:
-    """What a translator that looks makes of a picture alone."""
+    """Return the trace of a translator with pictures that gets only a picture."""
     both = fakes.doubly_trace()
     sites = ("encoder-decoder picture", "decoder self")
     fields = {name: field for name, field in both.fields.items() if name != "source"}

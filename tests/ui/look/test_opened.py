@@ -1,4 +1,4 @@
-"""Files of attention are opened once, refused by name, and given back."""
+"""Files of attention are opened once, refused with a reason, and freed again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def saved(**arrays: object) -> bytes:
 
 @pytest.fixture
 def reads(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How often a file was read."""
+    """Return a list that gets an entry whenever a file is read."""
     counted: list[int] = []
     real = module.open_npz
 

@@ -1,4 +1,4 @@
-"""Translations side by side: which words differ, and which word the picture decides."""
+"""Translations side by side: words that differ, and words that the picture decides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a card: the test set of the papers first, attention beside its baselines."""
+"""Tables of a card: the test set of the papers first, attention next to its baselines."""
 
 from __future__ import annotations
 
@@ -109,14 +109,17 @@ def test_looks_stand_beside_looks_that_know_nothing() -> None:
 
 
 def test_every_shipped_model_that_looks_has_its_measures_beside_those_of_no_looks() -> None:
-    """In the words of its task: a fact is no digit, and a moment no place in a picture."""
+    """Check the table of every shipped model, with the words of its task.
+
+    A fact is not a digit, and a moment is not a place in a picture.
+    """
     for path in sorted(CHECKPOINTS.glob("*/card.json")):
         card = read_card(path)
         if card.mechanism == "none" or TASKS[card.task].follows_words:
             continue
         looks = LOOK_MEASURES[card.task]
         table = quality_table(card.attention, looks)
-        # Of photographs with a sentence nobody knows where things are.
+        # Photographs with a sentence have no known places of things.
         if set(table["Share"]) == {looks.shares.get("picture_share")}:
             continue
         assert table["Share"] and {"Measured", "Untrained"} <= table.keys(), card.name

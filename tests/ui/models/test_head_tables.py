@@ -1,4 +1,4 @@
-"""Tables of heads and links: percent where it is a share, a dash where nothing was measured."""
+"""Tables of heads and links: per cent for shares, a dash for values that were not measured."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the index says about a model: its targets as dots, its result, its twin and its training."""
+"""Summary of a model in the index: targets as dots, its result, its twin and its training."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ AREA, REGULAR = folder.card("area", "area"), folder.card("regular", "regular")
 
 
 def target(reached: bool | None) -> Judged:
-    """A target with this result."""
+    """Return a target with this result."""
     return Judged("what", "at least 1", "1", reached, "")
 
 

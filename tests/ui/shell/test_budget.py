@@ -1,6 +1,4 @@
-"""Bytes that all readers together hold: counted for as long as a thing lives, refused in one
-sentence.
-"""
+"""Memory that all readers together use: counted while an object lives, refused in one sentence."""
 
 from __future__ import annotations
 
@@ -20,12 +18,12 @@ ANNA, BORIS = Visitor("a" * 32), Visitor("b" * 32)
 
 
 class Thing:
-    """Something that holds bytes."""
+    """An object that uses memory."""
 
 
 @pytest.fixture(autouse=True)
 def whole_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let one reader use all of a budget, except where a test sets the share."""
+    """Let one reader use all of a budget, unless the test sets the share."""
     monkeypatch.setenv("AREAVIZ_LIMIT_BUDGET_PERCENT", "100")
 
 
@@ -94,7 +92,7 @@ def test_what_can_be_made_again_gives_way_first() -> None:
 
 
 def test_an_end_while_bytes_are_being_counted_does_not_hang() -> None:
-    """A thing may be collected by the thread that holds the lock."""
+    """Check an object that is collected by the thread that holds the lock."""
     budget = Budget(100, "attention")
 
     def spare() -> None:

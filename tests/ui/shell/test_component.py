@@ -1,4 +1,4 @@
-"""What Streamlit is given of a component."""
+"""Arguments that Streamlit gets for a component."""
 
 from __future__ import annotations
 

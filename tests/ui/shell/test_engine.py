@@ -1,6 +1,4 @@
-"""The settings choose the backend; a server of models needs its token, and the pages work through
-it.
-"""
+"""The settings choose the backend. A server of models needs its token, and the pages can use it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers see one sentence for each error, and no folder of the operator's machine."""
+"""Readers see one sentence for each error, without any folder of the operator's machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def failing_page() -> None:
 
 
 def sentences() -> list[str]:
-    """Return what the parts of the app say that name files of the machine."""
+    """Return the sentences of those parts of the app that name files of the machine."""
     folder, found = Path("/srv/app/of/the/operator"), []
     for fails in (
         lambda: write_whole(folder / "a.json", b""),

@@ -23,7 +23,7 @@ def locked(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def bring(monkeypatch: pytest.MonkeyPatch, token: str) -> None:
-    """Have the session's socket bring the cookie that this token gave."""
+    """Make the session's socket have the cookie for this token."""
     name = admission_cookie(config.get_option("server.port"))
     bring_cookies(monkeypatch, {name: admission(admission_key(token))})
 

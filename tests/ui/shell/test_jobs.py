@@ -1,4 +1,4 @@
-"""What the operator sees of the work of the app."""
+"""The operator's view of the app's jobs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_work_shows_analyses_by_reader_and_the_limits_in_force(
     monkeypatch.setenv("AREAVIZ_LIMIT_QUESTION_SECONDS", "2.5")
     jobs = Jobs()
     monkeypatch.setattr(jobs_module, "jobs", lambda: jobs)
-    # The attention that earlier tests left in memory belongs to the process.
+    # Use an own budget, because earlier tests may have left attention in that of the process.
     memory = Budget(MEBI, "attention")
     monkeypatch.setattr(jobs_module, "memory", lambda: memory)
     begun = [jobs.start(key, until_stopped, "a" * 32, "set") for key in "xy"]

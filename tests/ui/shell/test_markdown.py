@@ -1,4 +1,4 @@
-"""User text stays text: no markup, nothing hidden."""
+"""Texts of users stay texts: no markup, nothing hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a page holds: links are read into it, widgets show it, and it outlives them."""
+"""State of a page: links set it, widgets show it, and it outlives the widgets."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_link_stays_as_it_is_until_something_is_changed() -> None:
     app.text_input[0].set_value("A cat.").run()
     whole = {"model": "a", "text": "A cat.", "view": "pyramid"}
     assert dict(app.query_params) == whole
-    # Also when what the link showed is asked for again.
+    # This also holds if the request that the link showed is repeated.
     app.text_input[0].set_value("A dog.").run()
     assert dict(app.query_params) == whole | {"text": "A dog."}
 

@@ -1,4 +1,4 @@
-"""Values that a browser brings to a new app are taken up one after the other, and all are shown."""
+"""Values that a browser brings to a restarted app are restored one by one, and all are shown."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ BEAM = WidgetState(id="$$ID-1-beam", int_value=7)
 
 
 class Rerun(Exception):
-    """The page is drawn once more."""
+    """The exception that makes Streamlit run the page again."""
 
 
 class Session(dict[str, Any]):
-    """A session that remembers what was set in it."""
+    """A session that keeps its state."""
 
     def __init__(self) -> None:
         super().__init__(method="beam", beam=7)
@@ -53,7 +53,7 @@ def test_every_value_is_shown_again_until_the_last_is_taken_up(
     with pytest.raises(Rerun):
         restart_recovery.take_up(is_open=True)
     restart_recovery.begin()
-    drawn.append(BEAM)  # the width is there once the method is known
+    drawn.append(BEAM)  # the width is shown once the method is known
     with pytest.raises(Rerun):
         restart_recovery.take_up(is_open=True)
     assert chosen == [METHOD, BEAM]

@@ -1,4 +1,4 @@
-"""Each private part of Streamlit that is used does what the app relies on."""
+"""Each private part of Streamlit that the app uses works as the app expects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from areaviz.ui.shell import streamlit_private
 
 
 def script() -> None:
-    """A page that is drawn once more as if its text had just been typed."""
+    """Run a page again as if its text had just been typed."""
     import streamlit as st
     from streamlit.proto.WidgetStates_pb2 import WidgetState
     from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -40,7 +40,7 @@ def test_a_page_is_drawn_again_with_a_value_as_if_it_were_just_typed() -> None:
 
 
 def brought() -> None:
-    """A session that gets a value of a widget that was never drawn."""
+    """Return a session with a value of a widget that was never drawn."""
     import streamlit as st
     from streamlit.proto.WidgetStates_pb2 import WidgetState
     from streamlit.runtime.scriptrunner import get_script_run_ctx

@@ -1,4 +1,4 @@
-"""Tables to read: what counts as a column of numbers, and that the page draws it so."""
+"""Tables for readers: columns that count as numbers, and how the page draws them."""
 
 from __future__ import annotations
 

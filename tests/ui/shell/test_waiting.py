@@ -1,4 +1,4 @@
-"""The bar of what takes time: its words and share while it runs, and that it is gone at the end."""
+"""The progress bar: its texts and share while something runs, and its removal at the end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests import fakes
 
 
 class Place:
-    """Where a bar is drawn; notes what it shows."""
+    """A place for a progress bar that records its states."""
 
     def __init__(self) -> None:
         self.shown: list[tuple[float, str]] = []
@@ -28,7 +28,7 @@ class Place:
 
 
 class Half(fakes.FakeBackend):
-    """Is half way in every request once, and fails at "wrong"."""
+    """A backend that reports half of every request once, and fails at "wrong"."""
 
     def trace(
         self, request: Request, progress: Progress | None = None, caller: Caller = OWN_WORK

@@ -57,7 +57,7 @@ def text_of(trace: Trace, field: str, first: int, last: int) -> str:
 
 
 def heaviest(trace: Trace, layer: int, head: int, query: int) -> tuple[int, int, int]:
-    """Return the first item, the last item and the per cent of a head's heaviest span."""
+    """Return the first item, the last item and the percentage of a head's heaviest span."""
     attention = trace.maps[SITE]
     row_A = attention.weights[layer, head, query]
     at = int(np.argmax(row_A))
@@ -186,7 +186,7 @@ def test_area_step_of_a_model_without_areas_speaks_of_one_word() -> None:
 
 @pytest.mark.parametrize("path", [path.name for path in STORED])
 def test_is_fit_says_whether_the_first_steps_can_be_built(path: str) -> None:
-    """A page can show any trace when its step is drawn, such as one of another model."""
+    """Check every stored trace, because a page may show another model's trace during a step."""
     trace = STORED[Path(OPENINGS) / path]
     if is_fit(trace):
         for build in (opening_step, area_step, head_step, rectangle_step):
