@@ -64,7 +64,7 @@ def test_a_link_with_the_token_keeps_it_nowhere(locked: str, page: Page) -> None
 
 def test_pictures_and_uploads_work_behind_it(locked: str, unknown_page: Page) -> None:
     page = unknown_page
-    page.goto(f"{locked}/four_ways")
+    page.goto(f"{locked}/translate_picture")
     sign_in(page)
     shown = page.locator('[data-testid="stImage"] img').first
     expect(shown).to_be_visible()
