@@ -34,7 +34,7 @@ def test_pages_below_a_path_work(below: tuple[str, Proxy], unknown_page: Page) -
     page.get_by_role("button", name="Open").click()
     expect(page.locator(".ribbon[data-ready] .say")).to_contain_text("most to")
     assert page.url.startswith(f"{url}/translate?")
-    for path in ("", "/", "/four_ways"):
+    for path in ("", "/", "/translate_picture"):
         page.goto(url + path)
         expect(page.get_by_role("heading").first).to_be_visible()
         settled(page)
