@@ -29,6 +29,7 @@ from areaviz.models.device import (
     is_out_of_memory,
     use_threads,
 )
+from areaviz.trace.best import with_best
 from areaviz.trace.errors import BackendError, InputError, without_traceback
 from areaviz.trace.logits import Logits
 from areaviz.trace.record import Trace
@@ -101,7 +102,8 @@ class LocalBackend:
     ) -> Trace:
         """Run a request, see `Backend`."""
         checked = self._allowed(request, caller)
-        return self._worker.submit(checked, progress, caller)
+        trace = self._worker.submit(checked, progress, caller)
+        return with_best(trace, self._cards[checked.model].bests)
 
     def logits(
         self,

@@ -17,6 +17,7 @@ from areaviz.backend.base import OWN_WORK, Backend, Caller, Wrapper
 from areaviz.backend.cached import key_of
 from areaviz.cards.card import Card
 from areaviz.trace import codec
+from areaviz.trace.best import with_best, without_best
 from areaviz.trace.errors import InputError
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Progress, Request
@@ -45,10 +46,14 @@ class StoredBackend(Wrapper):
         path = path_of(self._folder, request, self.models())
         if path.is_file():
             try:
-                return codec.load(path)
+                return self._with_best(codec.load(path))
             except InputError as error:
                 log.warning("The stored trace %s is passed over: %s", path.name, error)
         return self._inner.trace(request, progress, caller)
+
+    def _with_best(self, trace: Trace) -> Trace:
+        card = self.models().get(trace.request.model)
+        return trace if card is None else with_best(trace, card.bests)
 
 
 class RecordingBackend(StoredBackend):
@@ -68,7 +73,8 @@ class RecordingBackend(StoredBackend):
         """Return a new trace; raise what the wrapped backend raises."""
         trace = self._inner.trace(request, progress, caller)
         path = path_of(self._folder, request, self.models())
-        codec.save(trace, path, half=True)
+        # The card says which heads to join, and may say so anew.
+        codec.save(without_best(trace), path, half=True)
         self.written.append(path)
         return trace
 

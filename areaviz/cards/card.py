@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
 from areaviz.cards.tasks import TASKS
+from areaviz.trace.best import BestAlignment, best_of
 from areaviz.trace.errors import BackendError
 from areaviz.trace.files import write_json
 from areaviz.trace.limits import READINGS
@@ -61,11 +62,15 @@ class Opening:
     # Counted from 0. The head None, "all" in card.json, means all heads.
     layer: int
     head: int | None
+    # The heads that together align best with words, boxes or times, or None if none were chosen.
+    best: BestAlignment | None = None
 
     @property
     def entries(self) -> dict[str, Any]:
         """Its entry in card.json."""
-        return {**asdict(self), "head": "all" if self.head is None else self.head}
+        head = "all" if self.head is None else self.head
+        found = {"reading": self.reading, "layer": self.layer, "head": head}
+        return found if self.best is None else {**found, "best": self.best.entries}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,11 @@ class Card:
         """The content of card.json, as `card_of` reads it."""
         opening = {site: opening.entries for site, opening in self.opening.items()}
         return {**asdict(self), "opening": opening}
+
+    @property
+    def bests(self) -> dict[str, BestAlignment]:
+        """The best alignment of each site that has one."""
+        return {site: one.best for site, one in self.opening.items() if one.best is not None}
 
     @property
     def can(self) -> frozenset[str]:
@@ -325,7 +335,8 @@ def _typed(value: Any, hint: Any, name: str) -> Any:
 
 def _opening(value: Any, name: str) -> Opening:
     """Convert JSON to an opening. Raise ValueError for an invalid reading, layer or head."""
-    if not isinstance(value, dict) or value.keys() != {"reading", "layer", "head"}:
+    names = {"reading", "layer", "head"}
+    if not isinstance(value, dict) or value.keys() - {"best"} != names:
         raise ValueError(f"{name} is no object with reading, layer and head")
     reading, layer, head = value["reading"], value["layer"], value["head"]
     if reading not in READINGS:
@@ -333,4 +344,5 @@ def _opening(value: Any, name: str) -> Opening:
     places = [layer] if head == "all" else [layer, head]
     if any(type(place) is not int or place < 0 for place in places):
         raise ValueError(f"{name}: layer or head is no whole number from 0 on")
-    return Opening(reading, layer, None if head == "all" else head)
+    best = best_of(value["best"]) if "best" in value else None
+    return Opening(reading, layer, None if head == "all" else head, best)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from areaviz.drawing.gazes import CANVAS
 from areaviz.trace.attribution import WAYS, attributed_site
+from areaviz.trace.best import BEST, best_site
 from areaviz.trace.derived import AS_AREAS, SUMS, base_site
 from areaviz.trace.query import is_one_text
 from areaviz.trace.record import Trace
@@ -66,6 +67,11 @@ def sites(trace: Trace) -> list[str]:
     return found + [site for site in trace.gazes if site != CANVAS]
 
 
+def model_sites(trace: Trace) -> list[str]:
+    """Return the sites of a trace without best alignments, which are a choice of their layers."""
+    return [site for site in sites(trace) if not site.endswith(BEST)]
+
+
 def layer_noun(site: str) -> str:
     """Return the noun for a layer of a site, in lower case."""
     return _LAYERS.get(_base(site), "layer")
@@ -75,6 +81,7 @@ def site_name(trace: Trace, site: str) -> str:
     """Return the name of a site, with a suffix if the map was derived or is an attribution."""
     site, attributed = attributed_site(site)
     site, derived = base_site(site)
+    site, best = best_site(site)
     names = TEXT_SITES if "source" in trace.fields else PICTURE_SITES
     if "source" in trace.fields and "history" not in trace.fields:
         names = names | _READ_SITES
@@ -83,8 +90,9 @@ def site_name(trace: Trace, site: str) -> str:
     for field, others in _OTHER_SITES.items():
         if field in trace.fields:
             names = names | others
+    aligned = ", best alignment" if best else ""
     by = f", by {WAYS[attributed]}" if attributed else ""
-    return _base_name(trace, site, names) + _DERIVED.get(derived, "") + by
+    return _base_name(trace, site, names) + _DERIVED.get(derived, "") + by + aligned
 
 
 def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
@@ -102,4 +110,4 @@ def _base_name(trace: Trace, site: str, names: Mapping[str, str]) -> str:
 
 def _base(site: str) -> str:
     """Return the site that a map belongs to, without its derivation or attribution."""
-    return base_site(attributed_site(site)[0])[0]
+    return best_site(base_site(attributed_site(site)[0])[0])[0]

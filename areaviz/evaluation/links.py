@@ -91,7 +91,7 @@ def word_figures(
     pair = np.unravel_index(before["pair"].argmax(), before["pair"].shape)
     found = {"best_pair": float(after["pair"][pair])}
     found["best_pair_whole"] = float(after["pair_whole"][pair])
-    place = _phrase_head(heads, before["span"])
+    place = phrase_head(heads, before["span"])
     if place is None:
         return {**found, "multi_share": 0.0}
     found |= {"layer": place[0], "head": place[1]}
@@ -103,7 +103,7 @@ def word_figures(
     return found
 
 
-def _phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
+def phrase_head(heads: Mapping[str, Any], span_LH: Array) -> tuple[int, int] | None:
     """Return the layer and head whose spans are measured, or None if no head has one on top."""
     shares = np.array(heads["multi_share"], dtype=np.float64)
     depends = np.array(heads["dependence"]) > heads["dependence_untrained"]

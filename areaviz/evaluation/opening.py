@@ -1,9 +1,10 @@
 """The choice, on validation, of the reading, layer and head that a page opens with.
 
-Heaviest areas, which the softmax chose, come first wherever a head shows areas: one head must
-depend on its query more than the untrained network and have a span or rectangle on top often enough
-(`enough`). At other sites the heaviest area is a single item, and a page opens with what the items
-receive:
+Heaviest areas, which the softmax chose, come first wherever a head shows areas. Between encoder and
+decoder of a translator it is the head whose areas of several items hold the linked word most often,
+among those that show such areas often. At other sites one head must depend on its query more than
+the untrained network and have a span or rectangle on top often enough (`enough`). Elsewhere the
+heaviest area is a single item, and a page opens with what the items receive:
 
 - Between encoder and decoder of a translator: coverage's heaviest item or the densest area, in the
   layer and head (or mean of a layer's heads) that agrees best with words linked by hand.
@@ -15,7 +16,7 @@ Shapes: L layers, H heads, Q queries, N items, A areas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ import numpy.typing as npt
 
 from areaviz.cards.card import Opening
 from areaviz.data.examples import Dataset, Example
-from areaviz.evaluation.links import given_traces
+from areaviz.evaluation.links import count_linked, given_traces, phrase_head
 from areaviz.metrics.head_choice import WANTED
 from areaviz.metrics.linked import SITE
 from areaviz.metrics.words import word_runs
@@ -69,20 +70,14 @@ def linked_opening(model: WritingModel, figures: Figures, linked: Dataset) -> Op
         figures: Figures of its heads at this site.
         linked: Validation sentences with links.
     """
+    if enough(figures, SITE).any():
+        spans_LH = count_linked(model, linked).figures()["span"]
+        place = phrase_head(figures, spans_LH)
+        assert place is not None
+        return Opening("heaviest", *place)
     agrees = agreement(model, linked)
-    is_enough_LH = enough(figures, SITE)
-
-    def counts(rated: Rated) -> bool:
-        reading, (layer, head) = rated
-        if is_enough_LH.any():
-            return reading == "heaviest" and head is not None and bool(is_enough_LH[layer, head])
-        return reading != "heaviest"
-
-    reading, (layer, head) = max(filter(counts, agrees), key=lambda rated: agrees[rated])
-    if is_enough_LH[layer].sum() > 1:
-        # Several heads of the layer show areas, each in its own colour, so a page opens with all of
-        # them.
-        head = None
+    others = [rated for rated in agrees if rated[0] != "heaviest"]
+    reading, (layer, head) = max(others, key=lambda rated: agrees[rated])
     return Opening(reading, layer, head)
 
 
@@ -156,6 +151,7 @@ def _f1(spans_Q2: Spans, wanted_QN: npt.NDArray[np.bool_]) -> npt.NDArray[np.flo
     return overlap
 
 
-def _largest(values_LH: npt.NDArray[np.floating]) -> Sequence[int]:
+def _largest(values_LH: npt.NDArray[np.floating]) -> tuple[int, int]:
     """Return the layer and head of the largest value, counted from 0."""
-    return [int(place) for place in np.unravel_index(values_LH.argmax(), values_LH.shape)]
+    layer, head = np.unravel_index(values_LH.argmax(), values_LH.shape)
+    return int(layer), int(head)

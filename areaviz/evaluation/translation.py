@@ -12,6 +12,7 @@ from areaviz.cards.tasks import TASKS
 from areaviz.data.examples import Dataset
 from areaviz.data.multi30k import Pair
 from areaviz.data.word_links import read_linked
+from areaviz.evaluation.alignment import best_figures, choose_best, linked_maps
 from areaviz.evaluation.heads import (
     card_heads,
     given_pairs,
@@ -20,7 +21,7 @@ from areaviz.evaluation.heads import (
     plain_figures,
     read_pairs,
 )
-from areaviz.evaluation.links import diagonal_rate, error_rates, link_figures, word_figures
+from areaviz.evaluation.links import TEST, diagonal_rate, error_rates, link_figures, word_figures
 from areaviz.evaluation.measure import Measured, Options
 from areaviz.evaluation.opening import linked_opening, openings
 from areaviz.metrics.by_length import gains_by_length, length_figures
@@ -34,8 +35,10 @@ from areaviz.trace.request import Request
 
 PENALTIES = tuple(round(0.2 * step, 1) for step in range(11))
 """The length penalties of beam search from which validation chooses."""
-LINKS, LINKED_WORDS = "word links", "linked words"
-"""Entries of `Card.attention` for error rates, and for spans that contain linked words."""
+LINKS, LINKED_WORDS, BEST_ALIGNMENT = "word links", "linked words", "best alignment"
+"""Entries of `Card.attention` for error rates of single heads, for spans that contain linked words,
+and for the error rate of the best alignment.
+"""
 
 
 def evaluate_translation(model: WritingModel, data: Path, split: str, options: Options) -> Measured:
@@ -61,7 +64,9 @@ def evaluate_translation(model: WritingModel, data: Path, split: str, options: O
     if split == "val":
         linked = read_linked(data, "val")
         heads = _heads(model, linked, chosen)
-        opening = {**openings(heads), SITE: linked_opening(model, heads[SITE], linked)}
+        best = choose_best(linked_maps(model, linked), card.mechanism == "area")
+        first = replace(linked_opening(model, heads[SITE], linked), best=best)
+        opening = {**openings(heads), SITE: first}
         spans = _chosen_spans(card, heads)
         return replace(written, heads=heads, attention=spans, opening=opening)
     return replace(written, attention=_on_test(model, data, chosen))
@@ -156,6 +161,10 @@ def _on_test(model: WritingModel, data: Path, pairs: Sequence[Pair]) -> dict[str
         attention[f"{site}, spans"] = entry | {"sentences": len(pairs)}
     attention[LINKS] = link_figures(model, data)
     attention[LINKED_WORDS] = word_figures(model, card.heads[SITE], data)
+    best = card.bests.get(SITE)
+    if best is not None:
+        linked = (read_linked(data, split) for split in ("val", TEST))
+        attention[BEST_ALIGNMENT] = best_figures(model, best, *linked)
     return attention
 
 

@@ -13,6 +13,7 @@ from areaviz.cards.card import Opening, read_card
 from areaviz.data.examples import Dataset
 from areaviz.evaluation import opening as module
 from areaviz.evaluation.opening import agreement, enough, linked_opening, openings, pointing_opening
+from areaviz.metrics.linked import LinkedCounts
 from areaviz.metrics.words import word_runs
 from areaviz.models.writing import WritingModel
 from areaviz.trace.areas import Area
@@ -89,7 +90,17 @@ def items(area: Area) -> set[int]:
     return set(range(area.left, area.left + area.width))
 
 
-def test_translator_opens_on_the_best_agreeing_head(
+HELD = {
+    **dict.fromkeys(("span_whole", "span_random", "span_random_whole", "single"), [0.0, 0.0]),
+    **dict.fromkeys(("single_whole", "pair", "pair_whole"), [0.0, 0.0]),
+    "queries": [10.0, 10.0],
+    "spans": [5.0, 5.0],
+    "span": [1.0, 4.0],
+}
+"""Counts of two heads, of which the second one's spans hold the linked word more often."""
+
+
+def test_translator_opens_on_the_head_whose_spans_are_right(
     model: WritingModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rated = {
@@ -99,6 +110,8 @@ def test_translator_opens_on_the_best_agreeing_head(
         ("coverage", (0, 1)): 0.5,
     }
     monkeypatch.setattr(module, "agreement", lambda *_: rated)
+    held = LinkedCounts({name: np.array([values]) for name, values in HELD.items()})
+    monkeypatch.setattr(module, "count_linked", lambda *_: held)
     few, many = figures([0.1, 0.1], [2.0, 2.0]), figures([0.1, 0.3], [2.0, 2.0])
     assert linked_opening(model, few, linked()) == Opening("densest", 0, None)
     assert linked_opening(model, many, linked()) == Opening("heaviest", 0, 1)

@@ -10,23 +10,28 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from areaviz.drawing.sites import layer_noun, site_name, sites
+from areaviz.drawing.sites import layer_noun, model_sites, site_name
+from areaviz.trace.best import BEST, best_site
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.markdown import escaped, shortened
 from areaviz.ui.shell.page import AnyPage
-from areaviz.ui.shell.state import ALL_HEADS
+from areaviz.ui.shell.state import ALL_HEADS, BEST_LAYER
 
 Name = Callable[[Any], str]
 
 
 def current_focus(page: AnyPage, trace: Trace) -> Focus:
     """Return the selection fitted to `trace`; draw a caption about parts that the trace lacks."""
-    site = _fitting(page, "site", "Attention type", sites(trace), partial(site_name, trace))
+    site = _fitting(page, "site", "Attention type", model_sites(trace), partial(site_name, trace))
     page.hold(page.state.opening_at(site))
     noun = layer_noun(site).capitalize()
-    layer = _fitting(page, "layer", noun, layers(trace, site), layer_name)
-    head = _fitting(page, "head", "Head", heads(trace, site), head_name)
+    layer = _fitting(page, "layer", noun, layer_choices(trace, site), layer_name)
+    head = ALL_HEADS
+    if layer == BEST_LAYER:
+        site, layer = site + BEST, 0
+    else:
+        head = _fitting(page, "head", "Head", heads(trace, site), head_name)
     locked = page.state.locked
     wanted = replace(locked, site=site, layer=layer, head=None if head == ALL_HEADS else head)
     if locked.site != site and not _same_field(trace, locked.side, locked.site, site):
@@ -52,14 +57,17 @@ def focus_picker(page: AnyPage, trace: Trace, site: str, has_heads: bool = True)
         site: the selected site.
         has_heads: whether the map above lacks a legend in which users choose heads.
     """
+    site, best = best_site(site)
     with st.container(key="focus", horizontal=True, gap="medium", vertical_alignment="center"):
         # More options than the last number become a list. Fewer than the number before it are not
         # drawn, because there is no choice: one site, one layer, or one head.
         noun = layer_noun(site).capitalize()
-        _picker(page, "layer", noun, layers(trace, site), layer_names(trace, site), 2, 32)
-        _picker(page, "site", "Attention type", sites(trace), partial(site_name, trace), 2, 4)
-        if has_heads:
+        _picker(page, "layer", noun, layer_choices(trace, site), layer_names(trace, site), 2, 32)
+        _picker(page, "site", "Attention type", model_sites(trace), partial(site_name, trace), 2, 4)
+        if has_heads and not best:
             _picker(page, "head", "Head", heads(trace, site), head_name, 3, 32)
+    if best:
+        st.caption(f"**Best alignment**: {trace.maps[site + BEST].derived}")
 
 
 def _picker(
@@ -93,6 +101,12 @@ def layers(trace: Trace, site: str) -> range:
     return range(trace.maps[site].layers if site in trace.maps else 1)
 
 
+def layer_choices(trace: Trace, site: str) -> list[int]:
+    """Return the options for layers: each layer, then the best alignment if there is one."""
+    best = [BEST_LAYER] if site + BEST in trace.maps else []
+    return [*layers(trace, site), *best]
+
+
 def heads(trace: Trace, site: str) -> list[int]:
     """Return the options for heads: all heads together, then each head."""
     return [ALL_HEADS, *range(trace.maps[site].heads if site in trace.maps else 1)]
@@ -100,7 +114,7 @@ def heads(trace: Trace, site: str) -> list[int]:
 
 def layer_name(layer: int) -> str:
     """Return the name of a layer on the page, counted from 1."""
-    return str(layer + 1)
+    return "Best alignment" if layer == BEST_LAYER else str(layer + 1)
 
 
 def layer_names(trace: Trace, site: str) -> Name:
@@ -117,7 +131,13 @@ def layer_names(trace: Trace, site: str) -> Name:
     if all(several) or not any(several):
         return layer_name
     single = _items_name(trace.fields[attention.memory])
-    return lambda layer: f"{layer + 1} · {'areas' if several[layer] else single}"
+
+    def name(layer: int) -> str:
+        if layer == BEST_LAYER:
+            return layer_name(layer)
+        return f"{layer + 1} · {'areas' if several[layer] else single}"
+
+    return name
 
 
 def _items_name(field: Field) -> str:

@@ -10,12 +10,15 @@ from typing import Self
 from areaviz.cards.card import Card, Opening
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
+from areaviz.trace.best import best_site
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params, to_params
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.shell.markdown import shortened
 
 ALL_HEADS = -1
+BEST_LAYER = -1
+"""The choice of the best alignment in place of a layer."""
 VIEW, COMPARE, LEVEL, WHY, ATTRIBUTION = "view", "compare", "level", "why", "attribution"
 """URL parameters. Each of them but `LEVEL` is also the name of the tab that shows its value."""
 WITHOUT, WHAT_IF, TABLE, COSTS, KINDS = "without", "what_if", "table", "costs", "kinds"
@@ -128,7 +131,9 @@ class State:
         first = replace(self, site="", layer=None, view=view, focused_model="", opened="")
         if focus is None:
             return replace(first, head=ALL_HEADS, locked=UNSELECTED)
-        return replace(first, site=focus.site, layer=focus.layer, opened=focus.site).locking(focus)
+        site, best = best_site(focus.site)
+        layer = BEST_LAYER if best else focus.layer
+        return replace(first, site=site, layer=layer, opened=site).locking(focus)
 
     def locking(self, focus: Focus) -> Self:
         """Return this state with the items and the head of a selection; site and layer stay."""
@@ -140,8 +145,11 @@ class State:
         if first is None or self.opened == site:
             return self
         head = ALL_HEADS if first.head is None else first.head
+        layer = first.layer
+        if first.best is not None and first.best.opens:
+            layer = BEST_LAYER
         locked = replace(self.locked, reading=first.reading)
-        return replace(self, layer=first.layer, head=head, locked=locked, opened=site)
+        return replace(self, layer=layer, head=head, locked=locked, opened=site)
 
     def unlocked(self) -> Self:
         """Return this state without locked items, because the input is new."""

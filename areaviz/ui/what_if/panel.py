@@ -10,6 +10,7 @@ import streamlit as st
 from areaviz.backend.base import Backend
 from areaviz.data.picture_samples import SAMPLES, names
 from areaviz.trace.attribution import WAYS
+from areaviz.trace.best import best_site
 from areaviz.trace.derived import base_site
 from areaviz.trace.interventions import KINDS, Change, Gate, Weigh
 from areaviz.trace.record import Trace
@@ -151,8 +152,12 @@ def _weigh(page: WhatIfPage, run: Experiment, focus: Focus) -> Change | None:
     st.caption(_meaning(factor))
     layer = None if where == "all layers" else focus.layer
     head = focus.head if where == "this head" else None
-    site, derived = base_site(focus.site)
-    if overlapping or derived:
+    site, best = best_site(focus.site)
+    site, derived = base_site(site)
+    if best:
+        # A best alignment joins heads of several layers.
+        layer = head = None
+    if overlapping or derived or best:
         # If areas are derived, the model itself attends to their items.
         return Weigh(site, grid.items_of(area), (), factor, layer, head)
     return Weigh(site, (), (area,), factor, layer, head)

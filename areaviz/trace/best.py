@@ -1,0 +1,162 @@
+"""The best alignment of a model: several heads, each at one decoding step, drawn as one map.
+
+Validation examples whose links or boxes are known choose the heads and their steps. A step of 0 is
+the row of the step that writes an item. A step of 1 is the row of the next step, which reads the
+item back. The map of a query is the mean of the weights of these rows.
+
+Shapes: Q queries, A areas.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from areaviz.trace.record import AttentionMap, FloatArray, Trace
+
+BEST = " best"
+"""Suffix of the site of a best alignment."""
+STEPS = (0, 1)
+"""The decoding steps whose rows a head can be read at: its own, or the next one."""
+MOST_HEADS = 5
+"""Largest number of heads in a best alignment."""
+
+Choice = tuple[int, int, int]
+"""Layer and head, counted from 0, and a step of `STEPS`."""
+
+
+@dataclass(frozen=True, slots=True)
+class BestAlignment:
+    """The heads that validation chose, and how well they did there."""
+
+    heads: tuple[Choice, ...]
+    # Number and name of the examples that chose the heads, such as 20 "validation captions".
+    examples: int
+    chosen_on: str
+    # Share of wrong links or of words pointed at wrongly on these examples, 0..1, for the set and
+    # for the best single head at its own step.
+    error: float
+    error_single: float
+    # Whether pages open with it: its model has no areas to show, and it beats the single head.
+    opens: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """A sentence for users: what the map is, and on how many examples it was chosen."""
+        mean = "This map is the mean of these heads." if len(self.heads) > 1 else ""
+        found = f"{names_of(self.heads)}. {mean}".strip()
+        return f"{found} They were chosen on {self.examples:,} {self.chosen_on}."
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """Its entry in card.json, in which layers and heads count from 0."""
+        return {
+            "heads": [list(one) for one in self.heads],
+            "examples": self.examples,
+            "chosen_on": self.chosen_on,
+            "error": self.error,
+            "error_single": self.error_single,
+            "opens": self.opens,
+        }
+
+
+def best_of(entry: Any) -> BestAlignment:
+    """Return the best alignment of a card's entry.
+
+    Raises:
+        ValueError: An entry is missing or has the wrong type.
+    """
+    names = {"heads", "examples", "chosen_on", "error", "error_single", "opens"}
+    if not isinstance(entry, dict) or entry.keys() != names:
+        raise ValueError(f"best is no object with {', '.join(sorted(names))}")
+    heads = entry["heads"]
+    if not isinstance(heads, list) or not 1 <= len(heads) <= MOST_HEADS:
+        raise ValueError(f"best: heads is no list of 1 to {MOST_HEADS} heads")
+    for one in heads:
+        is_choice = isinstance(one, list) and len(one) == 3 and all(type(n) is int for n in one)
+        if not is_choice or min(one) < 0 or one[2] not in STEPS:
+            raise ValueError("best: a head is no list of layer, head and step")
+    if type(entry["examples"]) is not int or not isinstance(entry["chosen_on"], str):
+        raise ValueError("best: examples is no whole number, or chosen_on no text")
+    error, single = entry["error"], entry["error_single"]
+    if any(type(one) not in (int, float) for one in (error, single)):
+        raise ValueError("best: error or error_single is no number")
+    if type(entry["opens"]) is not bool:
+        raise ValueError("best: opens is neither true nor false")
+    chosen = tuple((one[0], one[1], one[2]) for one in heads)
+    return BestAlignment(
+        chosen, entry["examples"], entry["chosen_on"], error, single, entry["opens"]
+    )
+
+
+def names_of(heads: Sequence[Choice]) -> str:
+    """Return heads in words, counted from 1: “Heads 1.2, read one step later, and 4.1”."""
+    names = []
+    for layer, head, step in heads:
+        names.append(f"{layer + 1}.{head + 1}" + (", read one step later" if step else ""))
+    noun = "Head" if len(names) == 1 else "Heads"
+    if len(names) < 2:
+        return f"{noun} {names[0]}"
+    comma = "," if len(names) > 2 or heads[0][2] else ""
+    return f"{noun} {', '.join(names[:-1])}{comma} and {names[-1]}"
+
+
+def at_step(rows_QX: FloatArray, step: int) -> FloatArray:
+    """Return the rows that are read `step` steps later; the last rows have no later one."""
+    if not step:
+        return rows_QX
+    later_Q = np.minimum(np.arange(len(rows_QX)) + step, len(rows_QX) - 1)
+    moved: FloatArray = rows_QX[later_Q]
+    return moved
+
+
+def mean_weights(attention: AttentionMap, heads: Sequence[Choice]) -> FloatArray:
+    """Return the mean of the weights of heads, each at its step: float32 [Q, A]."""
+    rows = [at_step(attention.weights[layer, head], step) for layer, head, step in heads]
+    mean_QA: FloatArray = np.mean(rows, axis=0, dtype=np.float32)
+    return mean_QA
+
+
+def best_map(attention: AttentionMap, best: BestAlignment) -> AttentionMap:
+    """Return the best alignment of a site as a map of one layer with one head."""
+    return replace(
+        attention,
+        site=attention.site + BEST,
+        weights=mean_weights(attention, best.heads)[None, None],
+        chosen=None,
+        strength=None,
+        derived=best.sentence,
+    )
+
+
+def with_best(trace: Trace, bests: Mapping[str, BestAlignment]) -> Trace:
+    """Return a trace with the best alignment of each of its sites that has one, by site.
+
+    A best alignment that the trace already has is made again, because its heads may be older. A
+    trace without these sites or heads is returned unchanged. So are weights that are fetched layer
+    by layer, because the heads may lie in all of them.
+    """
+    maps = dict(trace.maps)
+    for site, best in bests.items():
+        attention = trace.maps.get(site)
+        if attention is None or not isinstance(attention.weights, np.ndarray):
+            continue
+        layers, heads = attention.weights.shape[:2]
+        if all(layer < layers and head < heads for layer, head, _ in best.heads):
+            maps[site + BEST] = best_map(attention, best)
+    return replace(trace, maps=maps) if bests else trace
+
+
+def without_best(trace: Trace) -> Trace:
+    """Return a trace without best alignments, which follow from its other maps and a card."""
+    maps = {site: one for site, one in trace.maps.items() if not site.endswith(BEST)}
+    return replace(trace, maps=maps)
+
+
+def best_site(site: str) -> tuple[str, str]:
+    """Split a site into its base and `BEST`, or "" if it is no best alignment."""
+    ending = BEST if site.endswith(BEST) else ""
+    return site.removesuffix(ending), ending
