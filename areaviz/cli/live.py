@@ -19,14 +19,17 @@ from areaviz.trace.errors import InputError
 from areaviz.trace.files import write_whole
 from areaviz.trace.picture import Picture
 from areaviz.trace.request import Request
+from areaviz.ui.forms.reason_samples import POINTS, STORIES
 
 SENTENCES = {
     "translation": "Two young men are playing football in a park.",
     "reading": "A man in a blue shirt",
+    "points": POINTS,
+    "questions": STORIES[0].text,
 }
+"""The text with which a page opens, by the task of its model."""
 SCENES = ("scene-34", "scene-9")
 """The pictures that a captioner's page offers; it opens with the first."""
-"""The text with which a page opens, by the task of its model."""
 
 
 def live(

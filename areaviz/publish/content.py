@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,7 +18,9 @@ from areaviz.drawing.select import fits_spans
 from areaviz.drawing.sites import site_name, sites
 from areaviz.interactive.grid import fits as grid_fits
 from areaviz.interactive.grid import grid_payload
+from areaviz.interactive.hops import hops_payload
 from areaviz.interactive.message import pack
+from areaviz.interactive.points import first_step, points_payload
 from areaviz.interactive.ribbon import ribbon_payload
 from areaviz.publish.options import PageOptions
 from areaviz.trace.check import check_focus
@@ -27,8 +29,10 @@ from areaviz.trace.query import words
 from areaviz.trace.record import Field, Trace
 from areaviz.trace.request import Focus
 
-KINDS = ("grid", "ribbon")
+KINDS = ("grid", "ribbon", "points", "hops")
 """Components of a page, in order: attention to a picture comes before attention to text."""
+EDITED: Mapping[str, str] = {"points": "points", "facts": "hops"}
+"""The components in which readers edit what a model reads, by the kind of the memory's field."""
 MOST_HEADS = 16_384
 """Limit for all maps and layers of a page together: a small file can declare a million heads."""
 
@@ -66,11 +70,20 @@ class Payload:
     data: str
 
 
-def kind_of(trace: Trace, site: str) -> str:
-    """Return the component that can show a map, "" if none can."""
+def kind_of(trace: Trace, site: str, is_live: bool = False) -> str:
+    """Return the component that can show a map, "" if none can.
+
+    Args:
+        trace: the trace.
+        site: the map.
+        is_live: whether the page runs the model, so that readers can edit what it reads.
+    """
     focus = Focus(site)
     if site not in trace.maps:
         return ""
+    memory = trace.fields[trace.maps[site].memory].kind
+    if is_live and memory in EDITED:
+        return EDITED[memory]
     if grid_fits(trace, focus):
         return "grid"
     return "ribbon" if fits_spans(trace, focus) else ""
@@ -87,8 +100,13 @@ def wanted_sites(trace: Trace, options: PageOptions) -> list[str]:
     return [site for site in there if site in (options.sites or there)]
 
 
-def places(trace: Trace, options: PageOptions) -> list[Place]:
+def places(trace: Trace, options: PageOptions, is_live: bool = False) -> list[Place]:
     """Return the maps that are interactive, each with the layers in the options.
+
+    Args:
+        trace: the trace.
+        options: the options of the page.
+        is_live: see `kind_of`.
 
     Raises:
         InputError: the trace lacks a chosen site or all chosen layers, or has too many heads.
@@ -96,7 +114,7 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
     found = []
     heads = 0
     for site in wanted_sites(trace, options):
-        kind = kind_of(trace, site)
+        kind = kind_of(trace, site, is_live)
         if not kind:
             continue
         one = trace.maps[site]
@@ -106,6 +124,9 @@ def places(trace: Trace, options: PageOptions) -> list[Place]:
                 f'The site "{site}" has {one.layers:,} layers but none of those asked for; choose'
                 " some of them."
             )
+        if kind == "hops":
+            # The component shows all hops together.
+            layers = layers[-1:]
         heads += len(layers) * one.heads
         found.append(Place(site, kind, site_name(trace, site), one.query, one.memory, layers))
     if heads > MOST_HEADS:
@@ -205,8 +226,16 @@ def _check_size(size: int, limit: int, about: str) -> None:
 
 def payload(trace: Trace, place: Place, layer: int, options: PageOptions) -> Payload:
     """Return the data of one layer for the component of a map."""
-    build = grid_payload if place.kind == "grid" else ribbon_payload
-    message: dict[str, Any] = build(trace, Focus(place.site, layer), options.areas)
+    focus = Focus(place.site, layer)
+    message: dict[str, Any]
+    if place.kind == "points":
+        message = points_payload(trace, focus)
+        message["header"]["step"] = first_step(trace)
+    elif place.kind == "hops":
+        message = hops_payload(trace, focus)
+    else:
+        build = grid_payload if place.kind == "grid" else ribbon_payload
+        message = build(trace, focus, options.areas)
     # The page already contains the picture as an image.
     arrays = {name: values for name, values in message["arrays"].items() if name != "picture"}
     packed = zlib.compress(pack(message["header"], arrays), 9)

@@ -68,9 +68,11 @@ def view_of(trace: Trace, focus: Focus, name: str | None) -> Takeaway:
 
 
 def pointed_at(trace: Trace, focus: Focus) -> Takeaway:
-    """Return the figure of the interactive component for this map: a grid or a ribbon."""
-    is_picture = trace.fields[trace.maps[focus.site].memory].kind == "picture"
-    return GRID if is_picture else RIBBON
+    """Return the figure of the interactive component for this map."""
+    kind = trace.fields[trace.maps[focus.site].memory].kind
+    if kind == "points":
+        return VIEWS["points"]
+    return GRID if kind == "picture" else RIBBON
 
 
 def stills(trace: Trace, shown: Sequence[str]) -> list[Still]:

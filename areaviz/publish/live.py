@@ -14,6 +14,7 @@ from typing import Any
 from areaviz import __version__
 from areaviz.components.modules import joined_modules, without_comments
 from areaviz.components.parts import parts, text_of
+from areaviz.data.points import MOST
 from areaviz.drawing.markup import Markup, data_block, document, element, raw
 from areaviz.drawing.select import known_as
 from areaviz.drawing.theme import ACCENT, HEAD_COLOURS, SECOND, SEQUENCE_STOPS
@@ -66,7 +67,7 @@ def live_page(
         InputError: an option or the selection does not exist in the trace.
     """
     options = replace(options or PageOptions(), layers=(), sites=()).checked()
-    found = places(trace, options)
+    found = places(trace, options, is_live=True)
     content = page_content(trace, found, focus, options)
     _, main, _ = page_body(content)
     # The engine finds the other sites and layers when a reader asks for one.
@@ -82,7 +83,7 @@ def live_page(
         what_if_panel(),
         _about(model),
         element("footer", FOOTER),
-        data_block(told_to_script(content) | _told(trace), id="panels"),
+        data_block(told_to_script(content) | _told(model, trace), id="panels"),
         *map(payload_block, stored),
         # It runs before the rest of the file has arrived.
         raw("script", script, type="module", **{"async": ""}),
@@ -163,14 +164,18 @@ def _header(model: LiveModel, options: PageOptions) -> Markup:
     return element("header", *parts)
 
 
-def _told(trace: Trace) -> dict[str, Any]:
+def _told(model: LiveModel, trace: Trace) -> dict[str, Any]:
     """Return what the script needs to know of the opening run before the engine is there."""
     fields = {}
     for name, field in trace.fields.items():
         anchors = field.anchors.tolist()
         fields[name] = {"raw": field.raw, "anchors": anchors, "labels": list(field.labels)}
     output = trace.fields[trace.output.field].raw
-    return {"request": request_entry(trace.request), "fields": fields, "output": output}
+    # What components say of the model, and what they need so that readers can edit its input.
+    right = model.card.figures.get("test", {}).get("right")
+    header = {"most": MOST, "right": right, "canAsk": True}
+    request = request_entry(trace.request)
+    return {"request": request, "fields": fields, "output": output, "header": header}
 
 
 def _about(model: LiveModel) -> Markup:

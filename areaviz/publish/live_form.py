@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from areaviz.cards.card import Card
 from areaviz.drawing.markup import Markup, element
 from areaviz.publish.live_model import LiveModel
 from areaviz.publish.page_input import picture_address
@@ -14,11 +15,20 @@ from areaviz.trace.record import Trace
 MOST_BEAM = 8
 """Largest beam width that the page offers."""
 VERBS: Mapping[str, str] = {
+    "points": "Answer",
+    "questions": "Answer",
     "translation": "Translate",
     "reading": "Continue",
     "caption": "Describe",
 }
 """The label of the button that runs the model, by task."""
+LABELS: Mapping[str, str] = {
+    "points": "Points, each as x,y",
+    "questions": "Story and question",
+}
+"""The label of the field for the text, by task; "Text" otherwise."""
+UNDECODED = ("questions",)
+"""Tasks whose output is one choice, so that there is nothing to search."""
 CHANGES: Mapping[str, str] = {
     "live-ban": "Ban areas with the pinned items",
     "live-double": "Give them four times the weight",
@@ -35,20 +45,24 @@ WHAT_IF = (
 def live_form(model: LiveModel, trace: Trace, pictures: Sequence[Picture]) -> Markup:
     """Return the form; the script shows it when the engine is there."""
     given = (
-        _text_field(trace) if trace.request.picture is None else _picture_fields(trace, pictures)
+        _text_field(model.card, trace) if trace.request.picture is None else _picture_fields(trace, pictures)
     )
     decodings = [("greedy 1", "Greedy")]
     decodings += [(f"beam {width}", f"Beam {width}") for width in range(2, MOST_BEAM + 1, 2)]
     method = f"{trace.request.method} {trace.request.beam}"
+    menus = []
+    if model.card.task not in UNDECODED:
+        menus.append(_choice("live-decoding", "Decoding", decodings, method))
     trained = int(model.card.config.get("area_size", 1))
     sizes = [("", f"As trained ({trained})")]
     sizes += [(f"{size}", f"{size}") for size in range(1, trained)]
+    if len(sizes) > 1:
+        menus.append(_choice("live-area", "Largest area", sizes, ""))
     button = VERBS.get(model.card.task, "Run")
     return element(
         "form",
         *given,
-        _choice("live-decoding", "Decoding", decodings, method),
-        _choice("live-area", "Largest area", sizes, ""),
+        *menus,
         element("button", button, id="live-run", type="submit"),
         element("button", "Stop", id="live-stop", type="button", hidden=""),
         element("p", id="live-status", role="status"),
@@ -69,8 +83,11 @@ def _choice(name: str, label: str, options: Sequence[tuple[str, str]], chosen: s
     return element("div", element("label", label, for_=name), menu)
 
 
-def _text_field(trace: Trace) -> list[Markup]:
+def _text_field(card: Card, trace: Trace) -> list[Markup]:
     """Return the field for a text, which holds the text of the opening."""
+    label = LABELS.get(card.task, "Text")
+    if card.task in LABELS:
+        return [_long_text_field(label, trace)]
     text = element(
         "input",
         id="live-text",
@@ -81,6 +98,20 @@ def _text_field(trace: Trace) -> list[Markup]:
         spellcheck="false",
     )
     return [element("div", element("label", "Text", for_="live-text"), text, class_="live-wide")]
+
+
+def _long_text_field(label: str, trace: Trace) -> Markup:
+    """Return a field of several lines."""
+    limit = str(MAX_CODE_POINTS)
+    text = element(
+        "textarea",
+        trace.request.text,
+        id="live-text",
+        rows="3",
+        maxlength=limit,
+        spellcheck="false",
+    )
+    return element("div", element("label", label, for_="live-text"), text, class_="live-wide")
 
 
 def _picture_fields(trace: Trace, pictures: Sequence[Picture]) -> list[Markup]:

@@ -18,8 +18,10 @@ from areaviz.models.checkpoint import TOKENIZER, WEIGHTS
 from areaviz.models.decoder import LENGTH_PENALTY
 from areaviz.trace.errors import InputError
 
-FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner")
-"""The families that a page offers, keys of `FAMILIES` in live/families.js."""
+WITHOUT_TOKENS = ("pointer", "memory")
+"""Families of models that read no tokens, keys of `MODELS` in live/models.js."""
+FAMILIES = ("transformer", "text decoder", "lstm", "birnn", "captioner", *WITHOUT_TOKENS)
+"""The families that a page offers; those with tokens are keys of `FAMILIES` in live/families.js."""
 NEEDED: Mapping[str, tuple[Any, ...]] = {
     "key_mode": ("mean", "boundary"),
     "value_mode": ("sum",),
@@ -36,12 +38,12 @@ class LiveModel:
     Args:
         card: its card.
         weights: the bytes of model.safetensors.
-        pieces: the tokenizer as plain values.
+        pieces: the tokenizer as plain values; None for a model without one.
     """
 
     card: Card
     weights: bytes
-    pieces: Mapping[str, Any]
+    pieces: Mapping[str, Any] | None
 
     @classmethod
     def load(cls, folder: Path, card: Card, families: Sequence[str] = FAMILIES) -> LiveModel:
@@ -57,7 +59,9 @@ class LiveModel:
             OSError: a file cannot be read.
         """
         check_live(card, families)
-        pieces = Tokenizer.load(folder / TOKENIZER).plain()
+        pieces = None
+        if card.family not in WITHOUT_TOKENS:
+            pieces = Tokenizer.load(folder / TOKENIZER).plain()
         return cls(card, (folder / WEIGHTS).read_bytes(), pieces)
 
     @property
@@ -91,12 +95,12 @@ def check_live(card: Card, families: Sequence[str] = FAMILIES) -> None:
     if card.family not in families:
         raise InputError(
             f"{card.name} cannot run in a page: the engine has no networks of the family"
-            f' "{card.family}". Choose a translator, the language model or a captioner of scenes.'
+            f' "{card.family}". Choose another model; docs/live.md lists them.'
         )
     if card.grammar:
         raise InputError(
             f"{card.name} cannot run in a page: its output follows a grammar, which the engine does"
-            " not know. Choose a translator, the language model or a captioner of scenes."
+            " not know. Choose another model; docs/live.md lists them."
         )
     if card.pictures == "photos":
         raise InputError(

@@ -17,7 +17,6 @@ from areaviz.publish.content import (
     Place,
     first_payloads,
     initial_focus,
-    kind_of,
     opening_focus,
     opening_payloads,
     payloads,
@@ -127,7 +126,8 @@ def page_content(
     shown: dict[str, list[Place]] = {}
     for place in sorted(found, key=lambda place: KINDS.index(place.kind)):
         shown.setdefault(place.kind, []).append(place)
-    rest = [site for site in wanted_sites(trace, options) if not kind_of(trace, site)]
+    interactive = {place.site for place in found}
+    rest = [site for site in wanted_sites(trace, options) if site not in interactive]
     where = opening_focus(trace, found, focus)
     views = beside(trace, where, options.views)
     if where is not None:

@@ -34,6 +34,8 @@ Home = Literal["file", "frame", "widget"]
 HEADINGS: Mapping[str, str] = {
     "grid": "Attention to the picture",
     "ribbon": "Attention to the text",
+    "points": "The answer, step by step",
+    "hops": "The facts, hop by hop",
 }
 NO_SCRIPT = (
     "This is a still picture, because the page's script did not run: open the page in a browser"

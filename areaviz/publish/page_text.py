@@ -143,8 +143,9 @@ def run_details(trace: Trace) -> Markup:
 
 def how_to_read(kinds: Sequence[str]) -> Markup:
     """Explain what these components show and how to use them."""
-    sentences = [READ[kind] for kind in kinds]
-    if kinds:
+    # Points and facts explain themselves.
+    sentences = [READ[kind] for kind in kinds if kind in READ]
+    if sentences:
         sentences.append(KEYS)
     return element("div", *(element("p", text) for text in (*sentences, CAVEAT)), class_="aside")
 

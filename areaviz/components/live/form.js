@@ -18,9 +18,10 @@ export function elementOf(id) {
  * @returns {Partial<Request>}
  */
 export function formRequest() {
-  const [method, beam] = elementOf('live-decoding').value.split(' ');
-  const size = elementOf('live-area').value;
-  const text = /** @type {any} */ (document.getElementById('live-text'))?.value ?? '';
+  // Some models have no decoding, no areas or no text.
+  const valueOf = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id))?.value ?? '';
+  const [method, beam] = (valueOf('live-decoding') || 'greedy 1').split(' ');
+  const size = valueOf('live-area'), text = valueOf('live-text');
   return { text, method, beam: +beam, area_size: size ? +size : null };
 }
 

@@ -14,6 +14,7 @@ import { longestWord } from './words.js';
 /** @typedef {import('./request.js').Request} Request */
 /**
  * @typedef {object} Panel
+ * @property {string} kind
  * @property {{ site: string, query: string, memory: string }[]} places
  * @property {{ site: string, query: string, memory: string }} place
  * @property {{ side: 'query' | 'memory', items: number[], head: number | null }} selection
@@ -25,6 +26,9 @@ import { longestWord } from './words.js';
  * @property {(told: unknown, host: object) => Promise<Panel[]>} openPanels
  * @property {(payload: Uint8Array) => Promise<unknown>} messageIn
  */
+
+/** The components in which a reader pins what to change. */
+const CHANGED_BY_PINNING = ['ribbon', 'grid'];
 
 /** Wait until the whole file has arrived, with the weights at its end. */
 async function wholeFile() {
@@ -64,7 +68,16 @@ class LivePage {
     document.getElementById('without-script')?.remove();
     const messageOf = (/** @type {string} */ site, /** @type {number} */ layer) => this.messageOf(site, layer);
     const remember = (/** @type {Panel} */ panel) => this.offer(panel);
-    const host = { root: document, link: 'page', messageOf, remember, why: null };
+    const host = {
+      root: document,
+      link: 'page',
+      messageOf,
+      remember,
+      why: null,
+      // Changes name facts and points by their places, so these stay while there are changes.
+      header: () => ({ ...this.told.header, canEdit: !this.shown.changes }),
+      act: (/** @type {string} */ name, /** @type {any} */ value) => this.act(name, value),
+    };
     this.panels = await this.script.openPanels(this.told, host);
     await this.engine;
     await this.openingPicture();
@@ -76,7 +89,7 @@ class LivePage {
     const form = elementOf('live');
     form.hidden = false;
     const changes = elementOf('live-changes');
-    changes.hidden = false;
+    changes.hidden = !this.panels.some(({ kind }) => CHANGED_BY_PINNING.includes(kind));
     document.querySelector('main > .panel:not([hidden])')?.after(changes);
     form.addEventListener('submit', (/** @type {Event} */ event) => {
       event.preventDefault();
@@ -86,6 +99,18 @@ class LivePage {
       document.getElementById(id)?.addEventListener('change', () => this.choosePicture(id));
     }
     elementOf('live-stop').addEventListener('click', async () => (await this.engine).stop());
+  }
+
+  /**
+   * Run the model on what a reader has edited in a component, or without one fact of a story.
+   * @param {string} name what was done: "edited" or "without"
+   * @param {any} value the new text, or the number of a fact, -1 to put it back
+   */
+  act(name, value) {
+    if (name === 'edited') elementOf('live-text').value = value;
+    const hide = { text: `hide:facts:items=${value + 1}`, words: `Hide fact ${value + 1}` };
+    this.whatIf.draw(name === 'edited' || value < 0 ? [] : [hide]);
+    return this.show(this.asked());
   }
 
   /** Run what the form asks for. */

@@ -48,10 +48,10 @@ function unsureLevel(probability) {
  * Return the input and the output side by side.
  * @param {Shown} shown
  */
-export function textColumns({ fields, output }) {
-  const columns = [];
-  if (fields.source) {
-    const given = newElement('p', { class: 'reading' }, fields.source.raw);
+export function textColumns({ request, fields, output }) {
+  const columns = [], asked = fields.source?.raw ?? request.text;
+  if (asked.trim()) {
+    const given = newElement('p', { class: 'reading' }, asked);
     columns.push(newElement('div', {}, newElement('p', { class: 'label' }, 'Input'), given));
   }
   const label = newElement('p', { class: 'label' }, 'Output');

@@ -27,10 +27,11 @@ import { logProbabilities } from './transformer.js';
  * @property {number} heads
  * @property {number} queries
  * @property {Float32Array} weights [L, H, Q, A]
+ * @property {string} [normalisation] what the weights are; by default, a softmax over areas
  */
 /** @typedef {{ probability: number, alternatives: [string, number][] }} OutputItem */
 
-const ALTERNATIVES = 5;
+export const ALTERNATIVES = 5;
 const START_LABEL = '⟨start⟩', END_LABEL = '⟨end⟩';
 
 /** The weights of every site, which a pass fills layer by layer. */
@@ -127,7 +128,7 @@ export function cellField({ width, height }, grid) {
 }
 
 /** @param {number} value */
-function roundHalfToEven(value) {
+export function roundHalfToEven(value) {
   const rounded = Math.round(value);
   return rounded - value === 0.5 && rounded % 2 ? rounded - 1 : rounded;
 }

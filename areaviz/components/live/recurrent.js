@@ -29,7 +29,7 @@ export function sigmoid(x) {
  * Return one layer of PyTorch's LSTM or GRU.
  * @param {Weights} weights
  * @param {string} name
- * @param {number} layer
+ * @param {number | string} layer a number, such as 0, or "0_reverse" for the other direction
  * @param {'lstm' | 'gru'} kind
  * @returns {Cell}
  */
@@ -118,7 +118,7 @@ export function readItems(cells, words, hidden, isBackwards = false) {
   const read = places.length ? places.map((item) => rows[item]) : [new Float32Array(width)];
   /** @type {Float32Array[]} */
   let outputs = read;
-  for (const cell of cells) outputs = runCell(cell, outputs);
+  for (const cell of cells) outputs = runCell(cell, outputs).map((state) => state[0]);
   /** @type {Float32Array[]} */
   const items = rows.map(() => new Float32Array(cells[0].width));
   places.forEach((item, number) => { items[item] = outputs[number]; });
@@ -126,17 +126,17 @@ export function readItems(cells, words, hidden, isBackwards = false) {
 }
 
 /**
- * Return the hidden states of one layer over a sequence.
+ * Return the states of one layer over a sequence.
  * @param {Cell} cell
  * @param {Float32Array[]} sequence
  */
-function runCell(cell, sequence) {
+export function runCell(cell, sequence) {
   const inputs = rowsOf(linear(cell.input, stacked(sequence, cell.input.width)), cell.input.out);
   /** @type {State} */
   let state = Array.from({ length: cell.parts }, () => new Float32Array(cell.width));
   return inputs.map((input) => {
     state = cell.next(input, linear(cell.hidden, state[0]), state);
-    return state[0];
+    return state;
   });
 }
 

@@ -18,11 +18,11 @@ export function traceDocument({ request, fields, output, maps, details }) {
     request: { ...UNUSED, ...request, picture: request.picture && request.picture.name },
     fields: Object.values(fields).map(({ name, kind, raw, labels }) => ({ name, kind, raw, labels })),
     output: { field: 'target', alternatives: output.map(({ alternatives }) => alternatives) },
-    maps: Object.values(maps).map(({ site, query, memory, grid }) => ({
+    maps: Object.values(maps).map(({ site, query, memory, grid, normalisation }) => ({
       site,
       query,
       memory,
-      normalisation: 'softmax over areas',
+      normalisation: normalisation ?? 'softmax over areas',
       derived: '',
       grid: {
         height: grid.height,

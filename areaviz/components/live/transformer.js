@@ -163,7 +163,14 @@ export class TransformerStepper {
  * @param {Float32Array} logits
  */
 export function logProbabilities(logits) {
-  logits.fill(-Infinity, 0, START + 1);
+  return logSoftmax(logits.fill(-Infinity, 0, START + 1));
+}
+
+/**
+ * Replace logits by the logarithms of their softmax.
+ * @param {Float32Array} logits
+ */
+export function logSoftmax(logits) {
   let largest = -Infinity, total = 0;
   for (const value of logits) if (value > largest) largest = value;
   for (const value of logits) total += Math.exp(value - largest);

@@ -2,27 +2,31 @@
 // and while a model writes {number, progress}. Weights and traces stay here.
 
 import { decodeBase64 } from './base64.js';
+import { hopsPayload, pointsPayload } from './answer_payload.js';
 import { gridPayload } from './grid_payload.js';
 import { ribbonPayload } from './ribbon_payload.js';
 import { traceDocument } from './trace_document.js';
 import { InputError } from './request.js';
-import { WritingModel } from './writing.js';
+import { modelOf } from './models.js';
 
 /** @typedef {import('./grid_payload.js').GridConstants} GridConstants */
 /** @typedef {import('./writing.js').Trace} Trace */
 
 const worker = /** @type {any} */ (globalThis);
-/** @type {WritingModel | null} */
+/** @type {import('./models.js').Model | null} */
 let model = null;
 /** @type {(import('./payload_parts.js').Constants & { grid: GridConstants }) | null} */
 let constants = null;
 /** @type {Trace | null} the trace that the page shows */
 let shown = null;
 
+/** @type {Record<string, (trace: Trace, site: string, layer: number, constants: any) => object>} */
+const PAYLOADS = { picture: gridPayload, points: pointsPayload, facts: hopsPayload };
+
 /** @type {Record<string, (given: any, onStep: import('./beam.js').OnStep) => unknown>} */
 const CALLS = {
   load(given) {
-    model = new WritingModel(given.card, decodeBase64(given.weights), given.pieces);
+    model = modelOf(given.card, decodeBase64(given.weights), given.pieces);
     constants = given.constants;
     return null;
   },
@@ -39,8 +43,7 @@ const CALLS = {
   payload({ site, layer }) {
     if (!shown || !constants) throw new Error('No trace is shown.');
     const { kind } = shown.fields[shown.maps[site].memory];
-    const make = kind === 'picture' ? gridPayload : ribbonPayload;
-    return make(shown, site, layer, constants);
+    return (PAYLOADS[kind] ?? ribbonPayload)(shown, site, layer, constants);
   },
 };
 
@@ -53,7 +56,7 @@ function loaded() {
 function answer(/** @type {MessageEvent} */ { data: { number, call, given } }) {
   const since = performance.now();
   const onStep = (/** @type {number} */ done, /** @type {number} */ most, /** @type {number[]} */ ids) => {
-    const { text } = loaded().tokenizer.decode(ids);
+    const text = loaded().tokenizer?.decode(ids).text ?? '';
     worker.postMessage({ number, progress: { done, most, text } });
   };
   try {

@@ -1,7 +1,8 @@
 // What a page that stands alone and a notebook's widget share: which site and layer every component shows. `readMessage` and
 // `mounts`, by the kind of component, come before this (areaviz/publish/page.py). A host says where layers come from:
 // `messageOf(site, layer)` gives a message, `root` has the page, `link` names the views that light up together, `why` says why
-// a layer may be missing (null where none is), and `remember(panel)` hears what is chosen.
+// a layer may be missing (null where none is), and `remember(panel)` hears what is chosen. A page that runs a model adds
+// `header()`, entries for every component, and `act(name, value)`, which hears what readers edit in one.
 
 const NOTHING = { side: 'query', items: [], head: null, unit: 'item', areas: 'any', reading: 'heaviest', mass: 50, against: 'nothing' };
 
@@ -118,13 +119,15 @@ class Panel {
     const { header, arrays } = message;
     const head = this.selection.head < header.heads ? this.selection.head : null;
     this.serial += 1;
-    Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: this.host.link, height: 560 });
+    Object.assign(header, { selection: { ...this.selection, head }, serial: this.serial, link: this.host.link, height: 560, ...this.host.header?.() });
     if (this.kind === 'grid') arrays.picture = bytesOf(this.host.root.getElementById('picture').src.split(',')[1]);
-    const remember = (_, report) => {
+    const remember = (name, report) => {
+      if (name !== 'selection') return;
       this.selection = report;
       this.host.remember?.(this);
     };
-    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: remember });
+    const act = (name, value) => this.host.act?.(name, value);
+    mounts[this.kind]({ data: message, parentElement: this.root, setStateValue: remember, setTriggerValue: act });
     this.section.dataset.shown = `${site}, layer ${layer + 1}`;
     this.host.remember?.(this);
   }

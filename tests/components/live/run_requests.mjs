@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 import { traceDocument } from '../../../areaviz/components/live/trace_document.js';
-import { WritingModel } from '../../../areaviz/components/live/writing.js';
+import { modelOf } from '../../../areaviz/components/live/models.js';
 
 function written({ shape, data }) {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.byteLength);
@@ -13,7 +13,7 @@ function written({ shape, data }) {
 
 const { card, weights, pieces, requests } = JSON.parse(readFileSync(0, 'utf8'));
 const bytes = Buffer.from(weights, 'base64');
-const model = new WritingModel(card, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), pieces);
+const model = modelOf(card, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length), pieces);
 for (const request of requests) {
   if (request.picture) request.picture.pixels = new Uint8Array(Buffer.from(request.picture.pixels, 'base64'));
   let answer;

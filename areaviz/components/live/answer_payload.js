@@ -1,0 +1,69 @@
+// What `points` and `hops` show of a trace, as in areaviz/interactive/points.py and hops.py.
+
+import { readChanges } from './interventions.js';
+import { rowsOf } from './linear.js';
+
+/** @typedef {import('./writing.js').Trace} Trace */
+
+const SURE = 0.99;
+
+/**
+ * Return the points, the answer and the weights.
+ * @param {Trace} trace
+ * @param {string} site
+ */
+export function pointsPayload({ maps, fields, output, details }, site) {
+  const { memory, query, weights, grid } = maps[site];
+  const exact = (details.exact ?? '').split(' ').filter(Boolean).map((label) => +label - 1);
+  const sure = output.map(({ probability }) => probability), least = Math.min(...sure);
+  return {
+    header: {
+      points: fields[memory].anchors,
+      chosen: fields[query].labels.map((label) => +label - 1),
+      exact: exact.length ? [...exact, exact[0]] : [],
+      weights: roundedRows(weights, grid.count),
+      step: least < SURE ? sure.indexOf(least) : Math.floor(sure.length / 2),
+    },
+    arrays: {},
+  };
+}
+
+/**
+ * Return the facts, the answer and the weights of all hops.
+ * @param {Trace} trace
+ * @param {string} site
+ */
+export function hopsPayload({ request, maps, fields, output }, site) {
+  const { memory, query, weights, grid, heads } = maps[site];
+  const hidden = /** @type {Set<number>} */ (new Set());
+  for (const { kind, name, items } of readChanges(request.changes)) {
+    if (kind === 'hide' && name === memory) for (const item of items) hidden.add(item);
+  }
+  return {
+    header: {
+      heads,
+      facts: fields[memory].labels,
+      question: fields[query].raw,
+      answer: fields.target.raw,
+      sure: rounded(output[0].probability),
+      expected: '',
+      needed: [],
+      hidden: [...hidden].sort((one, other) => one - other),
+      weights: roundedRows(weights, grid.count),
+    },
+    arrays: {},
+  };
+}
+
+/** @param {number} share */
+function rounded(share) {
+  return Math.round(share * 10_000) / 10_000;
+}
+
+/**
+ * @param {Float32Array} weights
+ * @param {number} width
+ */
+function roundedRows(weights, width) {
+  return rowsOf(weights, width).map((row) => Array.from(row, rounded));
+}

@@ -1,0 +1,276 @@
+// A pointer network and its model, as in areaviz/models/pointer.py and pointing.py: the output is the
+// attention to the points, u_j = v . tanh(W1 e_j + W2 d_i) (Vinyals et al. 2015, Eq. 3).
+
+import { search, largestOf } from './beam.js';
+import { Changes, readChanges } from './interventions.js';
+import { dot, linear, linearOf, rowsOf, stacked, tanhOf } from './linear.js';
+import {
+  EXTENT, exactAnswer, normalisedPoints, readPoints, readingOrder, signedArea, tourLength,
+} from './points.js';
+import { ALTERNATIVES, Recording, roundHalfToEven } from './recording.js';
+import { cellOf, runCell } from './recurrent.js';
+import { InputError, checkedRequest } from './request.js';
+import { sequenceGrid } from './area_grid.js';
+import { logSoftmax } from './transformer.js';
+import { Weights } from './weights.js';
+
+/** @typedef {import('./beam.js').OnStep} OnStep */
+/** @typedef {import('./points.js').Point} Point */
+/** @typedef {import('./recording.js').Field} Field */
+/** @typedef {import('./recurrent.js').State} State */
+/** @typedef {import('./writing.js').Card} Card */
+/** @typedef {import('./writing.js').Trace} Trace */
+/** @typedef {{ passed: number[], state: State }} Row a partial answer, in reading order */
+/**
+ * @typedef {object} ReadPoints a set of points in reading order
+ * @property {Float32Array[]} points
+ * @property {Float32Array[]} keys
+ * @property {State} start the writer's first state
+ * @property {(query: number | null) => Float32Array | null} factors the changes of weights at a step
+ */
+
+const POINTER = 'pointer', CORNERS = 3;
+/** @type {Record<string, [string, string]>} */
+const POINTER_SITES = { [POINTER]: ['target', 'points'] };
+const NAMES = { hull: 'convex hull', tour: 'shortest tour' };
+
+/** A pointer network, from points in reading order to a sequence of chosen points. */
+class PointerNetwork {
+  /**
+   * @param {{ kind: 'hull' | 'tour', width: number }} config
+   * @param {Weights} weights
+   */
+  constructor(config, weights) {
+    this.kind = config.kind;
+    this.readers = [0, '0_reverse'].map((layer) => cellOf(weights, 'reader', layer, 'lstm'));
+    this.writer = cellOf(weights, 'writer', 0, 'lstm');
+    this.begin = weights.data('begin');
+    const part = (/** @type {string} */ name) => linearOf(weights, name);
+    this.state = [part('hidden'), part('cell')];
+    this.key = part('key');
+    this.query = part('query');
+    this.score = part('score');
+  }
+
+  /**
+   * Return the number of points to pass before an answer may close.
+   * @param {number} points
+   */
+  least(points) {
+    return this.kind === 'tour' ? points : Math.min(points, CORNERS);
+  }
+
+  /**
+   * Encode a set of points.
+   * @param {Float32Array[]} points
+   * @returns {Pick<ReadPoints, 'keys' | 'start'>}
+   */
+  read(points) {
+    const [ahead, back] = this.readers;
+    const forwards = runCell(ahead, points), backwards = runCell(back, points.toReversed());
+    const ends = [forwards.at(-1) ?? [], backwards.at(-1) ?? []];
+    const [hidden, cell] = this.state.map((layer, part) => linear(layer, joinedRows(ends[0][part], ends[1][part])));
+    const items = forwards.map(([one], item) => joinedRows(one, backwards[points.length - 1 - item][0]));
+    const keys = rowsOf(linear(this.key, stacked(items, 2 * ahead.width)), this.key.out);
+    return { keys, start: [tanhOf(hidden), cell] };
+  }
+
+  /**
+   * Return the log-probabilities of the points after a partial answer, and the next state.
+   * @param {ReadPoints} read
+   * @param {Row} row
+   * @param {number | null} step null while the model writes
+   */
+  point({ points, keys, factors }, { passed, state }, step) {
+    const fed = passed.length ? points[passed[passed.length - 1]] : this.begin;
+    const next = this.writer.next(linear(this.writer.input, fed), linear(this.writer.hidden, state[0]), state);
+    const query = linear(this.query, next[0]);
+    const logits = Float32Array.from(keys, (key, point) => (this.bars(passed, point, points.length) ? -Infinity
+      : dot(this.score.weight, 0, tanhOf(key.map((part, i) => part + query[i])), 0, query.length)));
+    const own = factors(step);
+    const weighed = own ? logits.map((logit, point) => logit + Math.log(own[point])) : logits;
+    // Changes that ban every point that is left are ignored, because an output has to be chosen.
+    const isDead = weighed.every((logit) => logit === -Infinity);
+    return { log: logSoftmax(isDead ? logits : weighed), state: next };
+  }
+
+  /**
+   * Return whether a point cannot follow. The first point closes the answer.
+   * @param {number[]} passed
+   * @param {number} point
+   * @param {number} points
+   */
+  bars(passed, point, points) {
+    return passed.includes(point) && (point !== passed[0] || passed.length < this.least(points));
+  }
+}
+
+/**
+ * @param {Float32Array} one
+ * @param {Float32Array} other
+ */
+function joinedRows(one, other) {
+  return Float32Array.from([...one, ...other]);
+}
+
+/** A pointer network as a stepper. The symbol before and after an answer is the number of points. */
+class PointerStepper {
+  /**
+   * @param {PointerNetwork} network
+   * @param {ReadPoints} read
+   */
+  constructor(network, read) {
+    this.network = network;
+    this.given = read;
+    /** @type {Row[]} */
+    this.rows = [];
+  }
+
+  /** @param {number[]} tokens */
+  step(tokens) {
+    const { points, start } = this.given;
+    if (!this.rows.length) this.rows = tokens.map(() => ({ passed: [], state: start }));
+    // A finished row is fed any point, and its results are ignored.
+    else tokens.forEach((token, row) => this.rows[row].passed.push(Math.min(token, points.length - 1)));
+    return this.rows.map((row) => {
+      const { log, state } = this.network.point(this.given, row, null);
+      row.state = state;
+      const first = row.passed[0];
+      const found = Float32Array.from([...log, first === undefined ? -Infinity : log[first]]);
+      if (first !== undefined) found[first] = -Infinity;
+      return found;
+    });
+  }
+
+  /** @param {number[]} rows */
+  select(rows) {
+    this.rows = rows.map((row) => ({ ...this.rows[row], passed: [...this.rows[row].passed] }));
+  }
+}
+
+/** A model that points at points and records the weights of all points at every step. */
+export class PointingModel {
+  /**
+   * @param {Card} card
+   * @param {ArrayBuffer} weights the bytes of model.safetensors
+   */
+  constructor(card, weights) {
+    this.card = card;
+    this.network = new PointerNetwork(card.config, new Weights(weights));
+  }
+
+  /**
+   * Answer a request.
+   * @param {Partial<import('./request.js').Request>} given
+   * @param {OnStep | null} onStep
+   * @returns {Trace}
+   */
+  trace(given, onStep = null) {
+    const request = checkedRequest(this.card.name, given);
+    const points = readPoints(request.text, this.network.kind), count = points.length;
+    const scaled = points.map(([x, y]) => /** @type {Point} */ ([x / EXTENT, y / EXTENT]));
+    const order = readingOrder(scaled), normal = normalisedPoints(scaled);
+    const own = new Changes(readChanges(request.changes), POINTER_SITES).at(POINTER, 0), grid = sequenceGrid(count, 1);
+    // Changes and given outputs refer to the points in the order of the request.
+    const factors = (/** @type {number | null} */ query) => {
+      const found = own && own.factors(grid, 0, query);
+      return found && Float32Array.from(order, (point) => found[point]);
+    };
+    const inOrder = order.map((point) => normal[point]);
+    const read = { points: inOrder, ...this.network.read(inOrder), factors };
+    const places = request.target === null ? this.write(read, request, onStep) : this.given(request.target, order);
+    const chosen = places.map((place) => order[place]);
+    const fields = { points: pointField(request.text, points), target: numberField(chosen) };
+    const network = { layers: 1, heads: 1 };
+    const lengths = { points: count, target: chosen.length };
+    const { maps } = new Recording(POINTER_SITES, network, () => grid, lengths);
+    maps[POINTER].normalisation = 'softmax over points';
+    let state = read.start;
+    const output = places.map((place, step) => {
+      const found = this.network.point(read, { passed: places.slice(0, step), state }, step);
+      state = found.state;
+      const row = maps[POINTER].weights.subarray(step * count, (step + 1) * count);
+      found.log.forEach((log, at) => { row[order[at]] = Math.exp(log); });
+      const best = largestOf(row, ALTERNATIVES);
+      const alternatives = best.map((one) => /** @type {[string, number]} */ ([`${one + 1}`, row[one]]));
+      return { probability: row[order[place]], alternatives };
+    });
+    return { request, fields, output, maps, details: this.details(scaled, chosen.slice(0, -1)) };
+  }
+
+  /**
+   * Return the most probable answer in reading order, with its first point again at the end.
+   * @param {ReadPoints} read
+   * @param {import('./request.js').Request} request
+   * @param {OnStep | null} onStep
+   */
+  write(read, { method, beam }, onStep) {
+    const end = read.points.length, width = method === 'greedy' ? 1 : beam;
+    const options = { start: end, end, limit: end + 1, width, alpha: 0 };
+    const { ids } = search(new PointerStepper(this.network, read), options, onStep);
+    const passed = ids.filter((place) => place < end);
+    return [...passed, passed[0]];
+  }
+
+  /**
+   * Read a given answer, such as "2 5 1 2", in reading order.
+   * @param {string} target
+   * @param {number[]} order
+   */
+  given(target, order) {
+    const numbers = target.split(/\s+/).filter(Boolean).map((part) => (/^\d+$/.test(part) ? +part : 0));
+    const inner = numbers.slice(0, -1), count = order.length;
+    const isAnswer = inner.length >= this.network.least(count) && numbers.at(-1) === inner[0];
+    if (!isAnswer || new Set(inner).size < inner.length || inner.some((one) => one < 1 || one > count)) {
+      throw new InputError(`The given output is no ${NAMES[this.network.kind]} of these points; name each of`
+        + ' its points once and end with the first, for example: 1 2 3 1.');
+    }
+    return numbers.map((number) => order.indexOf(number - 1));
+  }
+
+  /**
+   * Compare an answer with the exact one; lengths and areas are in units of the points.
+   * @param {Point[]} points
+   * @param {number[]} chosen
+   */
+  details(points, chosen) {
+    const { kind } = this.network, right = exactAnswer(points, kind);
+    const named = (/** @type {number[]} */ numbers) => numbers.map((one) => one + 1).join(' ');
+    /** @type {Record<string, string>} */
+    const found = { device: 'browser', kind, answer: named(chosen), exact: named(right) };
+    const length = (/** @type {number[]} */ tour) => `${roundHalfToEven(tourLength(points, tour) * EXTENT)}`;
+    const area = (/** @type {number[]} */ hull) => (
+      `${roundHalfToEven(Math.abs(signedArea(points, hull)) * EXTENT ** 2)}`);
+    if (kind === 'tour') Object.assign(found, { length: length(chosen), shortest: length(right) });
+    else Object.assign(found, { area: area(chosen), 'exact area': area(right) });
+    const { trainedLength } = this.card;
+    if (points.length > trainedLength) {
+      found.warning = `More points than in any set this model was trained on (${trainedLength}).`;
+    }
+    return found;
+  }
+}
+
+/**
+ * @param {string} raw
+ * @param {Point[]} anchors
+ * @returns {Field}
+ */
+function pointField(raw, anchors) {
+  return { name: 'points', kind: 'points', raw, labels: anchors.map((_, number) => `${number + 1}`), anchors };
+}
+
+/**
+ * Return an answer as a text: the numbers of the points.
+ * @param {number[]} chosen
+ * @returns {Field}
+ */
+function numberField(chosen) {
+  const labels = chosen.map((one) => `${one + 1}`);
+  let start = 0;
+  const anchors = labels.map(({ length }) => {
+    start += length + 1;
+    return [start - length - 1, start - 1];
+  });
+  return { name: 'target', kind: 'text', raw: labels.join(' '), labels, anchors };
+}
