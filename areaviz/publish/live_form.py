@@ -45,7 +45,9 @@ WHAT_IF = (
 def live_form(model: LiveModel, trace: Trace, pictures: Sequence[Picture]) -> Markup:
     """Return the form; the script shows it when the engine is there."""
     given = (
-        _text_field(model.card, trace) if trace.request.picture is None else _picture_fields(trace, pictures)
+        _text_field(model.card, trace)
+        if trace.request.picture is None
+        else _picture_fields(trace, pictures)
     )
     decodings = [("greedy 1", "Greedy")]
     decodings += [(f"beam {width}", f"Beam {width}") for width in range(2, MOST_BEAM + 1, 2)]
