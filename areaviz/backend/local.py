@@ -6,6 +6,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from areaviz.backend.costs import Costs
 from areaviz.backend.job import as_sentence
 from areaviz.backend.worker import Worker
 from areaviz.cards.card import Card, read_card
+from areaviz.cards.former_models import successor_of
 from areaviz.data.release_models import known_model, to_get_models
 from areaviz.models import FOLDERS, MODELS
 from areaviz.models.base import Explaining, Family, Model, OnStep, check_can
@@ -197,12 +199,13 @@ class LocalBackend:
         self._cards[name], self._places[name] = found.card, found.path
 
     def _checked(self, request: Request) -> Request:
-        """Return a request that a model here can run.
+        """Return a request that a model here can run; a removed model gives way to its successor.
 
         Raises:
             InputError: if no model here can run it.
         """
         checked = request.checked()
+        checked = replace(checked, model=successor_of(checked.model, self._cards))
         card = self._cards[known_model(checked.model, self._cards)]
         check_can(checked, card.can, f"“{card.title}”")
         if card.family == FAMILY:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from areaviz.cards.card import Card
+from areaviz.cards.former_models import FORMER_MODELS
 from areaviz.cards.tasks import TASKS
 
 _NUMBERS = ("lift", "dependence", "size", "entropy")
@@ -96,7 +97,8 @@ def _value(measure: Sequence[str], card: Card, cards: Mapping[str, Card]) -> flo
     *model, part, key = measure
     found = cards.get(model[0]) if model else card
     if found is None:
-        return None
+        former = FORMER_MODELS.get(model[0])
+        return former.figures.get(part, {}).get(key) if former else None
     value = found.figures.get(part, found.attention.get(part, {})).get(key)
     return None if value is None else float(value)
 

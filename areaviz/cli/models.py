@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import typer
+
 from areaviz.cards.card import Card, read_card
+from areaviz.cards.former_models import replaced_sentence, successor_of
 from areaviz.data.release_models import known_model
 from areaviz.trace.record import Run, RunTogether
 
@@ -59,7 +62,10 @@ def named(model: str, checkpoints: Path, device: str) -> Named:
         folders = (model,)
     backend = open_backend(checkpoints, device, folders)
     cards = backend.models()
-    name = known_model(backend.name_of(folders[0]) if folders else model, cards)
+    name = backend.name_of(folders[0]) if folders else successor_of(model, cards)
+    if not folders and name != model:
+        typer.echo(replaced_sentence(model, name), err=True)
+    name = known_model(name, cards)
     return Named(name, cards[name], checkpoints, device, folders)
 
 

@@ -6,12 +6,15 @@ seconds, and is emptied when the link is withdrawn.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from areaviz.analysis.reader_files import ReaderFiles
 from areaviz.analysis.rows import analyses_folder
 from areaviz.analysis.shared_links import WITHDRAWN, Mode, SharedAnalysis, SharedLink
 from areaviz.backend.base import Backend
+from areaviz.cards.former_models import successor_of
 from areaviz.data.example_samples import SAMPLE_SETS
 from areaviz.trace.errors import InputError
 from areaviz.trace.link import from_params
@@ -102,6 +105,7 @@ def _systems(analysis: SharedAnalysis, chosen: ChosenSet, cards: Cards) -> tuple
         found.append(outputs_analysis(name, chosen.outputs[name], chosen.scores.get(name, {})))
     for params in analysis.models:
         request, _ = from_params(params)
+        request = replace(request, model=successor_of(request.model, cards))
         if request.model not in cards:
             raise InputError(f'The model "{request.model}" is not here any more.')
         found.append(model_analysis(chosen.dataset, request, cards[request.model]))

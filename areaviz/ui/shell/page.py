@@ -13,12 +13,13 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
+from areaviz.cards.former_models import replaced_sentence
 from areaviz.data.clip_samples import SAMPLES as CLIPS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.data.sound_samples import SAMPLES as RECORDINGS
 from areaviz.trace.errors import InputError
 from areaviz.trace.request import Request
-from areaviz.ui.shell.state import TOUR, VIEW, Cards, Link, State
+from areaviz.ui.shell.state import COMPARE, TOUR, VIEW, Cards, Link, State
 
 GROUPS: Mapping[str, Mapping[str, str]] = {
     "": {"home": "Home"},
@@ -195,12 +196,14 @@ class Page(Generic[S_co]):
         problem = state.problem if state.has_just_run else ""
         if cards and params and params != state.address:
             link = Link.of(params, cards)
-            state = replace(state, problem=link.problem).from_link(link)
+            state = replace(state, problem=link.problem, replaced=link.replaced).from_link(link)
             problem = state.problem
             if problem in ("", link.problem):
                 state = state.looking_at(link.focus, params.get(VIEW, ""))
             state = replace(state, address=params, whole_address=None)
         self.hold(replace(state, problem=problem, has_just_run=False))
+        if state.replaced:
+            st.info(replaced_sentence(*state.replaced))
         if problem:
             raise InputError(problem)
 
@@ -211,6 +214,8 @@ class Page(Generic[S_co]):
         would add a step to the browser's history. The step of the guided tour stays in it.
         """
         state, there = self.state, st.query_params.to_dict()
+        if state.replaced and state.replaced[1] not in (params.get("model"), params.get(COMPARE)):
+            self.set(replaced=())
         if TOUR in there:
             params = {**params, TOUR: there[TOUR]}
         is_link = bool(there) and there == state.address

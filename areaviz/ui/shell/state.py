@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Self
 
 from areaviz.cards.card import Card, Opening
+from areaviz.cards.former_models import successor_of
 from areaviz.cards.tasks import TASKS
 from areaviz.trace.areas import Area
 from areaviz.trace.best import best_site
@@ -45,23 +46,26 @@ class Link:
         request: the request, with defaults for unreadable parameters.
         focus: the selection, None if the link has none.
         problem: one sentence that says why it cannot be followed, or "".
+        replaced: the removed model that it names and the successor that opens, or ().
     """
 
     params: Mapping[str, str]
     request: Request
     focus: Focus | None
     problem: str = ""
+    replaced: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, params: Mapping[str, str], cards: Cards) -> Link:
         """Read the parameters of a link to a page that offers these models."""
         first = default_model(cards, params.get(LEVEL, ""))
+        params, replaced = _with_successors(params, cards)
         try:
             request, focus = from_params({"model": first, **params})
         except InputError as error:
             return cls(params, Request(first, params.get("text", "")), None, str(error))
         if request.model in cards:
-            return cls(params, request, focus)
+            return cls(params, request, focus, replaced=replaced)
         problem = (
             f"The link asks for the model “{shortened(request.model, 40)}”, which is not here; "
             "choose one of the models below."
@@ -80,6 +84,8 @@ class State:
     # Why the link could not be followed, and whether the model has just run. After a run the page
     # is drawn once more, before the user has seen the sentence.
     problem: str = ""
+    # The removed model that the link named and its successor, or ().
+    replaced: tuple[str, ...] = ()
     has_just_run: bool = False
     # The names of the open tabs below the result.
     tabs: list[str] = field(default_factory=list)
@@ -154,6 +160,20 @@ class State:
     def unlocked(self) -> Self:
         """Return this state without locked items, because the input is new."""
         return replace(self, locked=replace(self.locked, side="query", items=()))
+
+
+def _with_successors(
+    params: Mapping[str, str], cards: Cards
+) -> tuple[Mapping[str, str], tuple[str, ...]]:
+    """Return the parameters with successors of removed models, and the first replaced pair."""
+    replaced: tuple[str, ...] = ()
+    found = dict(params)
+    for name in (COMPARE, "model"):
+        model = params.get(name, "")
+        found_model = successor_of(model, cards)
+        if found_model != model:
+            found[name], replaced = found_model, (model, found_model)
+    return found, replaced
 
 
 def _code(area: Area) -> str:

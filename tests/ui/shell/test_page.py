@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from areaviz.cards.former_models import FORMER_MODELS
 from areaviz.trace.request import Focus, Request
 from areaviz.ui.forms.caption_form import CaptionState
 from areaviz.ui.forms.picture_translation_form import PictureTranslationState
@@ -71,6 +72,14 @@ def test_of_a_link_that_cannot_be_followed_the_text_is_read() -> None:
         link = Link.of({"text": "A dog.", **wrong}, CARDS)
         state = TranslateState().from_link(link)
         assert link.problem and state.text == "A dog." and not state.is_asked
+
+
+def test_link_to_a_former_model_opens_its_successor() -> None:
+    name, former = next(iter(FORMER_MODELS.items()))
+    cards = {former.successor: folder.card(former.successor, "area")}
+    link = Link.of({"text": "A dog.", "model": name}, cards)
+    assert (link.request.model, link.problem) == (former.successor, "")
+    assert link.replaced == (name, former.successor)
 
 
 def test_without_a_focus_the_default_is_looked_at() -> None:

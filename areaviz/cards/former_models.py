@@ -1,0 +1,53 @@
+"""Models that are no longer included: what opens in their place, and the figures they had.
+
+Links, stored analyses and requests that name such a model get its successor. Targets of other
+models that compare with it keep their limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class FormerModel:
+    """A model that was removed.
+
+    Args:
+        successor: Name of the model that opens in its place.
+        commit: The last commit that contains the model.
+        figures: Test set -> metric -> value, as on its card.
+    """
+
+    successor: str
+    commit: str
+    figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+
+FORMER_MODELS: Mapping[str, FormerModel] = {
+    "photo-teller-none": FormerModel(
+        "photo-teller-soft",
+        "ddfdaca9",
+        {"val": {"cider_d": 0.24031}, "test": {"cider_d": 0.22566, "bleu_4": 11.42038}},
+    ),
+    "photo-teller-hard": FormerModel(
+        "photo-teller-soft",
+        "ddfdaca9",
+        {"val": {"cider_d": 0.27228}, "test": {"cider_d": 0.26411, "bleu_4": 13.05515}},
+    ),
+}
+"""The removed models by name."""
+
+
+def successor_of(name: str, available: Container[str]) -> str:
+    """Return the model that opens for `name`: its successor if `name` was removed, else `name`."""
+    former = FORMER_MODELS.get(name)
+    if former is None or name in available or former.successor not in available:
+        return name
+    return former.successor
+
+
+def replaced_sentence(name: str, successor: str) -> str:
+    """Return the sentence that says which model opens in place of a removed one."""
+    return f"The model {name} is no longer included. You see its successor, {successor}."
