@@ -16,7 +16,7 @@ _NUMBERS = ("lift", "dependence", "size", "entropy")
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One entry of `Card.gates`. It has either `at_least` or `at_most`.
+    """One entry of `Card.gates`. It has one of `at_least`, `at_most` and `over`.
 
     Args:
         what: Text for users: what is measured.
@@ -24,6 +24,8 @@ class Gate:
         at_least: A number, or another metric: its dataset and key, preceded by the name of another
             model if it is not this model's.
         at_most: As `at_least`.
+        over: Keys of baselines beside the measure. The value has to be `margin` above the best one.
+        margin: See `over`.
         slack: How far a value may be on the wrong side of the limit and still pass.
         why: The reason, if the target is missed.
     """
@@ -32,6 +34,8 @@ class Gate:
     measure: tuple[str, ...]
     at_least: float | tuple[str, ...] | None = None
     at_most: float | tuple[str, ...] | None = None
+    over: tuple[str, ...] = ()
+    margin: float = 0.0
     slack: float = 0.0
     why: str = ""
 
@@ -49,8 +53,9 @@ class Gate:
             gate = cls(**values)
         except TypeError as error:
             raise ValueError(f"A gate cannot be read: {error}.") from error
-        if (gate.at_least is None) == (gate.at_most is None):
-            raise ValueError(f'The gate "{gate.what}" needs either at_least or at_most.')
+        limits = (gate.at_least is not None, gate.at_most is not None, bool(gate.over))
+        if sum(limits) != 1:
+            raise ValueError(f'The gate "{gate.what}" needs either at_least, at_most or over.')
         return gate
 
 
@@ -73,6 +78,8 @@ def judged(card: Card, cards: Mapping[str, Card]) -> list[Judged]:
 
 def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
     value = _value(gate.measure, card, cards)
+    if gate.over:
+        return _judged_over(gate, value, card, cards)
     if gate.at_least is not None:
         words, limit, sign = "at least", gate.at_least, 1
     else:
@@ -89,6 +96,22 @@ def _judged(gate: Gate, card: Card, cards: Mapping[str, Card]) -> Judged:
         wanted += f" ({gate.slack:g} {'below' if sign > 0 else 'above'} {other})"
     elif other:
         wanted += f" ({other})"
+    why = gate.why if reached is False else ""
+    return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
+
+
+def _judged_over(gate: Gate, value: float | None, card: Card, cards: Mapping[str, Card]) -> Judged:
+    """Check a margin over the best of several baselines."""
+    part = gate.measure[0]
+    found = [_value((part, key), card, cards) for key in gate.over]
+    known = [one for one in found if one is not None]
+    bound = max(known) + gate.margin if len(known) == len(found) else None
+    reached = None if bound is None or value is None else value >= bound
+    beside = [
+        f"{key.removeprefix(gate.measure[1]).strip('_')} {_shown(one, gate.measure, card)}"
+        for key, one in zip(gate.over, found, strict=True)
+    ]
+    wanted = f"at least {_shown(bound, gate.measure, card)} ({', '.join(beside)})"
     why = gate.why if reached is False else ""
     return Judged(gate.what, wanted, _shown(value, gate.measure, card), reached, why)
 

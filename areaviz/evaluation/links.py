@@ -79,7 +79,9 @@ def word_figures(
 
     span to pair are the figures of `LinkedCounts.figures` on test captions. best_pair is the figure
     "pair" of the head with the best "pair" on validation. layer and head are counted from 0.
-    multi_share is measured on validation's queries. spans is the number of spans.
+    multi_share is measured on validation's queries. spans is the number of spans. The
+    figures span_untrained and linked_span_share_untrained are those of the untrained network in
+    that head.
 
     Raises:
         FileNotFoundError: The corpus is not in `data`.
@@ -100,6 +102,10 @@ def word_figures(
     for name, values_LH in after.items():
         if np.isfinite(values_LH[place]):
             found[name] = float(values_LH[place])
+    blind = count_linked(model.untrained(), read_linked(data, test)).figures()
+    for name in ("span", "linked_span_share"):
+        if np.isfinite(blind[name][place]):
+            found[f"{name}_untrained"] = float(blind[name][place])
     return found
 
 

@@ -24,6 +24,8 @@ SITE = "encoder-decoder"
 Links = Set[tuple[int, int]]
 Run = tuple[int, int]
 BoolArray = npt.NDArray[np.bool_]
+BESIDE = ("span_random", "span_diagonal")
+"""Names of the baselines of spans."""
 ENDS = ("", "_whole")
 """Suffixes of names for right and for wholly right spans."""
 
@@ -37,6 +39,8 @@ class LinkedCounts(Counts):
         - linked_span_share: share of queries whose top area is a span of two or more items.
         - span: share of these spans that are right.
         - span_random: share of right spans among spans of equal sizes at random positions.
+        - span_diagonal: share of right spans among spans of equal sizes on the diagonal, which have
+          the relative place of the query as their middle.
         - single: share of right top areas among those of one item.
         - top: share of right top areas among all queries.
         - pair: share of queries for which the top item with its heavier neighbour is right.
@@ -49,7 +53,8 @@ class LinkedCounts(Counts):
             for end in ENDS:
                 span, single = sums[f"span{end}"], sums[f"single{end}"]
                 found[f"span{end}"] = span / spans
-                found[f"span_random{end}"] = sums[f"span_random{end}"] / spans
+                for beside in BESIDE:
+                    found[f"{beside}{end}"] = sums[f"{beside}{end}"] / spans
                 found[f"single{end}"] = single / (queries - spans)
                 found[f"top{end}"] = (span + single) / queries
                 found[f"pair{end}"] = sums[f"pair{end}"] / queries
@@ -101,12 +106,14 @@ def _layer_sums(
     """
     _, left_A, _, width_A = attention.grid.table().T
     shares_HQN = np.stack([item_shares(attention, layer, h) for h in range(attention.heads)])
-    names = [name + end for name in ("span", "span_random", "single", "pair") for end in ENDS]
+    names = [name + end for name in ("span", *BESIDE, "single", "pair") for end in ENDS]
     sums = {name: np.zeros(attention.heads) for name in ("queries", "spans", *names)}
     for query, linked in rows:
         top_H = attention.weights[layer, :, query].argmax(-1)
         is_span_H = width_A[top_H] > 1
         first_H, last_H = _pairs(shares_HQN[:, query])
+        items, queries = shares_HQN.shape[2], shares_HQN.shape[1]
+        on_diagonal_H = diagonal_spans(width_A[top_H], (query + 0.5) / queries, items)
         sums["queries"] += 1
         sums["spans"] += is_span_H
         for end in ENDS:
@@ -114,9 +121,17 @@ def _layer_sums(
             chance_W = _by_width(right_A, width_A)
             sums[f"span{end}"] += right_A[top_H] & is_span_H
             sums[f"span_random{end}"] += is_span_H * chance_W[width_A[top_H]]
+            on_it_H = right(on_diagonal_H, on_diagonal_H + width_A[top_H], linked, whole=bool(end))
+            sums[f"span_diagonal{end}"] += is_span_H & on_it_H
             sums[f"single{end}"] += right_A[top_H] & ~is_span_H
             sums[f"pair{end}"] += right(first_H, last_H + 1, linked, whole=bool(end))
     return sums
+
+
+def diagonal_spans(width_H: IntArray, place: float, items: int) -> IntArray:
+    """Return the left edges of spans of these widths in the middle of a place, 0..1: int64 [H]."""
+    left_H: IntArray = np.rint(place * items - width_H / 2).astype(np.int64)
+    return np.clip(left_H, 0, items - width_H)
 
 
 def _by_width(right_A: BoolArray, width_A: IntArray) -> Array:

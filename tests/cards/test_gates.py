@@ -106,3 +106,14 @@ def test_gates_of_every_recipe_can_be_read(path: Path) -> None:
     for entry in read_recipe(path).get("gates", []):
         gate = Gate.of(entry)
         assert gate.what and len(gate.measure) == 2
+
+
+def test_margin_is_over_the_best_baseline() -> None:
+    gate = {**ERROR, "measure": ["test", "hit"], "over": ["hit_uniform", "hit_position"]}
+    made = model("a", {**gate, "margin": 0.1}, hit=0.5, hit_uniform=0.1, hit_position=0.4)
+    one = judged(made, {})[0]
+    assert one.reached and one.wanted.startswith("at least")
+    missed = model("a", {**gate, "margin": 0.2}, hit=0.5, hit_uniform=0.1, hit_position=0.4)
+    assert judged(missed, {})[0].reached is False
+    unknown = model("a", {**gate, "margin": 0.1}, hit=0.5, hit_uniform=0.1)
+    assert judged(unknown, {})[0].reached is None

@@ -45,7 +45,9 @@ def test_hero_opens_with_a_span_lit() -> None:
     payload = ribbon_payload(trace, Focus("encoder-decoder", 1))
     (item,) = payload["header"]["lit"]["items"]
     assert trace.fields["target"].labels[item].strip().isalpha()
-    assert trace.fields["target"].raw == "Ein Mädchen mit einem roten Schal füttert die Enten."
+    assert trace.fields["target"].raw == (
+        "Ein schwarzer Hund rennt mit einem Stock durch den Schnee."
+    )
 
 
 def test_home_has_few_words(open_page: Open) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import streamlit as st
 
 from areaviz.data.places import HERO
-from areaviz.interactive.first_look import first_look
+from areaviz.interactive.first_look import OPENS_AT
 from areaviz.trace import codec
 from areaviz.trace.record import Trace
-from areaviz.trace.request import Focus
 from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.forms.samples import EXAMPLES
 from areaviz.ui.shell.errors import show_errors
 from areaviz.ui.shell.frame import FIRST_STEP, page_link
 
@@ -27,9 +29,8 @@ def hero() -> None:
         page_link("pages/translate.py", "Try your own sentence")
     with show_errors("showing the example"), st.container(border=True, key="hero_card"):
         trace = hero_trace()
-        first = first_look(trace)
-        # Nothing is pinned, so the ribbon lights the word that shows areas best.
-        ribbon(trace, Focus(first.site, first.layer, unit="word"), key="home")
+        # Nothing is pinned: the ribbon opens at the word of the first example.
+        ribbon(trace, replace(EXAMPLES[0].focus, items=()), key="home")
 
 
 def hero_trace() -> Trace:
@@ -40,4 +41,6 @@ def hero_trace() -> Trace:
 @st.cache_resource(show_spinner=False, max_entries=1)
 def _stored(modified: int) -> Trace:
     """Return the trace in the file as it was last written."""
-    return codec.load(HERO)
+    trace = codec.load(HERO)
+    item = str(EXAMPLES[0].focus.items[0])
+    return replace(trace, details={**trace.details, OPENS_AT: item})
