@@ -260,6 +260,10 @@ def bars_paper(
     return finish(result)
 
 
+_LEGIBLE = 14
+"""Font size in px of a chart on the first screen of a page."""
+
+
 def history_figure(card: Card) -> Figure:
     """Draw the loss in nats per item against training steps.
 
@@ -283,7 +287,10 @@ def history_figure(card: Card) -> Figure:
                     marker_size=4,
                 )
             )
-    figure.update_layout(hovermode="x unified", showlegend=True)
+    figure.update_layout(hovermode="x unified", showlegend=True, legend_font_size=_LEGIBLE)
+    for update in (figure.update_xaxes, figure.update_yaxes):
+        update(tickfont_size=_LEGIBLE, title_font_size=_LEGIBLE)
+    figure.update_layout(title_font_size=_LEGIBLE)
     figure.update_xaxes(title_text="Training step", rangemode="tozero")
     return figure.update_yaxes(
         title_text="Loss (nats an item)", showgrid=True, gridcolor=RULE, hoverformat=".3f"

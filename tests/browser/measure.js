@@ -4,7 +4,9 @@
   const CONTROLS = 'a[href], button, input, select, textarea, summary, [role=slider], [role=listbox], [role=combobox]';
   const GROUPS =
     '[data-testid=stButtonGroup], [data-testid=stSelectbox], [data-testid=stTextInput], [data-testid=stTextArea], [data-testid=stSlider], ' +
-    '[data-testid=stFileUploader], [data-testid=stNumberInput], .samples, .thumbnails, .legend, .rows, [role=radiogroup]';
+    '[data-testid=stFileUploader], [data-testid=stNumberInput], .samples, .thumbnails, .legend, .rows, [role=radiogroup], ' +
+    // The parts of one picture: words with their lanes, facts of a story, steps of a drawing.
+    '.strip .plane, .hops .board, .points .steps';
   const EXPLAINS = '[data-testid=stCaptionContainer], [data-testid=stMarkdownContainer] p, .say, .hint, .how';
 
   const everything = [];
@@ -67,12 +69,28 @@
   const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
   const linear = (value) => (value / 255 <= 0.03928 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
   const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const fillOf = (one) => {
+    const style = getComputedStyle(one);
+    const isShape = one.matches('rect, circle, ellipse, polygon');
+    const colour = rgba(isShape ? style.fill : style.backgroundColor);
+    return [...colour.slice(0, 3), colour[3] * Number(style.opacity) * (isShape ? Number(style.fillOpacity) : 1)];
+  };
+  /** Shapes and bars that are drawn before a text in the same parent, under its middle: the ground of labels in pictures. */
+  const drawnBelow = (one) => {
+    const { left, top, width, height } = box(one);
+    const [x, y] = [left + width / 2, top + height / 2];
+    const isUnder = (other) => { const b = box(other); return b.left <= x && x <= b.right && b.top <= y && y <= b.bottom; };
+    const found = [];
+    for (let at = one.previousElementSibling; at; at = at.previousElementSibling) if (isUnder(at) && isVisible(at)) found.unshift(fillOf(at));
+    return found;
+  };
   const ground = (one) => {
     const layers = [];
     for (let at = one; at; at = parentOf(at)) {
       const style = getComputedStyle(at);
       if (style.backgroundImage !== 'none') return null;
       const colour = rgba(style.backgroundColor);
+      if (at === one) layers.push(...drawnBelow(one));
       if (colour[3] > 0) layers.unshift(colour);
       if (colour[3] === 1) break;
     }
@@ -98,7 +116,8 @@
     if (!own || one.matches('style, script, title, desc, option, [data-testid=stIconMaterial]') || !isVisible(one)) continue;
     if (above(one, '.live, .katex-html, [data-testid=stSliderThumbValue]') || above(one, '.menu')) continue;
     if (!above(one, '[data-side=memory] .rows, [data-side=query] .rows')) words += own.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length;
-    const scale = one instanceof SVGGraphicsElement ? one.getScreenCTM().a : 1;
+    const matrix = one instanceof SVGGraphicsElement ? one.getScreenCTM() : null;
+    const scale = matrix ? Math.hypot(matrix.a, matrix.b) : 1;
     const size = parseFloat(getComputedStyle(one).fontSize) * scale;
     if (size < 13.99) small.push(`${size.toFixed(1)} px: ${own.slice(0, 40)}`);
     const ratio = above(one, ':disabled, [aria-disabled=true]') ? null : contrast(one);

@@ -143,8 +143,8 @@ def test_what_is_read_can_be_chosen_where_there_are_models(
     )
     use_backend(backend)
     app = open_page("four_ways")
-    assert "A digit alone" not in app.segmented_control(key="four_ways_kind").options
-    app.segmented_control(key="four_ways_kind").set_value("pairs").run()
+    assert "A digit alone" not in app.selectbox(key="four_ways_kind").options
+    app.selectbox(key="four_ways_kind").set_value("pairs").run()
     assert not app.exception and not app.error
     assert backend.asked[-1].model == "pairs" and app.query_params["picture"] == "pair-27"
 

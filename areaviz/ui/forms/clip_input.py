@@ -63,7 +63,6 @@ def clip_input(page: ClipPage) -> Clip:
     source = page.segments(
         "Clip", "clip_source", {SAMPLE: SAMPLE, UPLOAD: UPLOAD}, label_visibility="collapsed"
     )
-    own = page.state.own_clip
     if source == SAMPLE:
         titles = {name: one.title for name, one in SAMPLES.items()}
         name = page.choose(
@@ -75,6 +74,13 @@ def clip_input(page: ClipPage) -> Clip:
             then=page.unlock,
         )
         return clip_sample(name)
+    with st.container():
+        return _own_clip(page)
+
+
+def _own_clip(page: ClipPage) -> Clip:
+    """Draw the widget for a file; return the uploaded clip, or the sample while there is none."""
+    own = page.state.own_clip
     key = page.key("clip_file")
     # Accept all file types: Streamlit would otherwise reject files without advice.
     st.file_uploader(

@@ -66,8 +66,7 @@ def listen_form(page: ListenPage, cards: Cards) -> tuple[Request, ...]:
     If a switch is set and no other model was chosen, the comparison is with the model as trained.
     """
     with input_row(page):
-        with st.container():
-            sound = sound_input(page)
+        sound = sound_input(page)
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card)

@@ -125,12 +125,15 @@ class Asked:
 
 def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Asked | None:
     """Draw the form; return the requests to run side by side, None while there is no picture."""
-    row = input_row(page)
-    with row:
-        source = st.container()
-    picture = fitting_picture(page, cards, source)
-    _offer_sentence(page, picture.name if picture else "")
-    with st.container(key=page.key("sentence"), horizontal=True, vertical_alignment="bottom"):
+    beside_title = st.container(
+        key=page.key("subject"), horizontal=True, horizontal_alignment="right", gap="small"
+    )
+    with input_row(page):
+        source = st.container(
+            horizontal=True, vertical_alignment="center", gap="small", width="content"
+        )
+        picture = fitting_picture(page, cards, source, source)
+        _offer_sentence(page, picture.name if picture else "")
         page.widget(
             st.text_input,
             "English sentence",
@@ -138,10 +141,9 @@ def picture_translation_form(page: PictureTranslationPage, cards: Cards) -> Aske
             then=lambda: page.unlock(hidden=[]),
             placeholder="No sentence: the picture is described in German.",
             label_visibility="collapsed",
-            width=420,
         )
         text = _with_hidden_words(page)
-    with row:
+    with beside_title:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, extent=CELLS)
@@ -194,9 +196,11 @@ def _with_hidden_words(page: PictureTranslationPage) -> str:
     if len(words) > MOST_WORDS:
         st.caption(f"Words can be hidden in sentences of up to {MOST_WORDS} words.")
         return state.text
-    label = f"Hide words: the model reads “{MASK}”, and only the picture can tell"
     titles = {place: escaped(word) for place, word in enumerate(words)}
-    hidden = page.pills(label, "hidden", titles, page.unlock)
+    count = sum(place in titles for place in state.hidden)
+    with st.popover(f"Hidden words: {count}", key=page.key("hide")):
+        label = f"Hide words: the model reads “{MASK}”, and only the picture can tell"
+        hidden = page.pills(label, "hidden", titles, page.unlock)
     if not hidden:
         return state.text
     for place in hidden:

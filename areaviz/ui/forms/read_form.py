@@ -59,7 +59,9 @@ def read_form(page: Page[ReadState], cards: Cards) -> tuple[Request, ...]:
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card, decodes=page.state.writes)
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(
+        key=page.key("below"), horizontal=True, vertical_alignment="center", gap="small"
+    ):
         sample_row(page, SAMPLES, page.state.text, lambda text: page.unlock(text=text))
         if any(map(_can_write, cards.values())):
             page.segments("Mode", "writes", MODES, label_visibility="collapsed")

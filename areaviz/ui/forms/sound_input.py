@@ -55,7 +55,6 @@ def sound_input(page: SoundPage) -> Sound:
     """Draw the widget; return the chosen sound: the user's last one, or a sample."""
     sources = {SAMPLE: SAMPLE, UPLOAD: UPLOAD, RECORD: RECORD}
     source = page.segments("Sound", "sound_source", sources, label_visibility="collapsed")
-    own = page.state.own_sound
     if source == SAMPLE:
         titles = {name: one.title for name, one in SAMPLES.items()}
         name = page.choose(
@@ -67,6 +66,13 @@ def sound_input(page: SoundPage) -> Sound:
             then=page.unlock,
         )
         return sound_sample(name)
+    with st.container():
+        return _own_sound(page, source)
+
+
+def _own_sound(page: SoundPage, source: str) -> Sound:
+    """Draw the widget for a file or a recording; return the user's sound, or else the sample."""
+    own = page.state.own_sound
     key = page.key("sound_file" if source == UPLOAD else "sound_recorded")
     if source == UPLOAD:
         # Accept all file types: Streamlit would otherwise reject files without advice.

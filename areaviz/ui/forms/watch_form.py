@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import streamlit as st
-
 from areaviz.trace.request import Request
 from areaviz.ui.forms.clip_input import ClipState, clip_input
 from areaviz.ui.forms.input_row import input_row
@@ -33,8 +31,7 @@ WatchPage = Page[WatchState]
 def watch_form(page: WatchPage, cards: Cards) -> tuple[Request, ...]:
     """Draw the form; return the requests, two when comparing."""
     with input_row(page):
-        with st.container():
-            clip = clip_input(page)
+        clip = clip_input(page)
         card = model_picker(page, cards)
         with options_popover(page):
             run_options(page, card)

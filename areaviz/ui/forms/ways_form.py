@@ -216,7 +216,9 @@ def _pictures(page: WaysPage, cards: Cards) -> Pictures:
         page.set(kind=offered[0])
     else:
         titles = {kind: ALL[kind].title for kind in offered}
-        page.segments("What is read", "kind", titles, label_visibility="collapsed")
+        page.choose(
+            st.selectbox, "What is read", "kind", titles, label_visibility="collapsed", width=240
+        )
     return ALL[page.state.kind]
 
 

@@ -64,6 +64,11 @@ def has_legend(draw: Draw) -> bool:
     return draw in (ribbon, grid)
 
 
+def explains_itself(draw: Draw) -> bool:
+    """Return whether the component begins with its own sentence."""
+    return draw in _EXPLAINED
+
+
 def shows_layers(draw: Draw) -> bool:
     """Return whether the component shows all layers, so that their choice only matters below."""
     return draw is hops
@@ -72,7 +77,7 @@ def shows_layers(draw: Draw) -> bool:
 def draw_chart(trace: Trace, focus: Focus, key: str, room: float) -> None:
     """Draw the question of the picture, and its chart if the component is not the picture."""
     draw, view = display_of(trace, focus)
-    if isinstance(view, View) and draw not in _EXPLAINED:
+    if isinstance(view, View) and not explains_itself(draw):
         question(view)
         if draw in _CHARTED:
             chart(view, trace, focus, key, room, has_files=False)

@@ -20,6 +20,7 @@ from areaviz.ui.look.common_tabs import card_parts, common_tabs
 from areaviz.ui.look.display import (
     display_of,
     draw_chart,
+    explains_itself,
     has_legend,
     places,
     room_of,
@@ -167,13 +168,18 @@ def _ribbons(
         asked = chosen = shared(traces[0], trace, focus)
         draw, _ = display_of(trace, asked)
         with place:
-            _heading(trace, titles[index], f"{index}", asked, say)
+            # A picture with its own sentence comes before the sentence about the whole output.
+            is_below = say is not None and explains_itself(draw)
+            above = _no_sentence if is_below else say
+            _heading(trace, titles[index], f"{index}", asked, above)
             if asked.site in trace.maps:
                 matches = _matches(traces, trace, asked)
                 name = f"{draw.__name__}_{index}"
                 selection = draw(trace, asked, key=name, link=link, matches=matches)
                 chosen = clicked(selection, asked)
             draw_chart(trace, chosen, f"card_{index}", room_of(traces))
+            if say and is_below and (sentence := say(trace)):
+                st.markdown(sentence)
         after = focus if chosen == asked else followed(traces[0], trace, focus, asked, chosen)
         if after != focus:
             focus = after
@@ -183,6 +189,10 @@ def _ribbons(
                 st.rerun()
         seen.append(chosen)
     return seen
+
+
+def _no_sentence(_: Trace) -> str:
+    return ""
 
 
 def _heading(trace: Trace, title: str, key: str, focus: Focus, say: Say | None = None) -> None:

@@ -94,7 +94,7 @@ def _targets(targets: Sequence[Judged]) -> None:
     st.header("Targets", anchor=False)
     lines = []
     for target in targets:
-        dot = ":green[●]" if target.reached else ":orange[○]"
+        dot = ":green[●]" if target.reached else "○"
         wanted = escaped(f"{target.measured}, wanted {target.wanted}")
         lines.append(f"{dot} {escaped(target.what)}: **{wanted}**")
     st.markdown("  \n".join(lines))

@@ -31,7 +31,7 @@ _STYLE = """
 [data-testid="stMainBlockContainer"] p, [data-testid="stCaptionContainer"] { max-width: 46rem; }
 :is([data-testid="stCaptionContainer"], [data-testid="stMetricDelta"]) {
   opacity: 0.8; color: inherit !important; }
-.js-plotly-plot :is(.xtick, .ytick, .annotation) text {
+.js-plotly-plot :is(.xtick, .ytick, .annotation, .g-xtitle, .g-ytitle) text {
   fill: light-dark(#3F4A50, #B4BEBF) !important; }
 [data-testid="stButton"] button { min-width: 32px; }
 [data-testid="stExpander"] summary { min-height: 32px; }
@@ -60,7 +60,10 @@ button:is([data-variant="segmented_control"], [data-variant="pills"])[data-selec
 [class*="_input"] [data-testid="stTextInput"] input { font-size: 17px; height: 44px; }
 [class*="_input"] :is([data-baseweb="select"] > div, button) { min-height: 44px; }
 @media (max-width: 40rem) { :is([class*="_input"], [class*="_try"]) { gap: 8px; } }
-@media (min-width: 62rem) { .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; } }
+.st-key-read_below { margin-top: -8px; }
+@media (min-width: 62rem) {
+  .st-key-reason_subject { margin: -3.6rem 7rem 0 10rem; width: auto; }
+  .st-key-translate_picture_subject { margin: -3.6rem 7rem 0 24rem; width: auto; } }
 [class*="_try"] button {
   border: 1px solid color-mix(in srgb, currentColor 22%, transparent);
   border-radius: 999px; padding: 0.2rem 0.9rem; }
