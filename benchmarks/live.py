@@ -82,7 +82,7 @@ def plain(trace: Trace) -> dict[str, object]:
     """Return what has to be equal in a trace, besides its arrays."""
     document = to_document(trace)
     for name in ("device", "log-probability"):
-        document["details"].pop(name)
+        document["details"].pop(name, None)
     alternatives = document["output"].pop("alternatives")
     document["labels"] = [[label for label, _ in items] for items in alternatives]
     return document

@@ -235,7 +235,11 @@ class LivePage {
    * @param {OnProgress | null} onProgress
    */
   async run(request, onProgress = null) {
-    return (await this.engine).ask('run', request, onProgress);
+    // Scripts may give a picture as a file, which is decoded as the form decodes it.
+    const given = /** @type {any} */ (request.picture);
+    const picture = given instanceof Blob
+      ? (await readPicture(await fileAddress(given), 'upload')).picture : request.picture ?? null;
+    return (await this.engine).ask('run', { ...request, picture }, onProgress);
   }
 }
 

@@ -49,7 +49,7 @@ export async function readPicture(source, name) {
 
 /**
  * Return the content of a file as a data URL.
- * @param {File} file
+ * @param {Blob} file
  * @returns {Promise<string>}
  */
 export function fileAddress(file) {

@@ -1,0 +1,279 @@
+"""Compare live pages, opened from a disk in Chromium, with Python, and measure them.
+
+    python -m benchmarks.live_pages [--models NAME ...] [--write]
+
+Every input runs in the page and in Python: 200 sentences of validation for translators and the
+language model, half of them with a beam of 4, and 100 inputs for other models. Pictures are files,
+so the browser's decoding and the engine's resizing count. A trace is equal if the output, fields,
+alternatives and warnings are. Times are wall times of the page and include the pass that records
+all weights. The corpora are those of `areaviz data get multi30k babi`.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from areaviz.cards.card import read_card
+from areaviz.data.babi import read_questions
+from areaviz.data.multi30k import captions
+from areaviz.data.picture_samples import sample
+from areaviz.data.pictures import decode
+from areaviz.data.places import CHECKPOINTS, data_folder
+from areaviz.models import MODELS
+from areaviz.publish.live import live_page
+from areaviz.publish.live_model import LiveModel
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Request
+from benchmarks.live import plain
+from benchmarks.report import command, markdown, processor, publish
+from tests.browser.server import ARGUMENTS, browser_path
+from tests.components.live.node import plain_request, trace_of
+
+SENTENCES, OTHERS = 200, 100
+FORMATS: Mapping[str, Mapping[str, Any]] = {
+    "PNG": {"format": "PNG"},
+    "WebP": {"format": "WEBP", "lossless": True},
+    "JPEG": {"format": "JPEG", "quality": 90},
+}
+SCENES = ("scene-1", "scene-9", "scene-12", "scene-34")
+# Arrays leave the page as texts, because playwright would copy each number separately.
+RUN = """async ({ request, file }) => {
+  if (file) {
+    const bytes = Uint8Array.from(atob(file.data), (one) => one.charCodeAt(0));
+    request.picture = new Blob([bytes], { type: file.type });
+  }
+  const since = performance.now();
+  const found = await window.areaviz.run(request);
+  found.milliseconds = performance.now() - since;
+  for (const array of Object.values(found.arrays)) {
+    const bytes = new Uint8Array(array.data.buffer, array.data.byteOffset, array.data.byteLength);
+    array.kind = array.data.constructor.name;
+    array.data = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+  }
+  return found;
+}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One input: a request, and the picture's file if it has one."""
+
+    request: Request
+    file: bytes = b""
+    kind: str = ""
+
+
+@dataclass(slots=True)
+class Measured:
+    """What was measured of one model."""
+
+    name: str
+    megabytes: float
+    opening: float = 0.0
+    ready: float = 0.0
+    memory: float = 0.0
+    equal_outputs: int = 0
+    equal_traces: int = 0
+    differences: list[float] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+    items: int = 0
+    asked: int = 0
+
+    def add(self, found: Trace, expected: Trace, milliseconds: float) -> None:
+        """Add the traces of one input."""
+        self.milliseconds.append(milliseconds)
+        self.items += len(expected.output.probabilities)
+        if found.fields["target"].raw != expected.fields["target"].raw:
+            return
+        self.equal_outputs += 1
+        self.equal_traces += plain(found) == plain(expected)
+        for site, attention in expected.maps.items():
+            difference = np.abs(found.maps[site].weights - attention.weights).max(initial=0)
+            self.differences.append(float(difference))
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """The cells of its row."""
+        count = len(self.milliseconds)
+        return (
+            self.name,
+            f"{self.equal_outputs} of {count}",
+            f"{self.equal_traces} of {count}",
+            f"{max(self.differences, default=0):.1e}",
+            f"{self.asked}",
+            f"{np.median(self.milliseconds):.0f} ms",
+            f"{sum(self.milliseconds) / self.items:.1f} ms",
+            f"{self.opening:.2f} s",
+            f"{self.ready:.2f} s",
+            f"{self.memory:.0f} MB",
+            f"{self.megabytes:.1f} MB",
+        )
+
+
+def sentences(name: str) -> Iterator[Given]:
+    """Yield sentences of validation, every second one with a beam of 4."""
+    for number, text in enumerate(captions(data_folder(), "val")[:SENTENCES]):
+        yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
+
+
+def beginnings(name: str) -> Iterator[Given]:
+    """Yield the first four words of sentences."""
+    for one in sentences(name):
+        text = " ".join(one.request.text.split()[:4])
+        yield Given(replace(one.request, text=text))
+
+
+def point_sets(name: str) -> Iterator[Given]:
+    """Yield random sets of 3 to 12 points, every second one with a beam of 4."""
+    rng = np.random.default_rng(11)
+    for number in range(OTHERS):
+        places = rng.integers(0, 1001, (int(rng.integers(3, 13)), 2))
+        text = " ".join(f"{x},{y}" for x, y in places)
+        yield Given(Request(name, text, ("greedy", "beam")[number % 2]))
+
+
+def questions(name: str) -> Iterator[Given]:
+    """Yield test questions of all twenty tasks with the latest 50 facts of their stories."""
+    asked = read_questions(data_folder(), "test")
+    for one in asked[:: len(asked) // OTHERS][:OTHERS]:
+        yield Given(Request(name, " ".join((*one.facts[-50:], one.text))))
+
+
+def picture_files(name: str) -> Iterator[Given]:
+    """Yield files with random parts of scenes in random sizes, in three formats."""
+    rng = np.random.default_rng(13)
+    for number in range(OTHERS):
+        scene = Image.fromarray(sample(SCENES[number % len(SCENES)]).pixels)
+        side = min(scene.size)
+        cut, left, top = side - rng.integers(0, side // 2), rng.integers(9), rng.integers(9)
+        part = scene.crop((int(left), int(top), int(left + cut), int(top + cut)))
+        part = part.resize((int(rng.integers(80, 640)), int(rng.integers(80, 640))))
+        kind = list(FORMATS)[number % len(FORMATS)]
+        file = io.BytesIO()
+        part.save(file, **FORMATS[kind])
+        # The page knows no digest, which Python adds to the name.
+        picture = replace(decode(file.getvalue()).picture, name="upload")
+        request = Request(name, "", ("greedy", "beam")[number % 2], picture=picture)
+        yield Given(request, file.getvalue(), kind)
+
+
+INPUTS: Mapping[str, Callable[[str], Iterator[Given]]] = {
+    "token-boundary": sentences,
+    "char-boundary": sentences,
+    "language-model-boundary": beginnings,
+    "lstm-boundary": sentences,
+    "recurrent-additive": sentences,
+    "scene-captions-boundary": picture_files,
+    "pointer-hull": point_sets,
+    "pointer-tour": point_sets,
+    "memory-stories": questions,
+}
+
+
+def measured(name: str, browser: Browser, folder: Path, limit: int | None) -> list[Measured]:
+    """Compare a model's page with Python, and return one result, or one for each format."""
+    card = read_card(CHECKPOINTS / name / "card.json")
+    python = MODELS[card.family].load(CHECKPOINTS / name, card, torch.device("cpu"))
+    inputs = list(islice(INPUTS[name](name), limit))
+    path = folder / f"{name}.html"
+    (opening,) = python.trace([inputs[0].request])
+    path.write_text(live_page(LiveModel.load(CHECKPOINTS / name, card), opening), "utf-8")
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    base = Measured(name, path.stat().st_size / 1e6)
+    since = time.perf_counter()
+    page.goto(path.as_uri(), wait_until="commit")
+    page.locator("main > .panel [data-ready]").first.wait_for()
+    base.opening = time.perf_counter() - since
+    page.locator("html[data-live=ready]").wait_for(state="attached")
+    _ask(page, inputs[0])
+    base.ready = time.perf_counter() - since
+    found: dict[str, Measured] = {}
+    for one in inputs:
+        title = f"{name}, {one.kind}" if one.kind else name
+        result = found.setdefault(title, replace(base, name=title, differences=[], milliseconds=[]))
+        document = _ask(page, one)
+        (expected,) = python.trace([one.request])
+        result.add(trace_of(document), expected, document["milliseconds"])
+    outside = [url for url in asked if not url.startswith(("blob:", "data:", path.as_uri()))]
+    for result in found.values():
+        result.asked, result.memory = len(outside), renderer_memory()
+    page.close()
+    return list(found.values())
+
+
+def _ask(page: Page, one: Given) -> dict[str, Any]:
+    """Run one input in the page and return the document of its trace."""
+    request = plain_request(one.request)
+    file = None
+    if one.file:
+        data = base64.b64encode(one.file).decode()
+        file = {"data": data, "type": f"image/{one.kind.lower()}"}
+        del request["picture"]
+    document: dict[str, Any] = page.evaluate(RUN, {"request": request, "file": file})
+    return document
+
+
+def renderer_memory() -> float:
+    """Return the resident megabytes of the largest renderer that this process has started."""
+    parents, sizes = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command_line = (folder / "cmdline").read_bytes()
+            status = dict(
+                line.split(":", 1) for line in (folder / "status").read_text().splitlines()
+            )
+        except OSError:
+            continue
+        parents[int(folder.name)] = int(status["PPid"])
+        if b"--type=renderer" in command_line:
+            sizes[int(folder.name)] = int(status["VmRSS"].split()[0]) / 1000
+    largest = 0.0
+    for number, size in sizes.items():
+        ancestor = number
+        while ancestor in parents and ancestor != os.getpid():
+            ancestor = parents[ancestor]
+        if ancestor == os.getpid():
+            largest = max(largest, size)
+    return largest
+
+
+def main() -> None:
+    """Compare the pages and print a table."""
+    parser = command("Compare live pages in Chromium with Python.")
+    parser.add_argument("--models", nargs="+", default=list(INPUTS))
+    parser.add_argument("--limit", type=int, default=None, help="the number of inputs of a model")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    rows = []
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        executable = browser_path()
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        for name in options.models:
+            for result in measured(name, browser, Path(folder), options.limit):
+                rows.append(result.row)
+                print(*result.row, sep=" | ", flush=True)
+    load = os.getloadavg()[0]
+    about = f"Measured on {processor()} with a load of {load:.1f}, in Chromium from file://."
+    columns = ("model", "outputs", "traces", "largest difference", "requests", "an input")
+    columns += ("an item", "opening drawn", "first answer", "memory", "file")
+    publish("live pages", markdown(about, columns, rows), options.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,25 @@
+"""A sample of the comparison of live pages with Python; benchmarks/live_pages.py has all of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from benchmarks.live_pages import measured
+
+pytestmark = pytest.mark.browser
+LARGEST = 1e-5
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("pointer-tour", 10), ("scene-captions-boundary", 6)])
+def test_inputs_run_in_a_page_as_in_python(
+    chromium: Browser, tmp_path: Path, name: str, inputs: int
+) -> None:
+    results = measured(name, chromium, tmp_path, inputs)
+    assert sum(len(one.milliseconds) for one in results) == inputs
+    for one in results:
+        assert one.equal_traces == len(one.milliseconds), one.name
+        assert max(one.differences) <= LARGEST
+        assert one.asked == 0
