@@ -270,8 +270,8 @@ def main() -> None:
                 print(*result.row, sep=" | ", flush=True)
     load = os.getloadavg()[0]
     about = f"Measured on {processor()} with a load of {load:.1f}, in Chromium from file://."
-    columns = ("model", "outputs", "traces", "largest difference", "requests", "an input")
-    columns += ("an item", "opening drawn", "first answer", "memory", "file")
+    columns = ["model", "outputs", "traces", "largest difference", "requests", "an input"]
+    columns += ["an item", "opening drawn", "first answer", "memory", "file"]
     publish("live pages", markdown(about, columns, rows), options.write)
 
 
