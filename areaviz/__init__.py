@@ -4,8 +4,9 @@
 trace from attention weights. `load` reads a trace from a file, and `save` writes it. `show` and
 `export` display it for a `Focus`, with `PageOptions`. `Paper` is the size of a printed figure.
 `top_areas`, `densest_areas`, `top_queries`, `coverage`, `item_shares`, `entropy`,
-`area_size_shares` and `head_summary` answer questions about one of its maps. `load_analysis` reads
-the analysis of a set as a frame of pandas. Problems raise `InputError` or `BackendError`, with a
+`area_size_shares` and `head_summary` answer questions about one of its maps. `best_alignment`
+chooses the heads that together align best with known links. `load_analysis` reads the analysis of a
+set as a frame of pandas. Problems raise `InputError` or `BackendError`, with a
 message that says what to do.
 """
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from areaviz.adapters.attend import attend
     from areaviz.analysis.load_analysis import load_analysis
     from areaviz.drawing.export import Paper
+    from areaviz.metrics.own_alignment import best_alignment
     from areaviz.publish.export import export
     from areaviz.publish.options import PageOptions
     from areaviz.publish.show import show
@@ -62,6 +64,7 @@ __all__ = [
     "Trace",
     "area_size_shares",
     "attend",
+    "best_alignment",
     "coverage",
     "densest_areas",
     "entropy",
@@ -98,6 +101,7 @@ EXPORTS: Mapping[str, str] = {
     "Trace": "areaviz.trace.record",
     "area_size_shares": "areaviz.trace.query",
     "attend": "areaviz.adapters.attend",
+    "best_alignment": "areaviz.metrics.own_alignment",
     "coverage": "areaviz.trace.query",
     "densest_areas": "areaviz.trace.query",
     "entropy": "areaviz.trace.query",

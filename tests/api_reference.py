@@ -19,7 +19,14 @@ SECTIONS = {
     "Look at it": ("show", "export", "Focus", "PageOptions", "Paper"),
     "Ask it": (
         *("top_areas", "densest_areas", "top_queries", "coverage", "item_shares", "entropy"),
-        *("area_size_shares", "head_summary", "Attended", "Attending", "HeadSummary"),
+        *(
+            "area_size_shares",
+            "head_summary",
+            "best_alignment",
+            "Attended",
+            "Attending",
+            "HeadSummary",
+        ),
     ),
     "Analyse a set": ("load_analysis",),
     "What a trace is made of": (
