@@ -8,6 +8,7 @@ from typing import Self
 from streamlit.delta_generator import DeltaGenerator
 
 from areaviz.cards.card import Card
+from areaviz.cards.tasks import TASKS
 from areaviz.data.picture_samples import SAMPLES
 from areaviz.trace.picture import Picture
 from areaviz.ui.forms.options import ModelPage, ModelState
@@ -15,9 +16,11 @@ from areaviz.ui.forms.picture_input import PictureState, picture_input
 from areaviz.ui.shell.page import Page
 from areaviz.ui.shell.state import Cards, Link, default_model
 
+VALIDATION = "encoder-decoder, val"
+"""The figures of a card that say how often words point at what they name."""
 KINDS = ("scene", "photo")
 """The kinds of samples that are offered."""
-FIRST = {"scenes": "scene-34", "photos": "astronaut"}
+FIRST = {"scenes": "scene-34", "photos": "photographer"}
 """The first sample for a model of each kind."""
 
 
@@ -81,7 +84,15 @@ def fit_kind(page: ModelPage, cards: Cards, kind: str) -> None:
         return
     fitting = {name: one for name, one in cards.items() if one.pictures == kind}
     if fitting:
-        page.set(model=default_model(fitting))
+        page.set(model=_first_model(fitting))
+
+
+def _first_model(cards: Cards) -> str:
+    """Return the model that its task opens with, else the one that points best on validation."""
+    first = default_model(cards)
+    if TASKS[cards[first].task].opens == first:
+        return first
+    return max(cards, key=lambda name: cards[name].attention.get(VALIDATION, {}).get("pointing", 0))
 
 
 def mismatch(card: Card, picture: Picture | None) -> str:

@@ -142,11 +142,11 @@ EXAMPLES: tuple[Example, ...] = (
     Example(
         "A photograph in words",
         "",
-        "A small model that has seen six thousand photographs describes one: what it gets wrong"
-        " tells as much as what is right.",
-        Focus("encoder-decoder", layer=1, items=(1,)),
+        "A small model that has learned captions from six thousand photographs describes one. Gold"
+        " boxes taught one of its heads where to look.",
+        Focus("encoder-decoder", layer=1, head=0, items=(1,)),
         view="film",
-        picture="astronaut",
+        picture="photographer",
         page="pages/caption.py",
     ),
     Example(
