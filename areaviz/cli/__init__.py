@@ -30,6 +30,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "heads",
         "Measure what each head of a translator does, beside the network untrained.",
     ),
+    "align": ("align", "Choose the heads that together align best with known links."),
     "faithfulness": (
         "faithfulness",
         "Measure how faithful an attention map is, beside areas picked by chance.",

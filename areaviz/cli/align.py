@@ -1,0 +1,46 @@
+"""`areaviz align MODEL SET`: choose the heads that together align best with known links."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from areaviz.cli.analyse_input import Given, read_given
+from areaviz.cli.models import named
+from areaviz.cli.options import CHECKPOINTS, MODEL, Checkpoints, Device
+from areaviz.metrics.best_heads import SITE
+from areaviz.metrics.own_alignment import Linked, best_alignment
+from areaviz.trace.request import Request
+
+
+def align(
+    model: Annotated[str, typer.Argument(help=MODEL)],
+    source: Annotated[
+        Path,
+        typer.Argument(help="Texts, or a table with source, reference and links, one a line."),
+    ],
+    reference: Annotated[
+        Path | None, typer.Option(help="The translations, one a line, if the table has none.")
+    ] = None,
+    links: Annotated[
+        Path | None,
+        typer.Option(help="The links of each line, such as 0-0 2-1, if the table has none."),
+    ] = None,
+    site: Annotated[str, typer.Option(help="The site of the attention.")] = SITE,
+    checkpoints: Checkpoints = CHECKPOINTS,
+    device: Device = "auto",
+) -> None:
+    """Choose the best alignment on every second example, and report the others with baselines."""
+    references = () if reference is None else (reference,)
+    examples = read_given(Given(str(source), references, links)).dataset.examples
+    found = named(model, checkpoints, device)
+    run = found.open()
+    linked: list[Linked] = []
+    for one in examples:
+        known = one.sure | one.possible
+        if known and one.references:
+            request = Request(found.name, one.text, target=one.references[0])
+            linked.append((run.trace(request), known))
+    typer.echo(best_alignment(linked, site).sentence)
