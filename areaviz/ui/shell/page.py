@@ -33,7 +33,12 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "watch": "Watch",
         "reason": "Reason",
     },
-    "Learn": {"how_areas_work": "How areas work", "models": "Models", "model": "Model card"},
+    "Learn": {
+        "how_areas_work": "How areas work",
+        "teach": "For teachers",
+        "models": "Models",
+        "model": "Model card",
+    },
     "Analyse": {"analyse": "Analyse a set", "your_tensors": "Your own attention"},
 }
 """The navigation: titles of all pages by name, in groups. `pages/NAME.py` draws a page."""

@@ -1,0 +1,180 @@
+"""Exercises of a teacher's own: the link, and the page that asks before it answers.
+
+A link carries the sentence, the output item and the head, never the answer. The answer is computed
+and sent to the browser only after the student has asked to see it. Nothing is stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from areaviz.interactive.first_look import SITE, first_look
+from areaviz.trace.areas import Area
+from areaviz.trace.errors import InputError
+from areaviz.trace.link import from_params
+from areaviz.trace.query import top_areas
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus, Request
+from areaviz.ui.components.ribbon import ribbon
+from areaviz.ui.shell.engine import engine
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.markdown import escaped
+from areaviz.ui.shell.page import told_apart
+from areaviz.ui.shell.state import link_params
+from areaviz.ui.teach.looking import span_text
+
+EXERCISE = "exercise"
+"""The URL parameter with which an exercise opens."""
+_SHOWN = "teach_shown"
+
+
+def exercise_params(request: Request, layer: int, head: int, item: int) -> dict[str, str]:
+    """Return the URL parameters of an exercise: the question, without its answer."""
+    focus = Focus(SITE, layer, head, items=(item,))
+    return {EXERCISE: "1", **link_params(request, focus)}
+
+
+def draw_maker(first: Trace) -> None:
+    """Draw the form that makes the link of an exercise.
+
+    Args:
+        first: the translation that the form begins with.
+    """
+    st.subheader("Copy an exercise of your own", anchor=False)
+    st.markdown(
+        "Choose a sentence, a German word and a head. Students who open the link guess first. The"
+        " link does not contain the answer."
+    )
+    text = st.text_input("English sentence", first.request.text, max_chars=200, key="teach_text")
+    with show_errors("translating the sentence"):
+        trace = engine().trace(Request(first.request.model, text).checked())
+        look = first_look(trace)
+        attention = trace.maps[SITE]
+        labels = _labels(trace.fields[attention.query].labels)
+        one, two, three = st.columns([2, 1, 1])
+        items = range(len(labels))
+        start = look.items[0] if look.items else 0
+        word = one.selectbox("German word", items, start, format_func=labels.__getitem__)
+        layer = two.selectbox("Layer", range(attention.layers), look.layer, format_func=_counted)
+        head = three.selectbox("Head", range(attention.heads), format_func=_counted)
+        params = exercise_params(trace.request, layer, head, word)
+        address = (st.context.url or "").partition("?")[0]
+        st.code(f"{address}?{urlencode(params)}", language=None, wrap_lines=True)
+
+
+def draw_exercise(params: Mapping[str, str], model: str) -> None:
+    """Draw the question of a link, and its answer once it is asked for.
+
+    Args:
+        params: the URL parameters.
+        model: the translator of links that name none.
+    """
+    with show_errors("opening the exercise"):
+        request, focus = from_params({"model": model, **params})
+        trace = engine().trace(request.checked())
+        focus = checked_focus(trace, focus)
+        _ask(trace, focus, dict(params))
+
+
+def checked_focus(trace: Trace, focus: Focus | None) -> Focus:
+    """Return the focus of an exercise.
+
+    Raises:
+        InputError: the link names no word or head, or one that the translation does not have.
+    """
+    if focus is None or focus.head is None or len(focus.items) != 1 or SITE not in trace.maps:
+        raise InputError(
+            "This exercise names no word or no head. Ask your teacher for the whole link."
+        )
+    attention = trace.maps[SITE]
+    count = len(trace.fields[attention.query])
+    limits = (
+        ("layer", focus.layer, attention.layers),
+        ("head", focus.head, attention.heads),
+        ("word", focus.items[0], count),
+    )
+    for name, value, limit in limits:
+        if not 0 <= value < limit:
+            raise InputError(
+                f"The link asks for {name} {value + 1}, but there are {limit}. Ask your teacher for"
+                " a new link."
+            )
+    return Focus(SITE, focus.layer, focus.head, items=focus.items)
+
+
+def verdict(guess: Sequence[int], area: Area) -> str:
+    """Say how a guess compares with the area, what is right first.
+
+    Args:
+        guess: the guessed items; those between the first and the last belong to it.
+        area: the heaviest area of the head.
+    """
+    if not guess:
+        return ""
+    taken = set(range(area.left, area.left + area.width))
+    guessed = set(range(min(guess), max(guess) + 1))
+    if guessed == taken:
+        return "Your guess is exactly what the head takes."
+    if guessed < taken:
+        return "Close: the head takes your guess and more."
+    if taken < guessed:
+        return "Close: your guess holds what the head takes."
+    if guessed & taken:
+        return "Partly: your guess and the area share words."
+    return "The head takes other words."
+
+
+def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
+    attention = trace.maps[SITE]
+    query, memory = trace.fields[attention.query], trace.fields[attention.memory]
+    [item] = focus.items
+    head = (focus.head or 0) + 1
+    word = escaped(query.labels[item].strip())
+    st.header(
+        f"The model is about to write “{word}”. Which English words does head {head} of layer"
+        f" {focus.layer + 1} take as one?",
+        anchor=False,
+    )
+    st.markdown(f"It translates “{escaped(trace.request.text)}”")
+    names = _labels(memory.labels)
+    key = f"teach_guess_{urlencode(params)}"
+    guess = st.pills(
+        "Your guess: the first word and the last word. One word alone is allowed.",
+        list(range(len(names))),
+        selection_mode="multi",
+        format_func=names.__getitem__,
+        key=key,
+    )
+    is_shown = st.session_state.get(_SHOWN) == params
+    if not is_shown:
+        with st.container(horizontal=True):
+            st.button(
+                "Show what it took",
+                type="primary",
+                disabled=not guess,
+                on_click=_show,
+                args=(params,),
+            )
+            st.button("I don’t know, show me", type="tertiary", on_click=_show, args=(params,))
+        return
+    top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
+    span = escaped(span_text(memory, top.area))
+    st.markdown(f"{verdict(guess, top.area)} Head {head} takes **“{span}”** ({top.weight:.0%}).")
+    with st.container(border=True):
+        ribbon(trace, focus, key="teach")
+
+
+def _show(params: dict[str, str]) -> None:
+    st.session_state[_SHOWN] = params
+
+
+def _labels(labels: Sequence[str]) -> list[str]:
+    """Return the labels of items, all different."""
+    return told_apart([escaped(label.strip()) or "space" for label in labels])
+
+
+def _counted(number: int) -> str:
+    return f"{number + 1}"

@@ -1,0 +1,100 @@
+"""Is looking a reason? Ban the area that most heads take for a word, then hide a word of it.
+
+Both runs are computed with the model of the sentence; no result is written down here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from areaviz.backend.base import Backend
+from areaviz.interactive.first_look import SITE
+from areaviz.trace.areas import Area
+from areaviz.trace.interventions import Hide, Weigh
+from areaviz.trace.query import top_areas
+from areaviz.trace.record import Field, Trace
+from areaviz.trace.request import Request
+
+TEXT = "A young woman in a blue dress is reading a book."
+HIDDEN_WORD, LAYER = "young", 0
+"""The word to hide, and the layer whose heads are asked."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looking:
+    """A translation as it is, with an area banned, and with a word hidden.
+
+    Args:
+        plain: the trace without a change.
+        item: the output item whose area is banned, counted from 0.
+        area: the area that most heads of the layer take for it.
+        takers: the number of these heads.
+        banned: the trace with the area banned at every layer and head of the site.
+        hidden: the trace with the word hidden.
+    """
+
+    plain: Trace
+    item: int
+    area: Area
+    takers: int
+    banned: Trace
+    hidden: Trace
+
+    @property
+    def word(self) -> str:
+        """The output word whose area is banned."""
+        return self.plain.fields[self.plain.output.field].labels[self.item].strip()
+
+    @property
+    def span(self) -> str:
+        """The words of the banned area."""
+        return span_text(self.plain.fields[self.plain.maps[SITE].memory], self.area)
+
+
+def compare_looking(backend: Backend, model: str) -> Looking:
+    """Run the three translations.
+
+    Args:
+        backend: runs the model.
+        model: the name of a translator with attention to areas.
+
+    Raises:
+        InputError: the model cannot be changed in this way.
+        BackendError: the model is missing.
+    """
+    request = Request(model, TEXT)
+    plain = backend.trace(request)
+    attention = plain.maps[SITE]
+    memory = plain.fields[attention.memory]
+    hidden_item = [label.strip() for label in memory.labels].index(HIDDEN_WORD)
+    item, area, takers = _most_agreed(plain, hidden_item)
+    ban = Weigh(SITE, areas=(area,))
+    hide = Hide(attention.memory, (hidden_item,))
+    banned = backend.trace(replace(request, changes=(ban,)))
+    hidden = backend.trace(replace(request, changes=(hide,)))
+    return Looking(plain, item, area, takers, banned, hidden)
+
+
+def output_text(trace: Trace) -> str:
+    """Return the text that a trace's model wrote."""
+    return trace.fields[trace.output.field].raw
+
+
+def span_text(field: Field, area: Area) -> str:
+    """Return the text of an area of a sequence."""
+    first, last = area.left, area.left + area.width - 1
+    return field.raw[field.anchors[first, 0] : field.anchors[last, 1]].strip()
+
+
+def _most_agreed(trace: Trace, inside: int) -> tuple[int, Area, int]:
+    """Return the item for which most heads take one area of several words with `inside` in it."""
+    attention = trace.maps[SITE]
+    found: Counter[tuple[int, Area]] = Counter()
+    for item in range(len(trace.fields[attention.query])):
+        for head in range(attention.heads):
+            area = top_areas(attention, LAYER, head, item, k=1)[0].area
+            if area.width > 1 and area.left <= inside < area.left + area.width:
+                found[item, area] += 1
+    (item, area), takers = found.most_common(1)[0]
+    return item, area, takers

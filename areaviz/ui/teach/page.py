@@ -1,0 +1,65 @@
+"""What the teacher's page shows: the plan with its answers, or the exercise of a link."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from areaviz.analysis.contrast import wins
+from areaviz.analysis.stored_analysis import MODELS, SET
+from areaviz.data.example_samples import SAMPLE_SETS
+from areaviz.data.places import ANALYSIS
+from areaviz.trace.errors import BackendError, InputError
+from areaviz.trace.record import Trace
+from areaviz.ui.analyse.opening import CHANGE
+from areaviz.ui.analyse.stored import examples_table, stored_rows
+from areaviz.ui.home.hero import hero_trace
+from areaviz.ui.shell.engine import engine
+from areaviz.ui.shell.errors import show_errors
+from areaviz.ui.shell.frame import stylesheet
+from areaviz.ui.teach.exercise import EXERCISE, draw_exercise, draw_maker
+from areaviz.ui.teach.looking import Looking, compare_looking
+from areaviz.ui.teach.plan import PLAN_STYLE, plan_html, plan_rows, without_attention
+
+
+def draw_teach() -> None:
+    """Draw the plan and the maker of exercises, or the exercise that the address names."""
+    params = st.query_params.to_dict()
+    hero = hero_trace()
+    if params.get(EXERCISE) == "1":
+        del params[EXERCISE]
+        draw_exercise(params, hero.request.model)
+        return
+    stylesheet(PLAN_STYLE)
+    st.markdown(
+        "**Needs:** English; German helps · **No accounts, no names** · **Works offline** on one"
+        " laptop · Print this page for a sheet without the answers."
+    )
+    with show_errors("computing the answers"):
+        rows = plan_rows(hero, _debated(hero), _compared())
+        st.markdown(plan_html(rows), unsafe_allow_html=True)
+    with st.container(key="exercise_maker"):
+        draw_maker(hero)
+
+
+def _debated(hero: Trace) -> Looking | None:
+    """Return the runs of the debate, None where no model can run."""
+    try:
+        return _looked(hero.request.model)
+    except (InputError, BackendError):
+        return None
+
+
+@st.cache_resource(show_spinner="Computing the answers", max_entries=1)
+def _looked(model: str) -> Looking:
+    """Return the three runs, computed once per process."""
+    return compare_looking(engine(), model)
+
+
+def _compared() -> tuple[str, ...]:
+    """Return what the stored analysis says about translation without attention."""
+    dataset = SAMPLE_SETS[SET]()
+    runs = tuple(stored_rows(ANALYSIS / f"{model}.jsonl", dataset) for model in MODELS)
+    table = examples_table(runs).sort_values([CHANGE, "chrf_1"], kind="stable")
+    better, _, worse = wins(table[CHANGE].to_numpy(float), "high")
+    worst = {name: str(table.iloc[0][name]) for name in ("text", "output_0", "output_1")}
+    return without_attention(worse, better, len(table), worst)

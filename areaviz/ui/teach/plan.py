@@ -1,0 +1,244 @@
+"""The plan of 45 minutes: what a class does, links into the app, and folded answers.
+
+The plan is plain HTML, so that the page, its print and a static site show the same text. On paper
+the answers are left out and lines to write on appear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from urllib.parse import urlencode
+
+from areaviz.interactive.first_look import SITE, first_look
+from areaviz.trace.query import top_areas, words
+from areaviz.trace.record import Trace
+from areaviz.trace.request import Focus
+from areaviz.ui.shell.state import VIEW, WHAT_IF, link_params
+from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text, span_text
+
+PLAN_STYLE = """
+.plan { border-top: 1px solid #8886; }
+.plan-row { display: grid; grid-template-columns: 92px minmax(0, 1.25fr) minmax(0, 1fr);
+  gap: 4px 24px; padding: 10px 0; border-bottom: 1px solid #8886; }
+.plan-row .plan-time { font: 600 18px/25px "Source Serif", serif; white-space: nowrap; }
+.plan-row a { display: inline-block; min-height: 32px; line-height: 32px; margin-right: 20px; }
+.plan-row details { border: 1px solid #8886; border-radius: 8px; padding: 4px 14px;
+  align-self: start; }
+.plan-row summary { font-weight: 600; min-height: 32px; line-height: 32px; cursor: pointer; }
+.plan-lines { display: none; }
+@media (max-width: 700px) { .plan-row { grid-template-columns: minmax(0, 1fr); } }
+@media print {
+  @page { margin: 14mm; }
+  [data-testid="stHeader"], [data-testid="stToolbar"], [data-testid="stSidebar"],
+  .st-key-tour_link, .st-key-exercise_maker, .plan-row details, .plan-row a, .st-key-plan_open
+    { display: none !important; }
+  html, body, #root, .stApp, [data-testid="stAppViewContainer"], [data-testid="stMain"] {
+    position: static !important; overflow: visible !important; height: auto !important; }
+  [data-testid="stMainBlockContainer"] { padding: 0 !important; max-width: none !important; }
+  .plan-row { grid-template-columns: 80px 1fr; break-inside: avoid; }
+  .plan-lines { display: block; grid-column: 2; height: 62px; margin-top: 8px;
+    border-bottom: 1px solid #888; background: linear-gradient(#888, #888) 0 30px / 100% 1px
+    no-repeat; print-color-adjust: exact; }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One part of the lesson.
+
+    Args:
+        minutes: when it takes place.
+        title: its name.
+        task: what the class does.
+        links: labels and addresses, relative to any page of the app.
+        summary: the label of the folded answer.
+        answer: the sentences of the answer.
+        answer_links: labels and addresses below the answer.
+    """
+
+    minutes: str
+    title: str
+    task: str
+    links: tuple[tuple[str, str], ...]
+    summary: str
+    answer: tuple[str, ...]
+    answer_links: tuple[tuple[str, str], ...] = ()
+
+
+def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> list[Row]:
+    """Return the parts of the lesson, with answers read from traces.
+
+    Args:
+        hero: the translation that Home shows.
+        looking: the runs of the debate, None if its model is missing.
+        compared: the sentences of the answer about translation without attention.
+    """
+    first = first_look(hero)
+    text = hero.request.text
+    word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
+    numbered = [(f"Question {number}", _lesson(number)) for number in (1, 2, 3)]
+    answered = [(f"Answer {number}", _lesson(number, shown="1")) for number in (1, 2, 3)]
+    rows = [
+        Row(
+            "0–5 min",
+            "A guess on the board.",
+            f"“{text}” Which English words would you look at to write “{word}”? Hands up.",
+            (("Home, with the picture of this sentence", "./"),),
+            "Answer",
+            (
+                *board_answer(hero),
+                "A map of weights shows what a head takes. It does not show why.",
+            ),
+        ),
+        Row(
+            "5–15 min",
+            "Pairs predict, the model answers.",
+            "Take questions 1 to 3. Write every guess down before you look at the answer.",
+            tuple(numbered),
+            "Answers",
+            ("Each question shows its own answer, computed from the model.",),
+            tuple(answered),
+        ),
+        Row(
+            "15–25 min",
+            "Own sentences.",
+            "Find a word for which a head takes three words or more as one. Then find a word for"
+            " which no head does. Keep the link.",
+            (("Translate", "./translate"),),
+            "What to expect",
+            (wide_answer(hero), "Layers 3 and 4 attend to single words only. Try layers 1 and 2."),
+        ),
+        Row(
+            "25–35 min",
+            "What if it could not look?",
+            "One of two translators has no attention. Find its funniest translation, and say what"
+            " went missing.",
+            (("Analyse: with and without attention", "./analyse"),),
+            "Answers",
+            tuple(compared),
+        ),
+    ]
+    if looking is not None:
+        rows.append(_debate(looking))
+    rows.append(
+        Row(
+            "42–45 min",
+            "One sentence each:",
+            "attention is …, an area is …, attention does not tell ….",
+            (),
+            "Good sentences",
+            (
+                "Attention is how much of each part of the input a model mixes into its next step.",
+                "An area is a run of neighbours, or a rectangle, that attention weighs as one.",
+                "Attention does not tell whether the output would change without that part.",
+            ),
+        )
+    )
+    return rows
+
+
+def plan_html(rows: Sequence[Row]) -> str:
+    """Return the plan as HTML, with all text escaped."""
+    found = []
+    for row in rows:
+        answer = "".join(f"<p>{escape(text)}</p>" for text in row.answer)
+        found.append(
+            f'<div class="plan-row"><div class="plan-time">{escape(row.minutes)}</div>'
+            f"<div><strong>{escape(row.title)}</strong> {escape(row.task)}<br>"
+            f"{_links(row.links)}</div>"
+            f"<details><summary>{escape(row.summary)}</summary>{answer}"
+            f"{_links(row.answer_links)}</details>"
+            '<div class="plan-lines"></div></div>'
+        )
+    return f'<div class="plan">{"".join(found)}</div>'
+
+
+def board_answer(trace: Trace) -> tuple[str, ...]:
+    """Return one sentence per head: the heaviest area for the word that the trace opens with."""
+    first = first_look(trace)
+    attention = trace.maps[first.site]
+    memory = trace.fields[attention.memory]
+    found = []
+    for head in range(attention.heads):
+        top = top_areas(attention, first.layer, head, first.items[0], k=1)[0]
+        found.append(f"Head {head + 1} takes “{span_text(memory, top.area)}” ({top.weight:.0%}).")
+    return (f"In layer {first.layer + 1}:", " ".join(found))
+
+
+def wide_answer(trace: Trace) -> str:
+    """Say for how many words of a translation some head's heaviest area has three words."""
+    first = first_look(trace)
+    attention = trace.maps[first.site]
+    query = trace.fields[attention.query]
+    runs = [run for run in words(query) if query.labels[run[0]].strip().isalpha()]
+    wide = 0
+    for start, _ in runs:
+        heads = range(attention.heads)
+        tops = [top_areas(attention, first.layer, head, start, k=1)[0].area for head in heads]
+        wide += any(area.width >= 3 for area in tops)
+    return (
+        f"In the sentence on Home, layer {first.layer + 1}, a head takes three words or more for"
+        f" {wide} of the {len(runs)} German words."
+    )
+
+
+def _debate(looking: Looking) -> Row:
+    """Return the part that asks whether looking is a reason."""
+    attention = looking.plain.maps[SITE]
+    same = output_text(looking.banned) == output_text(looking.plain)
+    result = "the translation stays the same" if same else f"“{output_text(looking.banned)}”"
+    focus = Focus(SITE, LAYER, items=(looking.item,), unit="word")
+    ban, hide = ({**link_params(one.request, focus), VIEW: WHAT_IF} for one in _changed(looking))
+    return Row(
+        "35–42 min",
+        "Is looking a reason?",
+        f"“{looking.plain.request.text}” Forbid every head to take “{looking.span}” as one, and"
+        f" translate again. Then hide the word “{HIDDEN_WORD}”. What changes?",
+        (
+            ("With the area banned", f"./translate?{urlencode(ban)}"),
+            ("With the word hidden", f"./translate?{urlencode(hide)}"),
+        ),
+        "For the debate",
+        (
+            f"To write “{looking.word}”, {looking.takers} of {attention.heads} heads of layer"
+            f" {LAYER + 1} take “{looking.span}” as one. With that area banned"
+            f" everywhere, {result}.",
+            f"With “{HIDDEN_WORD}” hidden it writes “{output_text(looking.hidden)}”",
+            "The model needs the word, but it can get it through another area.",
+        ),
+    )
+
+
+def _changed(looking: Looking) -> tuple[Trace, Trace]:
+    return looking.banned, looking.hidden
+
+
+def _lesson(number: int, **params: str) -> str:
+    return f"./how_areas_work?{urlencode({'q': str(number), **params})}"
+
+
+def _links(links: Sequence[tuple[str, str]]) -> str:
+    """Return links as HTML."""
+    made = [f'<a href="{escape(to)}" target="_self">{escape(label)}</a>' for label, to in links]
+    return "".join(made)
+
+
+def without_attention(
+    worse: int, better: int, count: int, worst: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return the answer about translation without attention.
+
+    Args:
+        worse: the number of translations that get worse without attention.
+        better: the number that get better.
+        count: the number of all translations.
+        worst: the texts of the worst one: "text", "output_0" and "output_1".
+    """
+    return (
+        f"Without attention, {worse} of {count} translations get worse and {better} better.",
+        f"The largest loss: “{worst['text']}” With attention: “{worst['output_0']}”"
+        f" Without: “{worst['output_1']}”",
+    )

@@ -1,0 +1,17 @@
+"""One lesson of 45 minutes for teachers, and exercises of their own."""
+
+from areaviz.ui.shell.frame import page_frame
+from areaviz.ui.shell.page import Page
+from areaviz.ui.shell.state import State
+from areaviz.ui.teach.page import draw_teach
+
+page_frame(
+    Page(
+        "teach",
+        "What does a translator look at? For classes from 15 years, no programming, a browser for"
+        " every two students.",
+        State(),
+        heading="One lesson, 45 minutes",
+    )
+)
+draw_teach()

@@ -1,0 +1,103 @@
+"""The teacher's plan, the debate and exercises: answers come from models, links hold none."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import pytest
+
+from areaviz.backend.local import LocalBackend
+from areaviz.data.places import CHECKPOINTS, HERO
+from areaviz.interactive.first_look import SITE, first_look
+from areaviz.trace import codec
+from areaviz.trace.areas import Area
+from areaviz.trace.errors import InputError
+from areaviz.trace.query import top_areas
+from areaviz.trace.request import Focus
+from areaviz.ui.teach.exercise import checked_focus, exercise_params, verdict
+from areaviz.ui.teach.looking import HIDDEN_WORD, Looking, compare_looking, output_text
+from areaviz.ui.teach.plan import Row, board_answer, plan_html, plan_rows
+
+HERO_TRACE = codec.load(HERO)
+
+
+@pytest.fixture(scope="module")
+def looking() -> Looking:
+    return compare_looking(LocalBackend(CHECKPOINTS), HERO_TRACE.request.model)
+
+
+def test_debate_keeps_its_point(looking: Looking) -> None:
+    """The output is correct German, the ban changes nothing, and hiding the word does."""
+    assert output_text(looking.plain) == "Eine junge Frau in einem blauen Kleid liest ein Buch."
+    assert looking.area.width > 1 and HIDDEN_WORD in looking.span
+    assert looking.takers > looking.plain.maps[SITE].heads / 2
+    assert output_text(looking.banned) == output_text(looking.plain)
+    assert output_text(looking.hidden) != output_text(looking.plain)
+    assert "jung" not in output_text(looking.hidden)
+
+
+def test_debate_ban_removes_the_area(looking: Looking) -> None:
+    attention = looking.banned.maps[SITE]
+    index = attention.grid.index(looking.area)
+    assert not attention.weights[..., index].any()
+    assert looking.plain.maps[SITE].weights[..., index].max() > 0.5
+
+
+def test_plan_answers_follow_the_models(looking: Looking) -> None:
+    rows = plan_rows(HERO_TRACE, looking, ("Compared.",))
+    assert [row.minutes for row in rows][0] == "0–5 min" and len(rows) == 6
+    said = " ".join(rows[4].answer)
+    assert looking.span in said and output_text(looking.hidden) in said
+    first = first_look(HERO_TRACE)
+    top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
+    assert f"({top.weight:.0%})" in board_answer(HERO_TRACE)[1]
+
+
+def test_plan_without_model_leaves_out_the_debate() -> None:
+    rows = plan_rows(HERO_TRACE, None, ())
+    assert [row.minutes for row in rows if "35" in row.minutes] == ["25–35 min"]
+
+
+def test_plan_html_escapes_texts() -> None:
+    html = plan_html([Row("1", "<b>", "a & b", (("x", './?a="1"&b'),), "<i>", ("<script>",))])
+    assert "<script>" not in html and "<b>" not in html and "&lt;script&gt;" in html
+
+
+def test_exercise_link_holds_no_answer() -> None:
+    first = first_look(HERO_TRACE)
+    params = exercise_params(HERO_TRACE.request, first.layer, 0, first.items[0])
+    allowed = {"exercise", "model", "text", "site", "layer", "head", "items"}
+    assert set(params) <= allowed and params["text"] == HERO_TRACE.request.text
+    top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
+    assert f"{top.weight:.0%}" not in urlencode(params)
+
+
+@pytest.mark.parametrize(
+    ("guess", "start"),
+    [
+        ((1, 3), "Your guess is exactly"),
+        ((2,), "Close: the head takes"),
+        ((0, 4), "Close: your guess"),
+        ((3, 5), "Partly"),
+        ((5,), "The head takes other"),
+        ((), ""),
+    ],
+)
+def test_verdict_says_what_was_right(guess: tuple[int, ...], start: str) -> None:
+    assert verdict(guess, Area(0, 1, 1, 3)).startswith(start)
+
+
+@pytest.mark.parametrize(
+    "focus",
+    [
+        None,
+        Focus(SITE),
+        Focus(SITE, head=0),
+        Focus(SITE, head=99, items=(0,)),
+        Focus(SITE, layer=99, head=0, items=(0,)),
+        Focus(SITE, head=0, items=(999,)),
+    ],
+)
+def test_exercise_refuses_a_link_that_does_not_fit(focus: Focus | None) -> None:
+    with pytest.raises(InputError, match="Ask your teacher"):
+        checked_focus(HERO_TRACE, focus)
