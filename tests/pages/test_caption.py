@@ -95,7 +95,7 @@ def test_a_picture_or_its_link_brings_a_model_of_its_kind_along(
     app = open_page("caption", picture="scene-1", model="scene-area")
     assert app.query_params["model"] == "scene-area" and "has seen photographs alone" in shown(app)
     app = open_page("caption", model="scene-area")
-    assert app.session_state["caption"].whole_address["picture"] == "astronaut"
+    assert app.session_state["caption"].whole_address["picture"] == "photographer"
 
 
 @pytest.mark.parametrize(
