@@ -28,13 +28,22 @@ def align(
         Path | None,
         typer.Option(help="The links of each line, such as 0-0 2-1, if the table has none."),
     ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=ROLE",
+            help="What a column or a file is, as in `analyse`, such as links.txt=links-from-0.",
+        ),
+    ] = None,
     site: Annotated[str, typer.Option(help="The site of the attention.")] = SITE,
     checkpoints: Checkpoints = CHECKPOINTS,
     device: Device = "auto",
 ) -> None:
     """Choose the best alignment on every second example, and report the others with baselines."""
     references = () if reference is None else (reference,)
-    examples = read_given(Given(str(source), references, links)).dataset.examples
+    examples = read_given(
+        Given(str(source), references, links, columns=column or ())
+    ).dataset.examples
     found = named(model, checkpoints, device)
     run = found.open()
     linked: list[Linked] = []

@@ -21,6 +21,7 @@ def align(folder: Path, examples: int) -> str:
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     source, reference, links = map(str, paths)
     given = ["token-regular", source, "--reference", reference, "--links", links]
+    given += ["--column", "links.txt=links-from-0"]
     arguments = ["align", *given, "--checkpoints", str(CHECKPOINTS), "--device", "cpu"]
     return CliRunner().invoke(build("align"), arguments, catch_exceptions=False).stdout
 
