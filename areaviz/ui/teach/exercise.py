@@ -162,7 +162,9 @@ def _ask(trace: Trace, focus: Focus, params: dict[str, str]) -> None:
         return
     top = top_areas(attention, focus.layer, focus.head or 0, item, k=1)[0]
     span = escaped(span_text(memory, top.area))
-    st.markdown(f"{verdict(guess, top.area)} Head {head} takes **“{span}”** ({top.weight:.0%}).")
+    st.markdown(
+        f"{verdict(guess, top.area)} Head {head} takes **“{span}”** ({100 * top.weight:.0f} %)."
+    )
     with st.container(border=True):
         ribbon(trace, focus, key="teach")
 

@@ -109,7 +109,7 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
             " which no head does. Keep the link.",
             (("Translate", "./translate"),),
             "What to expect",
-            (wide_answer(hero), "Layers 3 and 4 attend to single words only. Try layers 1 and 2."),
+            (wide_answer(hero), layers_answer(hero)),
         ),
         Row(
             "25–35 min",
@@ -164,7 +164,9 @@ def board_answer(trace: Trace) -> tuple[str, ...]:
     found = []
     for head in range(attention.heads):
         top = top_areas(attention, first.layer, head, first.items[0], k=1)[0]
-        found.append(f"Head {head + 1} takes “{span_text(memory, top.area)}” ({top.weight:.0%}).")
+        found.append(
+            f"Head {head + 1} takes “{span_text(memory, top.area)}” ({100 * top.weight:.0f} %)."
+        )
     return (f"In layer {first.layer + 1}:", " ".join(found))
 
 
@@ -183,6 +185,19 @@ def wide_answer(trace: Trace) -> str:
         f"In the sentence on Home, layer {first.layer + 1}, a head takes three words or more for"
         f" {wide} of the {len(runs)} German words."
     )
+
+
+def layers_answer(trace: Trace) -> str:
+    """Say in which layers some head's heaviest area has several words."""
+    attention = trace.maps[SITE]
+    found = []
+    for layer in range(attention.layers):
+        tops_HQ = attention.weights[layer].argmax(-1)
+        if (attention.grid.sizes()[tops_HQ] > 1).any():
+            found.append(str(layer + 1))
+    if not found:
+        return "In this sentence every head takes single words only."
+    return f"In this sentence heads take several words as one in these layers: {', '.join(found)}."
 
 
 def _debate(looking: Looking) -> Row:

@@ -16,7 +16,7 @@ from areaviz.trace.query import top_areas
 from areaviz.trace.request import Focus
 from areaviz.ui.teach.exercise import checked_focus, exercise_params, verdict
 from areaviz.ui.teach.looking import HIDDEN_WORD, Looking, compare_looking, output_text
-from areaviz.ui.teach.plan import Row, board_answer, plan_html, plan_rows
+from areaviz.ui.teach.plan import Row, board_answer, layers_answer, plan_html, plan_rows
 
 HERO_TRACE = codec.load(HERO)
 
@@ -50,7 +50,18 @@ def test_plan_answers_follow_the_models(looking: Looking) -> None:
     assert looking.span in said and output_text(looking.hidden) in said
     first = first_look(HERO_TRACE)
     top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
-    assert f"({top.weight:.0%})" in board_answer(HERO_TRACE)[1]
+    assert f"({100 * top.weight:.0f} %)" in board_answer(HERO_TRACE)[1]
+
+
+def test_layers_answer_names_only_layers_with_wide_areas() -> None:
+    attention = HERO_TRACE.maps[SITE]
+    wide = []
+    for layer in range(attention.layers):
+        for head in range(attention.heads):
+            for item in range(len(HERO_TRACE.fields[attention.query])):
+                if top_areas(attention, layer, head, item, k=1)[0].area.size > 1:
+                    wide.append(layer + 1)
+    assert layers_answer(HERO_TRACE).endswith(f": {', '.join(map(str, sorted(set(wide))))}.")
 
 
 def test_plan_without_model_leaves_out_the_debate() -> None:
@@ -69,7 +80,7 @@ def test_exercise_link_holds_no_answer() -> None:
     allowed = {"exercise", "model", "text", "site", "layer", "head", "items"}
     assert set(params) <= allowed and params["text"] == HERO_TRACE.request.text
     top = top_areas(HERO_TRACE.maps[SITE], first.layer, 0, first.items[0], k=1)[0]
-    assert f"{top.weight:.0%}" not in urlencode(params)
+    assert f"{100 * top.weight:.0f}" not in urlencode(params)
 
 
 @pytest.mark.parametrize(
