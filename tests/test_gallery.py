@@ -30,7 +30,8 @@ def run(name: str) -> dict[str, object]:
 
 def test_the_index_names_every_example() -> None:
     named = re.findall(r"^\| \[([\w.]+)\]", (FOLDER / "README.md").read_text("utf-8"), re.MULTILINE)
-    assert sorted(named) == sorted([*SCRIPTS, "extension"])
+    notebooks = [path.name for path in FOLDER.glob("*.ipynb")]
+    assert sorted(named) == sorted([*SCRIPTS, *notebooks, "extension"])
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

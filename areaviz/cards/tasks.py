@@ -127,7 +127,7 @@ _ALL = (
         evaluate="areaviz.evaluation.captions:evaluate_captions",
         inputs=frozenset({"picture"}),
         samples="Scenes to describe",
-        opens="scene-captions-boundary",
+        opens="scene-captions-told",
         measures={
             "bleu_4": "BLEU-4",
             "rouge_l": "ROUGE-L",

@@ -134,7 +134,7 @@ EXAMPLES: tuple[Example, ...] = (
         "",
         "Every word of the caption, and the rectangles of the picture that a head looked at when"
         " it was written.",
-        Focus("encoder-decoder", layer=0, head=3, items=(9,)),
+        Focus("encoder-decoder", layer=1, head=0, items=(9,)),
         view="film",
         picture="scene-34",
         page="pages/caption.py",

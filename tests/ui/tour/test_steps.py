@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 import numpy as np
 import pytest
 
+from areaviz.cards.tasks import TASKS
 from areaviz.data.places import HERO, OPENINGS
 from areaviz.interactive.first_look import SITE
 from areaviz.trace import codec
@@ -108,9 +109,12 @@ def test_steps_of_the_hero_are_about_two_words() -> None:
     assert first.asks == f"Press **Play** and see how it writes **{word}**."
 
 
-@pytest.mark.parametrize("picture", [PICTURE, "scene-20"])
-def test_rectangle_step_counts_heads_that_take_several_cells(picture: str) -> None:
-    trace = stored("scene-captions-boundary", picture=picture)
+@pytest.mark.parametrize(
+    ("model", "picture"),
+    [(TASKS["caption"].opens, PICTURE), ("scene-captions-boundary", "scene-20")],
+)
+def test_rectangle_step_counts_heads_that_take_several_cells(model: str, picture: str) -> None:
+    trace = stored(model, picture=picture)
     step = rectangle_step(trace)
     attention = trace.maps[SITE]
     labels = trace.fields["target"].labels
