@@ -46,9 +46,10 @@ class BestAlignment:
     @property
     def sentence(self) -> str:
         """A sentence for users: what the map is, and on how many examples it was chosen."""
-        mean = "This map is the mean of these heads." if len(self.heads) > 1 else ""
-        found = f"{names_of(self.heads)}. {mean}".strip()
-        return f"{found} They were chosen on {self.examples:,} {self.chosen_on}."
+        found, were = f"{names_of(self.heads)}.", "It was"
+        if len(self.heads) > 1:
+            found, were = f"{found} This map is the mean of these heads.", "They were"
+        return f"{found} {were} chosen on {self.examples:,} {self.chosen_on}."
 
     @property
     def entries(self) -> dict[str, Any]:

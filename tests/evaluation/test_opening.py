@@ -93,6 +93,7 @@ def items(area: Area) -> set[int]:
 HELD = {
     **dict.fromkeys(("span_whole", "span_random", "span_random_whole", "single"), [0.0, 0.0]),
     **dict.fromkeys(("single_whole", "pair", "pair_whole"), [0.0, 0.0]),
+    **dict.fromkeys(("span_diagonal", "span_diagonal_whole"), [0.0, 0.0]),
     "queries": [10.0, 10.0],
     "spans": [5.0, 5.0],
     "span": [1.0, 4.0],
