@@ -43,7 +43,7 @@ def draw_maker(first: Trace) -> None:
     Args:
         first: the translation that the form begins with.
     """
-    st.subheader("Copy an exercise of your own", anchor=False)
+    st.header("Copy an exercise of your own", anchor=False)
     st.markdown(
         "Choose a sentence, a German word and a head. Students who open the link guess first. The"
         " link does not contain the answer."

@@ -12,12 +12,15 @@ from html import escape
 from urllib.parse import urlencode
 
 from areaviz.interactive.first_look import SITE, first_look
+from areaviz.trace.areas import AreaGrid
 from areaviz.trace.query import top_areas, words
 from areaviz.trace.record import Trace
 from areaviz.trace.request import Focus
 from areaviz.ui.shell.state import VIEW, WHAT_IF, link_params
 from areaviz.ui.teach.looking import HIDDEN_WORD, LAYER, Looking, output_text, span_text
 
+SUMMED_ITEMS = (2, 3, 5, 6)
+"""The items of lesson 3."""
 PLAN_STYLE = """
 .plan { border-top: 1px solid #8886; }
 .plan-row { display: grid; grid-template-columns: 92px minmax(0, 1.25fr) minmax(0, 1fr);
@@ -56,7 +59,6 @@ class Row:
         links: labels and addresses, relative to any page of the app.
         summary: the label of the folded answer.
         answer: the sentences of the answer.
-        answer_links: labels and addresses below the answer.
     """
 
     minutes: str
@@ -65,7 +67,6 @@ class Row:
     links: tuple[tuple[str, str], ...]
     summary: str
     answer: tuple[str, ...]
-    answer_links: tuple[tuple[str, str], ...] = ()
 
 
 def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> list[Row]:
@@ -79,8 +80,6 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
     first = first_look(hero)
     text = hero.request.text
     word = hero.fields[hero.maps[SITE].query].labels[first.items[0]].strip()
-    numbered = [(f"Question {number}", _lesson(number)) for number in (1, 2, 3)]
-    answered = [(f"Answer {number}", _lesson(number, shown="1")) for number in (1, 2, 3)]
     rows = [
         Row(
             "0–5 min",
@@ -93,15 +92,7 @@ def plan_rows(hero: Trace, looking: Looking | None, compared: Sequence[str]) -> 
                 "A map of weights shows what a head takes. It does not show why.",
             ),
         ),
-        Row(
-            "5–15 min",
-            "Pairs predict, the model answers.",
-            "Take questions 1 to 3. Write every guess down before you look at the answer.",
-            tuple(numbered),
-            "Answers",
-            ("Each question shows its own answer, computed from the model.",),
-            tuple(answered),
-        ),
+        _prediction(),
         Row(
             "15–25 min",
             "Own sentences.",
@@ -149,8 +140,7 @@ def plan_html(rows: Sequence[Row]) -> str:
             f'<div class="plan-row"><div class="plan-time">{escape(row.minutes)}</div>'
             f"<div><strong>{escape(row.title)}</strong> {escape(row.task)}<br>"
             f"{_links(row.links)}</div>"
-            f"<details><summary>{escape(row.summary)}</summary>{answer}"
-            f"{_links(row.answer_links)}</details>"
+            f"<details><summary>{escape(row.summary)}</summary>{answer}</details>"
             '<div class="plan-lines"></div></div>'
         )
     return f'<div class="plan">{"".join(found)}</div>'
@@ -200,6 +190,30 @@ def layers_answer(trace: Trace) -> str:
     return f"In this sentence heads take several words as one in these layers: {', '.join(found)}."
 
 
+def _prediction() -> Row:
+    """Return the part in which pairs predict three numbers and check them in the lessons."""
+    items = SUMMED_ITEMS
+    spans, rectangles = AreaGrid(1, 8, 1, 5).count, AreaGrid(3, 4, 2, 2).count
+    return Row(
+        "5–15 min",
+        "Pairs predict, then check.",
+        "How many areas of up to 5 items do 8 items have? How many of up to 2 × 2 has a grid of"
+        f" 3 × 4? What are key and value of the items {', '.join(map(str, items))} as one? Write"
+        " every guess down, then check it in the lesson.",
+        (
+            ("Lesson 1", "./how_areas_work#sequence"),
+            ("Lesson 2", "./how_areas_work#grid"),
+            ("Lesson 3", "./how_areas_work#mean-and-sum"),
+        ),
+        "Answers",
+        (
+            f"{spans} spans, and {rectangles} rectangles.",
+            f"The key is the mean, {sum(items) / len(items):g}. The value is the sum,"
+            f" {sum(items)}.",
+        ),
+    )
+
+
 def _debate(looking: Looking) -> Row:
     """Return the part that asks whether looking is a reason."""
     attention = looking.plain.maps[SITE]
@@ -229,10 +243,6 @@ def _debate(looking: Looking) -> Row:
 
 def _changed(looking: Looking) -> tuple[Trace, Trace]:
     return looking.banned, looking.hidden
-
-
-def _lesson(number: int, **params: str) -> str:
-    return f"./how_areas_work?{urlencode({'q': str(number), **params})}"
 
 
 def _links(links: Sequence[tuple[str, str]]) -> str:

@@ -46,6 +46,10 @@ def test_debate_ban_removes_the_area(looking: Looking) -> None:
 def test_plan_answers_follow_the_models(looking: Looking) -> None:
     rows = plan_rows(HERO_TRACE, looking, ("Compared.",))
     assert [row.minutes for row in rows][0] == "0–5 min" and len(rows) == 6
+    assert rows[1].answer == (
+        "30 spans, and 35 rectangles.",
+        "The key is the mean, 4. The value is the sum, 16.",
+    )
     said = " ".join(rows[4].answer)
     assert looking.span in said and output_text(looking.hidden) in said
     first = first_look(HERO_TRACE)
